@@ -1,0 +1,67 @@
+"""Exact numbers: parameters as fractions, and e^x between two fractions.
+
+Private outcomes are decided by integers only. Where a formula has an e^x in it, the integer is fixed by bounds on both
+sides of the real value, so every machine and every language arrives at the same one.
+"""
+
+from __future__ import annotations
+
+import decimal
+import math
+from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
+
+from blender_dp.errors import ParameterError
+
+Number = int | float | str | Decimal | Fraction
+"""What a parameter may be given as."""
+
+_FIRST_DIGITS = 60
+
+
+def exact(value: Number, field: str) -> Fraction:
+    """Read a number as the fraction its author wrote: 0.1 is 1/10, not the nearest binary float."""
+    try:
+        # A float's shortest decimal text is what was typed; its binary value is not.
+        return Fraction(repr(value)) if isinstance(value, float) else Fraction(value)
+    except (ValueError, TypeError, ZeroDivisionError, OverflowError):
+        raise ParameterError(field, f"{value!r} is not a finite number", "Give a decimal number such as 0.5") from None
+
+
+def exp_bounds(x: Fraction, digits: int = _FIRST_DIGITS) -> tuple[Fraction, Fraction]:
+    """Return two fractions with `low <= e^x <= high`, about `digits` decimal digits apart."""
+    down, up = _context(digits, decimal.ROUND_FLOOR), _context(digits, decimal.ROUND_CEILING)
+    numerator, denominator = Decimal(x.numerator), Decimal(x.denominator)
+    # Decimal.exp is correctly rounded, so one unit in the last place is a rigorous margin.
+    low = down.next_minus(down.exp(down.divide(numerator, denominator)))
+    high = up.next_plus(up.exp(up.divide(numerator, denominator)))
+    return Fraction(max(low, Decimal(0))), Fraction(high)
+
+
+def ceil_decreasing_in_exp(formula: Callable[[Fraction], Fraction], x: Fraction) -> int:
+    """Return the ceiling of `formula(e^x)` for a formula that decreases in e^x; exact, whatever it takes.
+
+    e^x is transcendental for rational x other than 0, so the bounds part from any integer sooner or later.
+    """
+    if x == 0:
+        return math.ceil(formula(Fraction(1)))
+    digits = _FIRST_DIGITS
+    while True:
+        low, high = exp_bounds(x, digits)
+        floor_side, ceiling_side = math.ceil(formula(high)), math.ceil(formula(low))
+        if floor_side == ceiling_side:
+            return ceiling_side
+        digits *= 2
+
+
+def log_above(ratio: Fraction, places: int = 12) -> float:
+    """Return a float just above ln(ratio): what is printed as a loss is never flattered."""
+    context = _context(_FIRST_DIGITS, decimal.ROUND_CEILING)
+    value = context.ln(context.divide(Decimal(ratio.numerator), Decimal(ratio.denominator)))
+    rounded = float(context.quantize(value, Decimal(1).scaleb(-places)))
+    return rounded + 0.0  # no negative zero
+
+
+def _context(digits: int, rounding: str) -> decimal.Context:
+    return decimal.Context(prec=digits, rounding=rounding, Emax=decimal.MAX_EMAX, Emin=decimal.MIN_EMIN)

@@ -1,0 +1,163 @@
+"""BLENDER, end to end: opt-in users and clients go in, a private release comes out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import pyarrow as pa
+
+from blender_dp.arithmetic import Number
+from blender_dp.client.channel import Channel
+from blender_dp.engines import Columns, DuckDBEngine, Group
+from blender_dp.engines.duckdb import DuckDBGroup
+from blender_dp.entropy import system_bytes
+from blender_dp.errors import GroupError
+from blender_dp.logs.tables import TableLike, as_table
+from blender_dp.mechanisms.laplace_histogram import LaplaceHistogram
+from blender_dp.mechanisms.laplace_threshold import LaplaceThreshold
+from blender_dp.privacy.loss import Loss, Model, Promise
+from blender_dp.records.head_list import HeadList
+from blender_dp.records.parameters import Parameters, open_unit
+from blender_dp.release import Release
+from blender_dp.release.assemble import Sizes, assemble
+from blender_dp.sampling import Entropy
+from blender_dp.stages import blend, calibrate, cells_of, count_cells, denoise, discover, report
+
+Progress = Callable[[str], None]
+
+
+class Blender:
+    """One collection: parameters that are checked at once, and a run over two groups of users.
+
+    >>> Blender(epsilon=4, delta=1e-5, max_queries=50)
+    Blender(epsilon=4, delta=1/100000, f_o=19/20, f_c=17/20, m_o=1, m_c=1, max_queries=50, project=True, profile='paper')
+    """
+
+    def __init__(
+        self,
+        *,
+        epsilon: Number,
+        delta: Number,
+        f_o: Number = "0.95",
+        f_c: Number = "0.85",
+        m_o: int = 1,
+        m_c: int = 1,
+        max_queries: int = 50,
+        project: bool = True,
+        profile: str = "paper",
+    ) -> None:
+        self.parameters = p = Parameters.of(
+            epsilon=epsilon, delta=delta, f_o=f_o, f_c=f_c, m_o=m_o, m_c=m_c,
+            max_queries=max_queries, project=project, profile=profile,
+        )  # fmt: skip
+        self.discovery = LaplaceThreshold.of(p.epsilon, p.delta, p.m_o)
+        self.calibration = LaplaceHistogram.of(p.epsilon, p.m_o)
+
+    def __repr__(self) -> str:
+        values = (f"{k}={v!r}" if isinstance(v, str) else f"{k}={v}" for k, v in vars(self.parameters).items())
+        return f"Blender({', '.join(values)})"
+
+    def channel(self, head_list: HeadList) -> Channel:
+        """The clients' channel for a head list."""
+        p = self.parameters
+        return Channel.of(head_list, p.epsilon, p.delta, p.f_c, p.m_c)
+
+    def promises(self) -> tuple[Promise, Promise]:
+        """What opt-in users and clients are promised. An opt-in user is in one of S and T, never in both."""
+        loss = Loss(self.parameters.epsilon, self.parameters.delta)
+        return Promise("opt-in users", Model.CENTRAL, loss), Promise("clients", Model.LOCAL, loss)
+
+    def run(
+        self,
+        opt_in: TableLike,
+        clients: TableLike,
+        *,
+        key: bytes | None = None,
+        entropy: Entropy | None = None,
+        progress: Progress = lambda _: None,
+    ) -> Release:
+        """Run on two tables with the columns user, query and url (see `logs.as_table` for what is taken).
+
+        `key` fixes which of a user's records are used and who discovers or calibrates; give the same one to get the same
+        choice again. `entropy` is for tests and simulations only.
+        """
+        source = entropy or Entropy.system()
+        engine = DuckDBEngine(ordered=source.is_seeded)
+        text_key = _key_text(key)
+        progress("one record per user")
+        groups = [
+            engine.bound(engine.load(as_table(data, name), name), m, text_key)
+            for data, name, m in ((opt_in, "opt_in", self.parameters.m_o), (clients, "clients", self.parameters.m_c))
+        ]
+        if shared := groups[0].shared_users(groups[1]):
+            raise GroupError("opt-in users", f"{shared} of them are clients as well", "Give every user one role")
+        return self._run_groups(groups[0], groups[1], text_key, source, progress)
+
+    def run_log(
+        self,
+        log: TableLike | Path,
+        opt_in: Number | Iterable[str],
+        *,
+        columns: Columns | None = None,
+        key: bytes | None = None,
+        entropy: Entropy | None = None,
+        progress: Progress = lambda _: None,
+    ) -> Release:
+        """Run on one log, a table or a file, whose users are parted here.
+
+        `opt_in` is the share of the users who opt in (drawn by keyed hash) or the names of those who do.
+        """
+        source = entropy or Entropy.system()
+        engine = DuckDBEngine(ordered=source.is_seeded)
+        text_key = _key_text(key)
+        progress("one record per user")
+        rows = engine.read(log, columns) if isinstance(log, Path) else engine.load(as_table(log, "log"), "log", columns)
+        if self.parameters.m_o == self.parameters.m_c:
+            everybody = engine.bound(rows, self.parameters.m_o, text_key)
+            return self._run_groups(*_part(everybody, opt_in, text_key), text_key, source, progress)
+        chosen, _ = _part(engine.bound(rows, self.parameters.m_o, text_key), opt_in, text_key)
+        _, others = _part(engine.bound(rows, self.parameters.m_c, text_key), opt_in, text_key)
+        return self._run_groups(chosen, others, text_key, source, progress)
+
+    def _run_groups(
+        self, opt_in: DuckDBGroup, clients: DuckDBGroup, key: str, entropy: Entropy, progress: Progress
+    ) -> Release:
+        discovering, calibrating = opt_in.split(self.parameters.f_o, key, "discovery")
+        sizes = Sizes(discovering.users, calibrating.users, clients.users)
+        _check_sizes(sizes)
+        progress(f"discovery: {sizes.discovery:,} opt-in users make the head list")
+        found = discover(discovering.record_counts(), self.discovery, entropy).head_list
+        progress(f"calibration: {sizes.calibration:,} opt-in users estimate its {len(found):,} queries")
+        cells = count_cells(cells_of(calibrating.records(), found), found.cell_count)
+        estimate = calibrate(cells, found, self.calibration, self.parameters.max_queries, entropy)
+        progress(f"reporting: {sizes.clients:,} clients randomise against {len(estimate.head_list):,} queries")
+        reports = self.collect(clients, estimate.head_list, entropy)
+        progress("blending")
+        client = denoise(reports, self.channel(estimate.head_list))
+        blended = blend(estimate, client, project=self.parameters.project)
+        return assemble(
+            self.parameters, self.promises(), sizes, self.discovery.tau, estimate, client, blended, entropy.is_seeded
+        )
+
+    def collect(self, clients: Group, head_list: HeadList, entropy: Entropy) -> pa.Array:
+        """Let every client report against the list; only the counts of the reported cells are kept."""
+        reports = report(cells_of(clients.records(), head_list), self.channel(head_list), entropy)
+        return count_cells(reports, head_list.cell_count)
+
+
+def _part(group: DuckDBGroup, opt_in: Number | Iterable[str], key: str) -> tuple[DuckDBGroup, DuckDBGroup]:
+    if isinstance(opt_in, int | float | str) or not isinstance(opt_in, Iterable):
+        return group.split(open_unit(opt_in, "opt_in", "Give the share of the users who opt in, such as 0.05"), key, "opt-in")
+    return group.part(pa.table({"user": pa.array([str(user) for user in opt_in], pa.string())}))
+
+
+def _check_sizes(sizes: Sizes) -> None:
+    fix = "Bring more users; every group needs some"
+    for group, users in (("discovery users", sizes.discovery), ("calibration users", sizes.calibration), ("clients", sizes.clients)):
+        if users < 2:
+            raise GroupError(group, f"there are {users}, and 2 is the least", fix)
+
+
+def _key_text(key: bytes | None) -> str:
+    return (system_bytes(16) if key is None else key).hex()

@@ -1,0 +1,94 @@
+"""The local channel: the integers that decide every report.
+
+A report is decided by two random words of 64 bits. The first one chooses the query: below `(k-1) * query_step` it names
+one of the k-1 other queries (each has exactly `query_step` of the 2^64 words), above it the true query is kept. The
+second one chooses the URL, in the same way with `url_steps[q]` if the query was kept, uniformly if it was replaced.
+
+The steps are rounded up, that is, towards lying more often. The proof is in
+`mechanisms/two_stage_response/proof.md`; the audit works on these very integers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+
+from blender_dp.arithmetic import ceil_decreasing_in_exp
+from blender_dp.records.head_list import HeadList
+
+WORD_BITS = 64
+
+
+@dataclass(frozen=True)
+class Channel:
+    """The two-stage randomised response of one head list, as integers over 2^bits.
+
+    Lists are indexed by query, ⋆ last. `bits` is 64 in everything that ships; a test enumerates smaller words.
+    """
+
+    query_step: int
+    url_counts: tuple[int, ...]
+    url_steps: tuple[int, ...]
+    bits: int = WORD_BITS
+
+    @classmethod
+    def of(cls, head_list: HeadList, epsilon: Fraction, delta: Fraction, f_c: Fraction, m_c: int = 1) -> Channel:
+        """Compute the channel of a list: LocalAlg's t and t_q for a budget of ε/m_c and δ/m_c per report."""
+        epsilon_query, delta_query = f_c * epsilon / m_c, f_c * delta / m_c
+        epsilon_url, delta_url = epsilon / m_c - epsilon_query, delta / m_c - delta_query
+        counts = head_list.url_counts
+        return cls(
+            query_step=lie_step(len(counts), epsilon_query, delta_query),
+            url_counts=counts,
+            url_steps=tuple(lie_step(k, epsilon_url, delta_url) for k in counts),
+        )
+
+    @property
+    def words(self) -> int:
+        """How many values a random word has."""
+        return 1 << self.bits
+
+    @property
+    def query_lie_bound(self) -> int:
+        """A first word below this replaces the query."""
+        return (len(self.url_counts) - 1) * self.query_step
+
+    def url_lie_bound(self, query: int) -> int:
+        """A second word below this replaces the URL of a kept query."""
+        return (self.url_counts[query] - 1) * self.url_steps[query]
+
+    def respond(self, query: int, url: int, first: int, second: int) -> tuple[int, int]:
+        """Turn a true position and two random words into the reported position. This *is* LocalAlg."""
+        if first < self.query_lie_bound:
+            other = _skip(first // self.query_step, query)
+            return other, (second * self.url_counts[other]) >> self.bits
+        if second < self.url_lie_bound(query):
+            return query, _skip(second // self.url_steps[query], url)
+        return query, url
+
+    def to_document(self) -> dict[str, object]:
+        """The integers as plain JSON values (as text: they do not fit a double)."""
+        return {
+            "bits": self.bits,
+            "query_step": str(self.query_step),
+            "url_counts": list(self.url_counts),
+            "url_steps": [str(step) for step in self.url_steps],
+        }
+
+
+@lru_cache(maxsize=4096)
+def lie_step(choices: int, epsilon: Fraction, delta: Fraction) -> int:
+    """How many of the 2^64 words name each false choice: ⌈2^64 (1 - δ/2) / (e^ε + choices - 1)⌉, or 0 with one choice.
+
+    The truth gets the rest, 2^64 - (choices - 1) * step, which is at most e^ε * step + (δ/2) * 2^64.
+    """
+    if choices == 1:
+        return 0
+    honest = (1 - delta / 2) * (1 << WORD_BITS)
+    return ceil_decreasing_in_exp(lambda e: honest / (e + choices - 1), epsilon)
+
+
+def _skip(index: int, truth: int) -> int:
+    """The index-th choice that is not the truth."""
+    return index + (index >= truth)

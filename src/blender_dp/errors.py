@@ -1,0 +1,48 @@
+"""Every error a user can meet.
+
+    BlenderError               subject, problem, fix
+    ├── ParameterError         a value lies outside its range; the subject is the field
+    │   └── OutsideTheoremError    ... or outside what has been proved; `theorem` says by what
+    ├── GroupError             a group of users cannot be used; the subject is the group
+    ├── LogError               a log, table or record is unusable; the subject is its source
+    └── DocumentError          a saved file is not what it claims; the subject is the file
+
+Each message names the thing, says what is wrong with it and what to change. None of them depends on what a
+user's record says: they speak of parameters, names of columns and files, and group sizes, all of which are public.
+"""
+
+from __future__ import annotations
+
+
+class BlenderError(ValueError):
+    """The root of every error this package raises on purpose."""
+
+    def __init__(self, subject: str, problem: str, fix: str) -> None:
+        super().__init__(f"{subject}: {problem}. {fix}.")
+        self.subject = subject
+        self.problem = problem
+        self.fix = fix
+
+
+class ParameterError(BlenderError):
+    """A parameter lies outside its range."""
+
+
+class OutsideTheoremError(ParameterError):
+    """A parameter is a fair number, but the proof of privacy does not cover it."""
+
+    def __init__(self, subject: str, problem: str, fix: str, *, theorem: str) -> None:
+        super().__init__(subject, f"{problem} ({theorem})", fix)
+        self.theorem = theorem
+
+
+class GroupError(BlenderError):
+    """A group of users is too small, or shares users with the other group."""
+
+
+class LogError(BlenderError):
+    """A log cannot be read, or a table or record does not have the shape it needs."""
+
+
+class DocumentError(BlenderError):
+    """A saved head list, release or table file does not follow its schema."""

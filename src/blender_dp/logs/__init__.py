@@ -1,0 +1,6 @@
+"""Where records come from: tables in memory, and synthetic populations."""
+
+from blender_dp.logs.synthetic import aol_like
+from blender_dp.logs.tables import as_table
+
+__all__ = ["aol_like", "as_table"]

@@ -1,0 +1,106 @@
+"""Synthetic populations shaped like published logs. No real user's data is in here.
+
+The shape is the one of the AOL table in the BLENDER paper: its top shares, a power law behind them, and a long tail of
+queries that nobody else asked. They are for demonstrations, experiments and tests.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from blender_dp.sampling import Entropy
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+_TOP = (
+    ("google", "https://www.google.com/"),
+    ("yahoo", "https://www.yahoo.com/"),
+    ("google.com", "https://www.google.com/"),
+    ("myspace.com", "https://www.myspace.com/"),
+    ("mapquest", "https://www.mapquest.com/"),
+    ("yahoo.com", "https://www.yahoo.com/"),
+    ("www.google.com", "https://www.google.com/"),
+    ("myspace", "https://www.myspace.com/"),
+    ("ebay", "https://www.ebay.com/"),
+)
+_SYLLABLES = pa.array([c + v for c in "bdfgklmnprstvz" for v in "aeiou"])
+_SCATTER = 7919  # prime to the number of words, so neighbouring ranks get unlike words and no two the same
+_FEWER_URLS = 0.3  # the number of a query's URLs is geometric with this parameter
+
+
+@dataclass(frozen=True)
+class Shape:
+    """How many users there are and how likely each query is, from the most popular down; the rest ask alone."""
+
+    users: int
+    query_shares: Floats
+
+
+def aol_shape() -> Shape:
+    """The published top of the AOL log, continued by power laws."""
+    top = np.array([0.0211, 0.0067, 0.0066, 0.0055, 0.0055, 0.0048, 0.0044, 0.0034, 0.0030])
+    upper = top[-1] * (9 / np.arange(10, 51)) ** 1.38
+    lower = upper[-1] * (50 / np.arange(51, 300_001)) ** 0.9
+    return Shape(519_371, np.concatenate([top, upper, lower]))
+
+
+def aol_like(seed: int = 0, *, users: int | None = None) -> pa.Table:
+    """A population of that shape: one record per user, with columns user, query and url."""
+    shape = aol_shape()
+    return population(Shape(users or shape.users, shape.query_shares), seed)
+
+
+def population(shape: Shape, seed: int) -> pa.Table:
+    """Draw every user's record independently. The same seed gives the same table."""
+    entropy = Entropy.seeded(f"population {seed}")
+    listed = shape.query_shares.size
+    query = np.searchsorted(np.cumsum(shape.query_shares), _uniform(shape.users, entropy), side="right")
+    alone = query == listed
+    query[alone] += np.arange(np.count_nonzero(alone))  # nobody shares these
+    url_counts = 1 + np.floor(np.log(_uniform(listed, entropy)) / np.log(1 - _FEWER_URLS)).astype(np.int64)
+    exponents = 1.5 + 1.5 * _uniform(listed, entropy)
+    place = np.minimum(query, listed - 1)
+    url = _url_ranks(
+        np.where(alone, 1, url_counts[place]), exponents[place], _uniform(shape.users, entropy)
+    )
+    return pa.table({"user": pa.array(np.arange(shape.users)).cast(pa.string()), **_names(query, url)})
+
+
+def _url_ranks(counts: Integers, exponents: Floats, uniform: Floats) -> Integers:
+    """Draw each user's URL rank j among 1..count with probability ∝ j^-exponent."""
+    ranks = np.arange(1, counts.max() + 1)
+    total = sum(np.where(j <= counts, float(j) ** -exponents, 0.0) for j in ranks)
+    target, reached, url = uniform * total, np.zeros(counts.size), np.ones(counts.size, np.int64)
+    for j in ranks[:-1]:
+        reached += float(j) ** -exponents
+        url += (target >= reached) & (j < counts)
+    return url
+
+
+def _names(query: Integers, url: Integers) -> dict[str, pa.Array]:
+    words = _words(query)
+    site = pc.binary_join_element_wise("https://www.", words, ".example/", "")
+    for rank, (name, home) in enumerate(_TOP):
+        chosen = pa.array(query == rank)
+        words, site = pc.if_else(chosen, name, words), pc.if_else(chosen, home, site)
+    page = pc.if_else(pa.array(url == 1), "", pa.array(url).cast(pa.string()))
+    return {"query": words, "url": pc.binary_join_element_wise(site, page, "")}
+
+
+def _words(numbers: Integers) -> pa.Array:
+    """A pronounceable word of four syllables for every number, different for different numbers (below 24 million)."""
+    base = len(_SYLLABLES)
+    scattered = numbers * _SCATTER % base**4
+    parts = [_SYLLABLES.take(pa.array(scattered // base**power % base)) for power in range(4)]
+    return pc.binary_join_element_wise(*parts, "")
+
+
+def _uniform(count: int, entropy: Entropy) -> Floats:
+    """Uniform numbers in (0, 1): good enough for made-up people, never used for private noise."""
+    return ((entropy.words(count) >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53

@@ -1,0 +1,37 @@
+"""The exact loss of the histogram, from the integers of its noise."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from blender_dp.arithmetic import exp_bounds, log_above
+from blender_dp.mechanisms.laplace_histogram.mechanism import LaplaceHistogram
+from blender_dp.privacy.divergence import Pair, hockey_stick, independent, largest_ratio
+from blender_dp.privacy.finding import Finding
+from blender_dp.privacy.loss import Loss
+from blender_dp.sampling.discrete import WORD
+from blender_dp.sampling.laplace import GridLaplace
+
+NAME = "calibration (Laplace histogram)"
+
+
+def shift(noise: GridLaplace) -> tuple[list[Pair], int]:
+    """The pairs of one count moving by one unit, and their scale.
+
+    Outputs are grouped by their ratio: all above the higher count, all below the lower one, and the G places between the
+    two, where the noise crosses zero. The other direction is the mirror image, hence the same list of pairs.
+    """
+    one, more = WORD, noise.more
+    # Scale 2·2^128. Above: Pr = more^1 half of the mass against all of the positive half; below: the reverse.
+    tails = [(one * one, more * one), (more * one, one * one)]
+    between = [(w * (one - more), v * (one - more)) for w, v in zip(noise.weights, reversed(noise.weights), strict=True)]
+    return tails + between, 2 * one * one
+
+
+def audit(mechanism: LaplaceHistogram, claim: Loss) -> Finding:
+    """Compute the worst case over all neighbours: one cell loses a user, another one gains it."""
+    pairs, scale = shift(mechanism.noise)
+    worst = largest_ratio(pairs) ** 2
+    factor = exp_bounds(claim.epsilon)[0]
+    delta = Fraction(0) if worst <= factor else hockey_stick(independent(pairs, pairs), factor, scale * scale)
+    return Finding(NAME, claim, log_above(worst), delta)

@@ -1,0 +1,71 @@
+"""The exact loss of the local channel, from its integers, for lists of any size."""
+
+from __future__ import annotations
+
+from collections import Counter
+from fractions import Fraction
+
+from blender_dp.arithmetic import exp_bounds, log_above
+from blender_dp.client.channel import Channel
+from blender_dp.privacy.divergence import Pair, hockey_stick, largest_ratio, swapped
+from blender_dp.privacy.finding import Finding
+from blender_dp.privacy.loss import Loss
+
+NAME = "local channel (two-stage response)"
+
+
+def audit(channel: Channel, claim: Loss) -> Finding:
+    """Compute the worst case over all pairs of records a client might hold, for one report.
+
+    Two records with different queries differ in the outputs of these two queries only, and what each of them adds does
+    not depend on the other: the worst pair is the worst query to leave with the worst query to enter. Queries with
+    equally many URLs (and equal steps) are alike, so a few kinds of them stand for the whole list.
+    """
+    factor = exp_bounds(claim.epsilon)[0]
+    scale = channel.words**2
+    kinds = Counter(zip(channel.url_counts, channel.url_steps, strict=True))
+    leaving, entering = {}, {}
+    deltas, ratios = [Fraction(0)], [Fraction(1)]
+    for kind in kinds:
+        options = _against_other_queries(channel, *kind)
+        leaving[kind] = max(hockey_stick(pairs, factor, scale) for pairs in options)
+        entering[kind] = max(hockey_stick(swapped(pairs), factor, scale) for pairs in options)
+        siblings = _against_other_urls(channel, *kind)
+        deltas.append(hockey_stick(siblings, factor, scale))
+        ratios.append(largest_ratio(siblings))
+        if len(channel.url_counts) > 1:
+            ratios += [largest_ratio(p) for pairs in options for p in (pairs, swapped(pairs))]
+    deltas += [leaving[a] + entering[b] for a in kinds for b in kinds if a != b or kinds[a] > 1]
+    return Finding(NAME, claim, log_above(max(ratios)), max(deltas))
+
+
+def _against_other_queries(channel: Channel, count: int, step: int) -> list[list[Pair]]:
+    """For one kind of query: the weights of its URLs if it is the true query, and if another one is.
+
+    Uniform URLs have weights that differ by one word; the true URL may be one of the lighter or of the heavier ones.
+    """
+    uniform = _uniform_weights(channel.words, count)
+    kept = channel.words - channel.query_lie_bound
+    honest = channel.words - (count - 1) * step
+    return [
+        [
+            (kept * (honest if url == true else step), channel.query_step * uniform[url])
+            for url in range(count)
+        ]
+        for true in {uniform.index(min(uniform)), uniform.index(max(uniform))}
+    ]
+
+
+def _against_other_urls(channel: Channel, count: int, step: int) -> list[Pair]:
+    """For one kind of query: the weights of two of its URLs, if the first and if the second is the true one."""
+    if count == 1:
+        return []
+    kept = channel.words - channel.query_lie_bound
+    honest = channel.words - (count - 1) * step
+    return [(kept * honest, kept * step), (kept * step, kept * honest)]
+
+
+def _uniform_weights(words: int, count: int) -> list[int]:
+    """How many words w give each value of ⌊w · count / words⌋."""
+    edges = [-(-i * words // count) for i in range(count + 1)]
+    return [high - low for low, high in zip(edges, edges[1:], strict=False)]

@@ -1,0 +1,27 @@
+"""What an audit finds: the claim beside the exact loss of the shipped integers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from blender_dp.privacy.loss import Loss
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One mechanism's claim and its exact worst case over all neighbours.
+
+    `epsilon` is the largest log-ratio over the outputs that both neighbours can give (rounded up); `delta` is the
+    exact divergence at the *claimed* ε, which is what the promise bounds.
+    """
+
+    mechanism: str
+    claim: Loss
+    epsilon: float
+    delta: Fraction
+
+    @property
+    def holds(self) -> bool:
+        """Whether the integers keep the claim."""
+        return self.delta <= self.claim.delta

@@ -1,0 +1,149 @@
+"""The head list: the queries and URLs that clients report against, and the numbering of its cells.
+
+Every query has its URLs and one place for "any other URL"; after the last query comes one cell for "any other query":
+
+    google  → url a, url b, ⋆      cells 0 1 2
+    yahoo   → url c, ⋆             cells 3 4
+    ⋆                              cell  5
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from blender_dp.errors import DocumentError
+from blender_dp.records.canonical import CANONICAL_VERSION
+from blender_dp.records.record import Record
+
+SCHEMA = "blender-dp/head-list/1"
+
+
+@dataclass(frozen=True)
+class HeadList:
+    """Queries and their URLs, in one order for everybody: sorted, so that the order says nothing about counts."""
+
+    entries: tuple[tuple[str, tuple[str, ...]], ...]
+    canonical_version: int = CANONICAL_VERSION
+
+    @classmethod
+    def of(cls, records: Iterable[tuple[str, str]]) -> HeadList:
+        """Make the list of the given records; order and repeats do not matter."""
+        urls: dict[str, set[str]] = {}
+        for query, url in records:
+            urls.setdefault(query, set()).add(url)
+        return cls(tuple((query, tuple(sorted(urls[query]))) for query in sorted(urls)))
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    @property
+    def queries(self) -> tuple[str, ...]:
+        """The listed queries, without ⋆."""
+        return tuple(query for query, _ in self.entries)
+
+    @property
+    def url_counts(self) -> tuple[int, ...]:
+        """k_q of every query, its ⋆ included; the last one is the ⋆ query's, which is 1."""
+        return (*(len(urls) + 1 for _, urls in self.entries), 1)
+
+    @property
+    def cell_count(self) -> int:
+        """How many cells the list has."""
+        return sum(self.url_counts)
+
+    def records(self) -> Iterator[tuple[str, str]]:
+        """The listed records, without any ⋆, in the order of their cells."""
+        return ((query, url) for query, urls in self.entries for url in urls)
+
+    def cells(self) -> Iterator[Record]:
+        """What every cell stands for, in order; None is ⋆."""
+        for query, urls in self.entries:
+            yield from (Record(query, url) for url in urls)
+            yield Record(query, None)
+        yield Record(None, None)
+
+    def position(self, query: str | None, url: str | None) -> tuple[int, int]:
+        """Where a canonical record falls: index of the query and of the URL; what is not listed falls on ⋆."""
+        found = self._positions.get(query)
+        if found is None:
+            return len(self.entries), 0
+        index, urls = found
+        return index, urls.get(url, len(urls))
+
+    def restrict(self, queries: Iterable[str]) -> HeadList:
+        """The same list with only these queries."""
+        wanted = set(queries)
+        return HeadList(tuple(e for e in self.entries if e[0] in wanted), self.canonical_version)
+
+    @cached_property
+    def _positions(self) -> Mapping[str | None, tuple[int, Mapping[str | None, int]]]:
+        return {query: (i, {url: j for j, url in enumerate(urls)}) for i, (query, urls) in enumerate(self.entries)}
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of the list's canonical JSON: what a report names to say which list it answers."""
+        text = json.dumps(self.to_document(), ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    def to_document(self) -> dict[str, Any]:
+        """The list as plain JSON values."""
+        return {
+            "schema": SCHEMA,
+            "canonical_version": self.canonical_version,
+            "queries": [{"query": query, "urls": list(urls)} for query, urls in self.entries],
+        }
+
+    @classmethod
+    def from_document(cls, document: object, source: str = "head list") -> HeadList:
+        """Read the list back; refuse anything that is not exactly one, with the reason."""
+        entries, version = _checked(document, source)
+        head_list = cls(entries, version)
+        if entries != HeadList.of(head_list.records()).entries:
+            raise DocumentError(source, "queries or URLs are repeated, unsorted or empty", "Write it with HeadList.save")
+        return head_list
+
+    def save(self, path: Path | str) -> None:
+        """Write the list as JSON."""
+        text = json.dumps(self.to_document(), ensure_ascii=False, indent=2)
+        Path(path).write_text(text + "\n", encoding="utf-8")
+
+    @classmethod
+    def load(cls, path: Path | str) -> HeadList:
+        """Read a list that `save` wrote."""
+        return cls.from_document(read_json(path), str(path))
+
+
+def read_json(path: Path | str) -> object:
+    """Read one JSON file; a missing or broken one is a `DocumentError`."""
+    try:
+        return json.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise DocumentError(str(path), f"cannot be read ({error.strerror})", "Check the path") from None
+    except ValueError as error:
+        raise DocumentError(str(path), f"is not JSON ({error})", "Give a file that blender-dp wrote") from None
+
+
+def _checked(document: object, source: str) -> tuple[tuple[tuple[str, tuple[str, ...]], ...], int]:
+    match document:
+        case {"schema": schema} if schema != SCHEMA:
+            raise DocumentError(source, f"has schema {schema!r}, not {SCHEMA!r}", "Use a matching version of blender-dp")
+        case {"schema": _, "canonical_version": int(version), "queries": list(rows)}:
+            return tuple(_entry(row, f"{source}, queries[{i}]") for i, row in enumerate(rows)), version
+    raise DocumentError(source, "needs schema, canonical_version and queries", "Give a head-list.json that blender-dp wrote")
+
+
+def _entry(row: object, source: str) -> tuple[str, tuple[str, ...]]:
+    match row:
+        case {"query": str(query), "urls": list(urls)} if query and urls and all(_is_text(url) for url in urls):
+            return query, tuple(urls)
+    raise DocumentError(source, "needs a query and its list of URLs", "Give a head-list.json that blender-dp wrote")
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and value != ""

@@ -1,0 +1,94 @@
+"""The parameters of a collection, checked once, as exact fractions.
+
+The papers' symbols are kept as names, since everybody who tunes them has the papers open: f_o is the share of the opt-in
+users who discover the list, f_c the share of a client's budget spent on the query, m_o and m_c the records used per
+opt-in user and per client, and M is `max_queries`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from blender_dp.arithmetic import Number, exact
+from blender_dp.errors import ParameterError
+
+PROFILES = ("paper",)
+"""The known ways to instantiate the stages."""
+
+# Probabilities are integers over 2^64, which a larger ε could not use: e^44 is already beyond them.
+_LARGEST_EPSILON = 64
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parameters:
+    """What a collection runs with. Make it with `Parameters.of`, which accepts plain numbers and checks them."""
+
+    epsilon: Fraction
+    delta: Fraction
+    f_o: Fraction
+    f_c: Fraction
+    m_o: int
+    m_c: int
+    max_queries: int
+    project: bool
+    profile: str
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        epsilon: Number,
+        delta: Number,
+        f_o: Number = "0.95",
+        f_c: Number = "0.85",
+        m_o: int = 1,
+        m_c: int = 1,
+        max_queries: int = 50,
+        project: bool = True,
+        profile: str = "paper",
+    ) -> Parameters:
+        """Check the values and keep them exactly. There is no default for ε and δ: they are a promise to people."""
+        return cls(
+            epsilon=checked_epsilon(epsilon),
+            delta=open_unit(delta, "delta", "Take a value well below 1 / number of users, such as 1e-6"),
+            f_o=open_unit(f_o, "f_o", "The papers use 0.95"),
+            f_c=open_unit(f_c, "f_c", "The papers use 0.85"),
+            m_o=at_least_one(m_o, "m_o"),
+            m_c=at_least_one(m_c, "m_c"),
+            max_queries=at_least_one(max_queries, "max_queries"),
+            project=bool(project),
+            profile=_known_profile(profile),
+        )
+
+
+def checked_epsilon(value: Number, field: str = "epsilon") -> Fraction:
+    """Return ε as a fraction; it must be positive and small enough to be a promise."""
+    epsilon = exact(value, field)
+    if epsilon <= 0:
+        raise ParameterError(field, f"{value} is not positive", "Take a value such as 1 or 4; smaller is more private")
+    if epsilon > _LARGEST_EPSILON:
+        raise ParameterError(field, f"{value} protects nobody", f"Take a value of at most {_LARGEST_EPSILON}, better 4 or less")
+    return epsilon
+
+
+def open_unit(value: Number, field: str, fix: str) -> Fraction:
+    """Return a number strictly between 0 and 1 as a fraction."""
+    number = exact(value, field)
+    if not 0 < number < 1:
+        raise ParameterError(field, f"{value} is not between 0 and 1 (both excluded)", fix)
+    return number
+
+
+def at_least_one(value: int, field: str) -> int:
+    """Return a whole number that is 1 or more."""
+    number = exact(value, field)
+    if number.denominator != 1 or number < 1:
+        raise ParameterError(field, f"{value} is not a whole number of at least 1", "Take 1 or more")
+    return int(number)
+
+
+def _known_profile(profile: str) -> str:
+    if profile not in PROFILES:
+        raise ParameterError("profile", f"{profile!r} is not known", f"Take one of: {', '.join(PROFILES)}")
+    return profile

@@ -1,0 +1,18 @@
+"""A record: one query and the URL clicked for it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+STAR = "⋆"
+"""How "not listed" is shown to people. In data it is None, so a user who really searches for a star is safe."""
+
+
+class Record(NamedTuple):
+    """One query and the URL clicked for it; None stands for "not on the list"."""
+
+    query: str | None
+    url: str | None
+
+    def __str__(self) -> str:
+        return f"⟨{self.query or STAR}, {self.url or STAR}⟩"

@@ -1,0 +1,64 @@
+"""One row of a release: an estimate with its error and where it came from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+
+import pyarrow as pa
+
+CONFIDENCE = 0.95
+_Z = 1.959963984540054  # the normal quantile of 0.975
+
+
+@dataclass(frozen=True, kw_only=True)
+class QueryEstimate:
+    """A query's estimated share of all users, with a 95 % interval; a query of None is ⋆, everything not listed.
+
+    The opt-in columns are None where those users have no estimate.
+    """
+
+    query: str | None
+    share: float
+    variance: float
+    low: float
+    high: float
+    opt_in_share: float | None
+    opt_in_variance: float | None
+    client_share: float
+    client_variance: float
+    opt_in_weight: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordEstimate(QueryEstimate):
+    """A record's estimated share; a url of None is "any other URL of this query"."""
+
+    url: str | None
+
+
+def interval(share: float, variance: float) -> tuple[float, float]:
+    """The normal interval around a share, within [0, 1]."""
+    half = _Z * variance**0.5
+    return min(max(share - half, 0.0), 1.0), max(min(share + half, 1.0), 0.0)
+
+
+def to_arrow(queries: Sequence[QueryEstimate], records: Iterable[RecordEstimate]) -> pa.Table:
+    """All estimates in one table; `level` tells queries from records."""
+    rows = [{"level": "query", "url": None, **asdict(row)} for row in queries]
+    rows += [{"level": "record", **asdict(row)} for row in records]
+    return pa.Table.from_pylist(rows, schema=_SCHEMA)
+
+
+_SCHEMA = pa.schema(
+    [
+        pa.field("level", pa.string(), nullable=False),
+        pa.field("query", pa.string()),
+        pa.field("url", pa.string()),
+        *(
+            pa.field(name, pa.float64(), nullable=name.startswith("opt_in"))
+            for name in ("share", "variance", "low", "high", "opt_in_share", "opt_in_variance")
+            + ("client_share", "client_variance", "opt_in_weight")
+        ),
+    ]
+)

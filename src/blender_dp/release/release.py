@@ -1,0 +1,66 @@
+"""A release: what BLENDER publishes, and the two things it is for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import pyarrow as pa
+
+from blender_dp.records.canonical import canonical_query
+from blender_dp.records.head_list import HeadList, read_json
+from blender_dp.release import document
+from blender_dp.release.estimates import QueryEstimate, RecordEstimate, to_arrow
+from blender_dp.release.manifest import Manifest
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """A listed query with its share, and its URLs with theirs, best first."""
+
+    query: str
+    share: float
+    urls: tuple[tuple[str, float], ...]
+
+
+@dataclass(frozen=True)
+class Release:
+    """Everything here is private already: it may be shown, shipped and kept."""
+
+    manifest: Manifest
+    head_list: HeadList
+    queries: tuple[QueryEstimate, ...]
+    records: tuple[RecordEstimate, ...]
+
+    def trends(self, n: int = 10) -> list[QueryEstimate]:
+        """The n most popular queries, most popular first."""
+        listed = (row for row in self.queries if row.query is not None)
+        return sorted(listed, key=lambda row: -row.share)[:n]
+
+    def search(self, prefix: str, n: int = 10) -> list[Suggestion]:
+        """Answer from the list alone: the n most popular queries that begin with the prefix, each with its URLs."""
+        wanted = canonical_query(prefix)
+        return [s for s in self._suggestions if s.query.startswith(wanted)][:n]
+
+    def to_arrow(self) -> pa.Table:
+        """All estimates as one Arrow table; column `level` tells queries from records."""
+        return to_arrow(self.queries, self.records)
+
+    def save(self, path: Path | str) -> None:
+        """Write the release as JSON (schema: `spec/schemas/release.json`)."""
+        Path(path).write_text(document.dump(self), encoding="utf-8")
+
+    @classmethod
+    def load(cls, path: Path | str) -> Release:
+        """Read a release that `save` wrote; anything else is a `DocumentError`."""
+        parts = document.parse(read_json(path), str(path))
+        return cls(parts.manifest, HeadList.from_document(parts.head_list, str(path)), parts.queries, parts.records)
+
+    @cached_property
+    def _suggestions(self) -> list[Suggestion]:
+        urls: dict[str, list[tuple[str, float]]] = {}
+        for row in sorted(self.records, key=lambda row: -row.share):
+            if row.query is not None and row.url is not None:
+                urls.setdefault(row.query, []).append((row.url, row.share))
+        return [Suggestion(row.query, row.share, tuple(urls[row.query])) for row in self.trends(len(self.queries)) if row.query]

@@ -1,0 +1,73 @@
+"""Exact samplers for the discrete choices: binomial counts, uniform subsets, bounded integers, table look-ups."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blender_dp.sampling.stream import Entropy, Words
+
+WORD = 1 << 64
+"""Probabilities are integers over this."""
+
+
+def binomial(trials: int, weight: int, entropy: Entropy) -> int:
+    """Draw Binomial(trials, weight / 2^64) exactly, with about two random bits per trial.
+
+    Each trial compares a uniform fraction with the probability, bit by bit from the top; only the trials that are still
+    tied need another bit, and how many of those came up 1 is the number of ones among as many random bits.
+    """
+    if weight >= WORD:
+        return trials
+    successes, tied = 0, trials
+    while tied and weight:  # what is tied with nothing left of the weight cannot be below it
+        ones = _ones(tied, entropy)
+        if weight >= WORD // 2:
+            successes, tied = successes + tied - ones, ones  # a 0 where the probability has a 1 is below it
+        else:
+            tied -= ones  # a 1 where the probability has a 0 is above it
+        weight = weight * 2 % WORD
+    return successes
+
+
+def distinct(population: int, size: int, entropy: Entropy) -> NDArray[np.int64]:
+    """Draw `size` different numbers out of 0..population-1, in uniform order; meant for a small part of the population."""
+    chosen: NDArray[np.int64] = np.empty(0, np.int64)
+    while chosen.size < size:
+        # The first `size` different values of a uniform sequence are a uniform choice in uniform order.
+        merged = np.concatenate([chosen, integers_below(population, size - chosen.size, entropy)])
+        _, first_seen = np.unique(merged, return_index=True)
+        chosen = merged[np.sort(first_seen)]
+    return chosen
+
+
+def integers_below(bound: int, count: int, entropy: Entropy) -> NDArray[np.int64]:
+    """Draw uniform integers in [0, bound) for a bound of at most 2^63, exactly (by rejection)."""
+    step = WORD // bound  # words from step * bound on are refused: they would favour nobody else
+    accepted: list[NDArray[np.int64]] = []
+    missing = count
+    while missing:
+        index = entropy.words(missing) // np.uint64(step)
+        kept = index[index < bound].astype(np.int64)
+        accepted.append(kept)
+        missing -= kept.size
+    return np.concatenate(accepted) if accepted else np.empty(0, np.int64)
+
+
+def table(cumulative: Words, count: int, entropy: Entropy, *, at_least: int = 0) -> NDArray[np.int64]:
+    """Draw indices of a table given by the running sums of its weights (over 2^64, starting with 0).
+
+    With `at_least` the draw is conditioned on the index being that large.
+    """
+    if at_least == 0:
+        words = entropy.words(count)
+    else:
+        floor = int(cumulative[at_least])
+        words = np.array([floor + entropy.below(WORD - floor) for _ in range(count)], np.uint64)
+    return np.searchsorted(cumulative, words, side="right").astype(np.int64) - 1
+
+
+def _ones(bits: int, entropy: Entropy) -> int:
+    words = entropy.words((bits + 63) // 64)
+    words[-1] >>= np.uint64(-bits % 64)
+    return int(np.bitwise_count(words).sum(dtype=np.int64))

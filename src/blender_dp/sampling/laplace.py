@@ -1,0 +1,150 @@
+"""Laplace noise on a fine grid, decided by integers.
+
+The noise is ±(N + (F + 1/2)/G): a fair sign, a geometric number N of whole units, and a place F among the G grid steps of
+one unit. It lies halfway between grid points, so it never equals a threshold on the grid and "above" is never in doubt.
+
+Shifting it by one unit changes N by one, or crosses zero and turns F into G-1-F. Hence the loss of one unit is bounded by
+two kinds of integer ratios, which is all that has to be checked (`mechanisms/laplace_histogram/proof.md`).
+"""
+
+from __future__ import annotations
+
+import decimal
+import math
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blender_dp.arithmetic import ceil_decreasing_in_exp
+from blender_dp.sampling.discrete import WORD, binomial, table
+from blender_dp.sampling.stream import Entropy, Words
+
+GRID_BITS = 10
+"""One unit has 2^10 grid steps: fine enough that the threshold loses less than a thousandth of a count."""
+
+
+@dataclass(frozen=True)
+class GridLaplace:
+    """Two-sided noise whose odds fall by at most e^`loss` per unit, as integers over 2^64.
+
+    Values are counted in half grid steps: a noise value v stands for v / (2G), and v is odd.
+    """
+
+    more: int
+    """Weight of "one more unit": ⌈2^64 e^-loss⌉, rounded up towards more noise."""
+
+    weights: tuple[int, ...]
+    """Weights of the G places within a unit; they sum to 2^64."""
+
+    @classmethod
+    def of(cls, loss: Fraction, grid_bits: int = GRID_BITS) -> GridLaplace:
+        """Make the noise for a loss of `loss` per unit, that is, of scale 1/loss."""
+        more = ceil_decreasing_in_exp(lambda e: WORD / e, loss)
+        return cls(more, _place_weights(loss, 1 << grid_bits))
+
+    @property
+    def steps(self) -> int:
+        """G, the number of grid steps in one unit."""
+        return len(self.weights)
+
+    @property
+    def half_steps(self) -> int:
+        """How many half steps one unit has: what noise values are counted in."""
+        return 2 * self.steps
+
+    @cached_property
+    def variance(self) -> float:
+        """The exact variance in squared units, from the integers."""
+        going_on = Fraction(self.more, WORD)
+        mean_units = going_on / (1 - going_on)
+        square_units = going_on * (1 + going_on) / (1 - going_on) ** 2
+        mean_place, square_place = (
+            sum((Fraction(w, WORD) * Fraction(2 * f + 1, self.half_steps) ** power for f, w in enumerate(self.weights)))
+            for power in (1, 2)
+        )
+        return float(square_units + 2 * mean_units * mean_place + square_place)
+
+    def survival(self, threshold: int) -> Fraction:
+        """The exact probability that the noise exceeds `threshold`, which is in half steps and on the grid (even)."""
+        if threshold < 0:
+            return 1 - self.survival(-threshold)
+        units, place = self._split(threshold)
+        going_on = Fraction(self.more, WORD)
+        return going_on**units * (1 - (1 - going_on) * Fraction(self._sums[place], WORD)) / 2
+
+    def sample(self, count: int, entropy: Entropy) -> NDArray[np.int64]:
+        """Draw `count` noise values in half steps."""
+        signs = 1 - 2 * (entropy.words(count) & np.uint64(1)).astype(np.int64)
+        return signs * self._magnitude(_geometric(self.more, count, entropy), entropy)
+
+    def threshold_for(self, probability: Fraction) -> int:
+        """The lowest threshold on the grid, not below 0, that the noise exceeds with at most this probability."""
+        low, high = -2, 2  # survival(low) is too likely, survival(high) will not be
+        while self.survival(high) > probability:
+            low, high = high, 2 * high
+        while high - low > 2:
+            middle = (low + high) // 4 * 2
+            low, high = (middle, high) if self.survival(middle) > probability else (low, middle)
+        return high
+
+    def exceeding(self, count: int, threshold: int, entropy: Entropy) -> NDArray[np.int64]:
+        """Draw `count` noise values and return those above `threshold` (0 or more), without drawing the others.
+
+        How many are left is thinned step by step: positive sign, first unit, second unit, ... place. Each step is one
+        exact binomial draw, so a crowd of millions costs no more than a few thousand random words.
+        """
+        units, place = self._split(threshold)
+        left = binomial(count, WORD // 2, entropy)
+        for _ in range(units):
+            left = binomial(left, self.more, entropy)
+        beyond = binomial(left, self.more, entropy)
+        within = binomial(left - beyond, WORD - self._sums[place], entropy)
+        further = units + 1 + _geometric(self.more, beyond, entropy)
+        same_unit = units * self.half_steps + 2 * table(self._cumulative, within, entropy, at_least=place) + 1
+        return np.concatenate([self._magnitude(further, entropy), same_unit])
+
+    def _magnitude(self, units: NDArray[np.int64], entropy: Entropy) -> NDArray[np.int64]:
+        return units * self.half_steps + 2 * table(self._cumulative, units.size, entropy) + 1
+
+    def _split(self, threshold: int) -> tuple[int, int]:
+        return divmod(threshold // 2, self.steps)
+
+    @cached_property
+    def _sums(self) -> list[int]:
+        sums = [0]
+        for weight in self.weights[:-1]:
+            sums.append(sums[-1] + weight)
+        return sums
+
+    @cached_property
+    def _cumulative(self) -> Words:
+        return np.array(self._sums, np.uint64)
+
+
+def _geometric(more: int, count: int, entropy: Entropy) -> NDArray[np.int64]:
+    """Draw how often "more" (of weight over 2^64) came up before it first did not."""
+    units = np.zeros(count, np.int64)
+    going = np.arange(count)
+    while going.size:
+        going = going[entropy.words(going.size) < np.uint64(more)]
+        units[going] += 1
+    return units
+
+
+def _place_weights(loss: Fraction, steps: int) -> tuple[int, ...]:
+    """Weights ∝ e^(-loss·f/G), floored; the first place takes what flooring left over.
+
+    Their ratios w_f / w_(G-1-f) stay a whole factor e^(loss/G) inside e^±loss, far more than flooring can spoil.
+    """
+    with decimal.localcontext() as context:
+        context.prec = 60
+        step = (-Decimal(loss.numerator) / Decimal(loss.denominator) / steps).exp()
+        raw = [step**f for f in range(steps)]
+        total = sum(raw)
+        weights = [math.floor(w / total * WORD) for w in raw]
+    weights[0] += WORD - sum(weights)
+    return tuple(weights)

@@ -1,0 +1,55 @@
+"""Stage 4: undo the channel's bias (the papers' EstimateClientProbabilities)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blender_dp.client.channel import Channel
+from blender_dp.errors import GroupError
+from blender_dp.stages.layout import Floats, Layout
+
+
+@dataclass(frozen=True)
+class ClientEstimate:
+    """The clients' view of the list: by cell, and by query with ⋆ last. Unbiased, so it may be negative."""
+
+    share: Floats
+    variance: Floats
+    query_share: Floats
+    query_variance: Floats
+    reports: int
+
+
+def denoise(report_counts: NDArray[np.int64], channel: Channel) -> ClientEstimate:
+    """Estimate the shares of cells and queries from how often each cell was reported.
+
+    Theorem 3.6 with the shipped integers for t and t_q, so the estimate is unbiased for the code that ran.
+    """
+    n = int(report_counts.sum())
+    if n < 2:
+        raise GroupError("clients", f"{n} reports are too few for a variance", "Collect more reports; 2 is the least")
+    layout = Layout(channel.url_counts)
+    r = report_counts / n
+    r_query = layout.per_query(r)
+    if len(channel.url_counts) == 1:  # an empty list: everything is ⋆, and that is certain
+        return ClientEstimate(np.ones(1), np.zeros(1), np.ones(1), np.zeros(1), n)
+
+    words = float(channel.words)
+    s = channel.query_step / words  # every other query
+    t = 1 - channel.query_lie_bound / words  # the true query
+    query_share = (r_query - s) / (t - s)
+    query_variance = r_query * (1 - r_query) / ((n - 1) * (t - s) ** 2)
+
+    k = layout.per_cell(layout.counts.astype(float))
+    false_url = layout.per_cell(np.array(channel.url_steps) / words)
+    a = t * false_url  # another URL of the kept query
+    d = t * (1 - (k - 1) * false_url) - a
+    c = s / k - a
+    of_query, of_variance, of_r = (layout.per_cell(x) for x in (query_share, query_variance, r_query))
+    share = (r - a * of_query - s / k * (1 - of_query)) / d
+    covariance = r * (1 - of_r) / (n * (t - s))
+    variance = n / (n - 1) / d**2 * (r * (1 - r) / n + c**2 * of_variance + 2 * c * covariance)
+    return ClientEstimate(share, variance, query_share, query_variance, n)

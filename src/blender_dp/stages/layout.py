@@ -1,0 +1,33 @@
+"""Sums and lengths over the cells of a head list."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+class Layout:
+    """Where every query's block of cells starts and ends. The last cell of a block is its ⋆, the last block is ⋆."""
+
+    def __init__(self, url_counts: Sequence[int]) -> None:
+        self.counts = np.array(url_counts, np.int64)
+        self.ends = np.cumsum(self.counts)
+        self.starts = self.ends - self.counts
+        self.cell_count = int(self.ends[-1])
+
+    @property
+    def other_url(self) -> NDArray[np.int64]:
+        """The cells ⟨q, ⋆⟩ of the listed queries."""
+        return self.ends[:-1] - 1
+
+    def per_query(self, values: Floats) -> Floats:
+        """Sum the values of every query's cells."""
+        return np.add.reduceat(values, self.starts)
+
+    def per_cell(self, values: Floats) -> Floats:
+        """Give every cell its query's value."""
+        return np.repeat(values, self.counts)
