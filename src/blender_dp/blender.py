@@ -20,9 +20,11 @@ from blender_dp.privacy.loss import Loss, Model, Promise
 from blender_dp.records.head_list import HeadList
 from blender_dp.records.parameters import Parameters, open_unit
 from blender_dp.release import Release
-from blender_dp.release.assemble import Sizes, assemble
+from blender_dp.release.assemble import assemble
+from blender_dp.release.manifest import Sizes, manifest_of
 from blender_dp.sampling import Entropy
 from blender_dp.stages import blend, calibrate, cells_of, count_cells, denoise, discover, report
+from blender_dp.stages.layout import Integers
 
 Progress = Callable[[str], None]
 
@@ -135,12 +137,18 @@ class Blender:
         reports = self.collect(clients, estimate.head_list, entropy)
         progress("blending")
         client = denoise(reports, self.channel(estimate.head_list))
-        blended = blend(estimate, client, project=self.parameters.project)
-        return assemble(
-            self.parameters, self.promises(), sizes, self.discovery.tau, estimate, client, blended, entropy.is_seeded
+        manifest = manifest_of(
+            self.parameters,
+            self.promises(),
+            sizes,
+            threshold=self.discovery.tau,
+            reports=client.reports,
+            head_list=estimate.head_list,
+            seeded=entropy.is_seeded,
         )
+        return assemble(manifest, estimate, client, blend(estimate, client, project=self.parameters.project))
 
-    def collect(self, clients: Group, head_list: HeadList, entropy: Entropy) -> pa.Array:
+    def collect(self, clients: Group, head_list: HeadList, entropy: Entropy) -> Integers:
         """Let every client report against the list; only the counts of the reported cells are kept."""
         reports = report(cells_of(clients.records(), head_list), self.channel(head_list), entropy)
         return count_cells(reports, head_list.cell_count)
@@ -148,13 +156,19 @@ class Blender:
 
 def _part(group: DuckDBGroup, opt_in: Number | Iterable[str], key: str) -> tuple[DuckDBGroup, DuckDBGroup]:
     if isinstance(opt_in, int | float | str) or not isinstance(opt_in, Iterable):
-        return group.split(open_unit(opt_in, "opt_in", "Give the share of the users who opt in, such as 0.05"), key, "opt-in")
+        return group.split(
+            open_unit(opt_in, "opt_in", "Give the share of the users who opt in, such as 0.05"), key, "opt-in"
+        )
     return group.part(pa.table({"user": pa.array([str(user) for user in opt_in], pa.string())}))
 
 
 def _check_sizes(sizes: Sizes) -> None:
     fix = "Bring more users; every group needs some"
-    for group, users in (("discovery users", sizes.discovery), ("calibration users", sizes.calibration), ("clients", sizes.clients)):
+    for group, users in (
+        ("discovery users", sizes.discovery),
+        ("calibration users", sizes.calibration),
+        ("clients", sizes.clients),
+    ):
         if users < 2:
             raise GroupError(group, f"there are {users}, and 2 is the least", fix)
 

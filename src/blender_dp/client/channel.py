@@ -67,15 +67,6 @@ class Channel:
             return query, _skip(second // self.url_steps[query], url)
         return query, url
 
-    def to_document(self) -> dict[str, object]:
-        """The integers as plain JSON values (as text: they do not fit a double)."""
-        return {
-            "bits": self.bits,
-            "query_step": str(self.query_step),
-            "url_counts": list(self.url_counts),
-            "url_steps": [str(step) for step in self.url_steps],
-        }
-
 
 @lru_cache(maxsize=4096)
 def lie_step(choices: int, epsilon: Fraction, delta: Fraction) -> int:

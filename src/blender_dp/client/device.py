@@ -33,9 +33,7 @@ class Device:
     Cost: 16 random bytes and a few integer operations, the same for every record.
     """
 
-    def __init__(
-        self, head_list: HeadList, *, epsilon: Number, delta: Number, f_c: Number = "0.85", m_c: int = 1
-    ) -> None:
+    def __init__(self, head_list: HeadList, *, epsilon: Number, delta: Number, f_c: Number = "0.85", m_c: int = 1) -> None:
         p = Parameters.of(epsilon=epsilon, delta=delta, f_c=f_c, m_c=m_c)
         self.head_list = head_list
         self.channel = Channel.of(head_list, p.epsilon, p.delta, p.f_c, p.m_c)

@@ -66,9 +66,7 @@ def population(shape: Shape, seed: int) -> pa.Table:
     url_counts = 1 + np.floor(np.log(_uniform(listed, entropy)) / np.log(1 - _FEWER_URLS)).astype(np.int64)
     exponents = 1.5 + 1.5 * _uniform(listed, entropy)
     place = np.minimum(query, listed - 1)
-    url = _url_ranks(
-        np.where(alone, 1, url_counts[place]), exponents[place], _uniform(shape.users, entropy)
-    )
+    url = _url_ranks(np.where(alone, 1, url_counts[place]), exponents[place], _uniform(shape.users, entropy))
     return pa.table({"user": pa.array(np.arange(shape.users)).cast(pa.string()), **_names(query, url)})
 
 

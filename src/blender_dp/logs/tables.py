@@ -27,12 +27,14 @@ def as_table(data: TableLike, name: str = "table") -> pa.Table:
 
 
 def _from_rows(rows: Iterable[Any], name: str) -> pa.Table:
-    columns: tuple[list[str], list[str | None], list[str | None]] = ([], [], [])
+    columns: list[list[str | None]] = [[], [], []]
     for number, row in enumerate(rows):
         try:
-            user, query, url = row
-        except (TypeError, ValueError):
-            raise LogError(name, f"row {number} does not have 3 values", "Give rows of (user, query, url)") from None
-        for column, value in zip(columns, (user, query, url), strict=True):
+            values = tuple(row)
+        except TypeError:
+            values = ()
+        if len(values) != len(columns):
+            raise LogError(name, f"row {number} does not have 3 values", "Give rows of (user, query, url)")
+        for column, value in zip(columns, values, strict=True):
             column.append(value if value is None else str(value))
-    return pa.table(list(columns), schema=_SCHEMA)
+    return pa.table(columns, schema=_SCHEMA)

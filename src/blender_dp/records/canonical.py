@@ -15,7 +15,9 @@ CANONICAL_VERSION = 1
 """Changes whenever any input would come out differently."""
 
 _PLAIN_QUERY = re.compile(r"[!-@\[-~]+(?: [!-@\[-~]+)*")
-_PLAIN_URL = re.compile(r"https?://[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*/[\w/.~-]*", re.ASCII)
+_PLAIN_URL = re.compile(
+    r"https?://[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*/[\w/.~-]*", re.ASCII
+)
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _SPACES = re.compile(r"\s+")
 _ESCAPE = re.compile(r"%([0-9A-Fa-f]{2})")
@@ -71,7 +73,7 @@ def _url_step(text: str) -> str:
 def _canonical_authority(authority: str, scheme: str) -> str:
     user, at, host_port = authority.rpartition("@")
     host, colon, port = host_port.rpartition(":")
-    if not colon or not (port.isascii() and port.isdigit() or not port):  # no port, or the colon belongs to an IPv6 address
+    if not colon or not re.fullmatch("[0-9]*", port):  # no port, or the colon belongs to an IPv6 address
         host, port = host_port, ""
     host = host.lower().removesuffix(".")
     keep_port = port and port.lstrip("0") != _DEFAULT_PORTS.get(scheme)

@@ -68,7 +68,9 @@ def checked_epsilon(value: Number, field: str = "epsilon") -> Fraction:
     if epsilon <= 0:
         raise ParameterError(field, f"{value} is not positive", "Take a value such as 1 or 4; smaller is more private")
     if epsilon > _LARGEST_EPSILON:
-        raise ParameterError(field, f"{value} protects nobody", f"Take a value of at most {_LARGEST_EPSILON}, better 4 or less")
+        raise ParameterError(
+            field, f"{value} protects nobody", f"Take a value of at most {_LARGEST_EPSILON}, better 4 or less"
+        )
     return epsilon
 
 

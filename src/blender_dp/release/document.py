@@ -15,8 +15,6 @@ from blender_dp.release.manifest import Manifest
 if TYPE_CHECKING:
     from blender_dp.release.release import Release
 
-SCHEMA = "blender-dp/release/1"
-
 
 @dataclass(frozen=True)
 class ReleaseDocument:
@@ -34,7 +32,9 @@ _ADAPTER = TypeAdapter(ReleaseDocument)
 
 def dump(release: Release) -> str:
     """The release as JSON text."""
-    parts = ReleaseDocument(SCHEMA, release.manifest, release.head_list.to_document(), release.queries, release.records)
+    parts = ReleaseDocument(
+        "blender-dp/release/1", release.manifest, release.head_list.to_document(), release.queries, release.records
+    )
     return _ADAPTER.dump_json(parts, indent=2).decode() + "\n"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 
 import pyarrow as pa
 
@@ -56,9 +56,9 @@ _SCHEMA = pa.schema(
         pa.field("query", pa.string()),
         pa.field("url", pa.string()),
         *(
-            pa.field(name, pa.float64(), nullable=name.startswith("opt_in"))
-            for name in ("share", "variance", "low", "high", "opt_in_share", "opt_in_variance")
-            + ("client_share", "client_variance", "opt_in_weight")
+            pa.field(f.name, pa.float64(), nullable="None" in str(f.type))
+            for f in fields(QueryEstimate)
+            if f.name != "query"
         ),
     ]
 )

@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from blender_dp.privacy.loss import Promise
-from blender_dp.records.canonical import CANONICAL_VERSION
+from blender_dp.records.head_list import HeadList
 from blender_dp.records.parameters import Parameters
 
 
@@ -63,8 +63,44 @@ class Manifest:
         return self.randomness != "system"
 
 
-def settings_of(parameters: Parameters) -> Settings:
-    """The parameters as they are written down."""
+@dataclass(frozen=True)
+class Sizes:
+    """How many users each group has; public."""
+
+    discovery: int
+    calibration: int
+    clients: int
+
+
+def manifest_of(
+    parameters: Parameters,
+    promises: tuple[Promise, Promise],
+    sizes: Sizes,
+    *,
+    threshold: float,
+    reports: int,
+    head_list: HeadList,
+    seeded: bool,
+) -> Manifest:
+    """Write down how a release was made."""
+    return Manifest(
+        settings=_settings(parameters),
+        groups=(
+            _group_promise(promises[0], sizes.discovery + sizes.calibration),
+            _group_promise(promises[1], sizes.clients),
+        ),
+        discovery_users=sizes.discovery,
+        calibration_users=sizes.calibration,
+        reports=reports,
+        threshold=threshold,
+        head_list=head_list.digest,
+        canonical_version=head_list.canonical_version,
+        randomness="insecure: seeded" if seeded else "system",
+        versions={"blender-dp": version("blender-dp"), "python": platform.python_version(), "numpy": np.__version__},
+    )
+
+
+def _settings(parameters: Parameters) -> Settings:
     return Settings(
         profile=parameters.profile,
         epsilon=float(parameters.epsilon),
@@ -78,8 +114,7 @@ def settings_of(parameters: Parameters) -> Settings:
     )
 
 
-def group_promise(promise: Promise, users: int) -> GroupPromise:
-    """A promise and to how many it was made."""
+def _group_promise(promise: Promise, users: int) -> GroupPromise:
     return GroupPromise(
         group=promise.group,
         users=users,
@@ -89,11 +124,3 @@ def group_promise(promise: Promise, users: int) -> GroupPromise:
         unit=promise.unit,
         neighbours=promise.neighbours,
     )
-
-
-def versions() -> dict[str, str]:
-    """What made the release."""
-    return {"blender-dp": version("blender-dp"), "python": platform.python_version(), "numpy": np.__version__}
-
-
-__all__ = ["CANONICAL_VERSION", "GroupPromise", "Manifest", "Settings", "group_promise", "settings_of", "versions"]

@@ -63,4 +63,6 @@ class Release:
         for row in sorted(self.records, key=lambda row: -row.share):
             if row.query is not None and row.url is not None:
                 urls.setdefault(row.query, []).append((row.url, row.share))
-        return [Suggestion(row.query, row.share, tuple(urls[row.query])) for row in self.trends(len(self.queries)) if row.query]
+        return [
+            Suggestion(row.query, row.share, tuple(urls[row.query])) for row in self.trends(len(self.queries)) if row.query
+        ]

@@ -43,7 +43,7 @@ def distinct(population: int, size: int, entropy: Entropy) -> NDArray[np.int64]:
 
 def integers_below(bound: int, count: int, entropy: Entropy) -> NDArray[np.int64]:
     """Draw uniform integers in [0, bound) for a bound of at most 2^63, exactly (by rejection)."""
-    step = WORD // bound  # words from step * bound on are refused: they would favour nobody else
+    step = (WORD - 1) // bound  # words from step * bound on are refused, so that nobody is favoured
     accepted: list[NDArray[np.int64]] = []
     missing = count
     while missing:

@@ -53,7 +53,7 @@ class Entropy:
     def fill(self, out: Words) -> None:
         """Overwrite a contiguous array with uniform words."""
         self._renew()
-        view = memoryview(out).cast("B")
+        view = memoryview(out.data).cast("B")
         for start in range(0, len(view), _BLOCK_BYTES):
             part = view[start : start + _BLOCK_BYTES]
             self._cipher.update_into(memoryview(self._zeros)[: len(part)], part)

@@ -8,21 +8,19 @@ import numpy as np
 
 from blender_dp.stages.calibration import OptInEstimate
 from blender_dp.stages.denoising import ClientEstimate
-from blender_dp.stages.layout import Floats
+from blender_dp.stages.layout import Estimate, Floats
 
 
 @dataclass(frozen=True)
-class Blended:
-    """Estimates for one set of alternatives, ⋆ last; `weight` is the opt-in users' part in each."""
+class Blended(Estimate):
+    """The averages; `weight` is the opt-in users' part in each."""
 
-    share: Floats
-    variance: Floats
     weight: Floats
 
 
 @dataclass(frozen=True)
 class Blend:
-    """The blended estimates by cell and by query."""
+    """The blended estimates by cell and by query (⋆ last)."""
 
     cells: Blended
     queries: Blended
@@ -33,27 +31,23 @@ def blend(opt_in: OptInEstimate, client: ClientEstimate, *, project: bool = True
 
     Where only the clients have an estimate (⟨q, ⋆⟩ in profile `paper`) it is taken as it is.
     """
-    return Blend(
-        cells=_average(opt_in.share, opt_in.variance, client.share, client.variance, project),
-        queries=_average(
-            opt_in.query_share, opt_in.query_variance, client.query_share, client.query_variance, project
-        ),
-    )
-
-
-def _average(opt_in: Floats, opt_in_variance: Floats, client: Floats, client_variance: Floats, project: bool) -> Blended:
-    weight = optimal_weight(opt_in_variance, client_variance)
-    share = np.where(np.isnan(opt_in), client, weight * opt_in + (1 - weight) * client)
-    variance = np.where(
-        np.isnan(opt_in), client_variance, weight**2 * opt_in_variance + (1 - weight) ** 2 * client_variance
-    )
-    return Blended(project_to_simplex(share) if project else share, variance, weight)
+    return Blend(_average(opt_in.cells, client.cells, project), _average(opt_in.queries, client.queries, project))
 
 
 def optimal_weight(opt_in_variance: Floats, client_variance: Floats) -> Floats:
-    """Theorem 3.7: the opt-in weight that makes the average's variance least; 0 where they have no estimate."""
+    """Theorem 3.7: the opt-in weight that makes the average's variance least."""
     total = opt_in_variance + client_variance
-    return np.nan_to_num(np.divide(client_variance, total, out=np.full_like(total, 0.5), where=total != 0), nan=0.0)
+    weight = np.full_like(total, 0.5)
+    np.divide(client_variance, total, out=weight, where=total != 0)
+    return weight
+
+
+def _average(opt_in: Estimate, client: Estimate, project: bool) -> Blended:
+    missing = np.isnan(opt_in.share)
+    weight = np.where(missing, 0.0, optimal_weight(opt_in.variance, client.variance))
+    share = weight * np.where(missing, 0.0, opt_in.share) + (1 - weight) * client.share
+    variance = weight**2 * np.where(missing, 0.0, opt_in.variance) + (1 - weight) ** 2 * client.variance
+    return Blended(project_to_simplex(share) if project else share, variance, weight)
 
 
 def project_to_simplex(values: Floats) -> Floats:

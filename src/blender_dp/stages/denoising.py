@@ -5,25 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from blender_dp.client.channel import Channel
 from blender_dp.errors import GroupError
-from blender_dp.stages.layout import Floats, Layout
+from blender_dp.stages.layout import Estimate, Integers, Layout
 
 
 @dataclass(frozen=True)
 class ClientEstimate:
-    """The clients' view of the list: by cell, and by query with ⋆ last. Unbiased, so it may be negative."""
+    """The clients' view of the list, by cell and by query (⋆ last). Unbiased, so it may be negative."""
 
-    share: Floats
-    variance: Floats
-    query_share: Floats
-    query_variance: Floats
+    cells: Estimate
+    queries: Estimate
     reports: int
 
 
-def denoise(report_counts: NDArray[np.int64], channel: Channel) -> ClientEstimate:
+def denoise(report_counts: Integers, channel: Channel) -> ClientEstimate:
     """Estimate the shares of cells and queries from how often each cell was reported.
 
     Theorem 3.6 with the shipped integers for t and t_q, so the estimate is unbiased for the code that ran.
@@ -35,7 +32,8 @@ def denoise(report_counts: NDArray[np.int64], channel: Channel) -> ClientEstimat
     r = report_counts / n
     r_query = layout.per_query(r)
     if len(channel.url_counts) == 1:  # an empty list: everything is ⋆, and that is certain
-        return ClientEstimate(np.ones(1), np.zeros(1), np.ones(1), np.zeros(1), n)
+        certain = Estimate(np.ones(1), np.zeros(1))
+        return ClientEstimate(certain, certain, n)
 
     words = float(channel.words)
     s = channel.query_step / words  # every other query
@@ -52,4 +50,4 @@ def denoise(report_counts: NDArray[np.int64], channel: Channel) -> ClientEstimat
     share = (r - a * of_query - s / k * (1 - of_query)) / d
     covariance = r * (1 - of_r) / (n * (t - s))
     variance = n / (n - 1) / d**2 * (r * (1 - r) / n + c**2 * of_variance + 2 * c * covariance)
-    return ClientEstimate(share, variance, query_share, query_variance, n)
+    return ClientEstimate(Estimate(share, variance), Estimate(query_share, query_variance), n)

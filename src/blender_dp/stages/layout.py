@@ -1,13 +1,23 @@
-"""Sums and lengths over the cells of a head list."""
+"""Arrays over the cells of a head list."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Shares and their variances, one per cell or one per query; NaN where there is none."""
+
+    share: Floats
+    variance: Floats
 
 
 class Layout:
@@ -20,9 +30,9 @@ class Layout:
         self.cell_count = int(self.ends[-1])
 
     @property
-    def other_url(self) -> NDArray[np.int64]:
-        """The cells ⟨q, ⋆⟩ of the listed queries."""
-        return self.ends[:-1] - 1
+    def star_cells(self) -> Integers:
+        """The cells ⟨q, ⋆⟩ of every query, and ⟨⋆, ⋆⟩ as the last one."""
+        return self.ends - 1
 
     def per_query(self, values: Floats) -> Floats:
         """Sum the values of every query's cells."""

@@ -13,37 +13,18 @@ from blender_dp.client.channel import Channel
 from blender_dp.mechanisms.two_stage_response import TwoStageResponse
 from blender_dp.records.head_list import HeadList
 from blender_dp.sampling import Entropy
-from blender_dp.stages.layout import Layout
+from blender_dp.stages.layout import Integers, Layout
 
 Cells = NDArray[np.int32]
 
 
 def cells_of(records: Iterable[pa.RecordBatch], head_list: HeadList) -> Iterable[Cells]:
     """Find every record's cell; what is not listed, or missing, falls on ⋆. Columns are query and url."""
-    layout = Layout(head_list.url_counts)
-    queries = pa.array(head_list.queries, pa.string())
-    names = sorted({url for _, url in head_list.records()})
-    urls = pa.array(names, pa.string())
-    # A listed pair is one number, so that one sorted search finds all of them.
-    index = {url: i for i, url in enumerate(names)}
-    pairs = np.array([q * len(names) + index[url] for q, (_, of_q) in enumerate(head_list.entries) for url in of_q], np.int64)
-    pair_cells = np.delete(np.arange(layout.cell_count), np.append(layout.other_url, layout.cell_count - 1))
-    order = np.argsort(pairs)
-    pairs, pair_cells = pairs[order], pair_cells[order]
-    star = np.append(layout.other_url, layout.cell_count - 1)  # where an unlisted URL of each query falls
-    for batch in records:
-        query = _index_in(batch["query"], queries)
-        url = _index_in(batch["url"], urls)
-        cells = star[query]  # -1 is the last one: ⟨⋆, ⋆⟩
-        known = np.flatnonzero((query >= 0) & (url >= 0))
-        wanted = query[known] * len(names) + url[known]
-        place = np.minimum(np.searchsorted(pairs, wanted), max(pairs.size - 1, 0))
-        listed = pairs[place] == wanted if pairs.size else np.zeros(0, bool)
-        cells[known[listed]] = pair_cells[place[listed]]
-        yield cells.astype(np.int32)
+    place = _Placer(head_list)
+    return (place(batch["query"], batch["url"]) for batch in records)
 
 
-def count_cells(cells: Iterable[Cells], cell_count: int) -> NDArray[np.int64]:
+def count_cells(cells: Iterable[Cells], cell_count: int) -> Integers:
     """Add up how often every cell occurs."""
     total = np.zeros(cell_count, np.int64)
     for batch in cells:
@@ -57,6 +38,36 @@ def report(cells: Iterable[Cells], channel: Channel, entropy: Entropy) -> Iterab
     return (mechanism.respond(batch, entropy) for batch in cells)
 
 
-def _index_in(values: pa.Array, known: pa.Array) -> NDArray[np.int64]:
+class _Placer:
+    """`HeadList.position` for columns: a listed ⟨query, URL⟩ pair is one number, found by one sorted search."""
+
+    def __init__(self, head_list: HeadList) -> None:
+        layout = Layout(head_list.url_counts)
+        self._queries = pa.array(head_list.queries, pa.string())
+        self._urls = pa.array(sorted({url for _, url in head_list.records()}), pa.string())
+        self._star_cells = layout.star_cells
+        query = np.repeat(np.arange(len(head_list)), layout.counts[:-1] - 1)
+        pairs = self._pair(query, _index_in(pa.array([url for _, url in head_list.records()], pa.string()), self._urls))
+        cells = np.delete(np.arange(layout.cell_count), layout.star_cells)
+        order = np.argsort(pairs)
+        # One pair that nobody holds, so that every search ends inside the array.
+        self._pairs = np.append(pairs[order], np.iinfo(np.int64).max)
+        self._cells = np.append(cells[order], -1)
+
+    def __call__(self, query: pa.Array, url: pa.Array) -> Cells:
+        query_index, url_index = _index_in(query, self._queries), _index_in(url, self._urls)
+        cells = self._star_cells[query_index]  # -1, not listed, is the last one: ⟨⋆, ⋆⟩
+        known = np.flatnonzero((query_index >= 0) & (url_index >= 0))
+        pairs = self._pair(query_index[known], url_index[known])
+        place = np.searchsorted(self._pairs, pairs)
+        found = self._pairs[place] == pairs
+        cells[known[found]] = self._cells[place[found]]
+        return cells.astype(np.int32)
+
+    def _pair(self, query: Integers, url: Integers) -> Integers:
+        return query * len(self._urls) + url
+
+
+def _index_in(values: pa.Array, known: pa.Array) -> Integers:
     found = pc.fill_null(pc.index_in(values.cast(pa.string()), value_set=known), -1)
-    return found.to_numpy(zero_copy_only=False).astype(np.int64)
+    return np.asarray(found, np.int64)

@@ -12,7 +12,7 @@ from blender_dp.privacy.loss import Loss
 from blender_dp.sampling.discrete import WORD
 from blender_dp.sampling.laplace import GridLaplace
 
-NAME = "calibration (Laplace histogram)"
+NAME = "calibration"
 
 
 def shift(noise: GridLaplace) -> tuple[list[Pair], int]:

@@ -30,7 +30,10 @@ class LaplaceHistogram:
         """Calibrate the noise; refuse what Theorem 3.2 does not cover."""
         if m_o != 1:
             raise OutsideTheoremError(
-                "m_o", f"calibration is proved for 1 record per opt-in user, not {m_o}", "Set m_o to 1", theorem="Theorem 3.2"
+                "m_o",
+                f"calibration is proved for 1 record per opt-in user, not {m_o}",
+                "Set m_o to 1",
+                theorem="Theorem 3.2",
             )
         return cls(GridLaplace.of(epsilon / 2))  # a substitution moves two counts by one each
 

@@ -11,7 +11,7 @@ from blender_dp.privacy.divergence import Pair, hockey_stick, independent, large
 from blender_dp.privacy.finding import Finding
 from blender_dp.privacy.loss import Loss
 
-NAME = "discovery (Laplace threshold)"
+NAME = "discovery"
 
 
 def audit(mechanism: LaplaceThreshold, claim: Loss) -> Finding:

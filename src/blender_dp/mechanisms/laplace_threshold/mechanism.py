@@ -54,7 +54,10 @@ class LaplaceThreshold:
             )
         if exp_bounds(epsilon)[0] <= 2:
             raise OutsideTheoremError(
-                "epsilon", f"discovery is proved for ε > ln 2 = 0.693..., not {float(epsilon):g}", "Raise epsilon", theorem="Theorem 3.1"
+                "epsilon",
+                f"discovery is proved for ε > ln 2 = 0.693..., not {float(epsilon):g}",
+                "Raise epsilon",
+                theorem="Theorem 3.1",
             )
         noise = GridLaplace.of(epsilon / 2)  # a substitution moves two counts by one each
         return cls(noise, noise.half_steps + noise.threshold_for(delta / 2))
@@ -73,8 +76,7 @@ class LaplaceThreshold:
         rare = counts <= self._largest_rare
         parts = [self._select_plainly(counts, np.flatnonzero(~rare), entropy)]
         crowds = np.bincount(counts[rare])
-        for count in np.flatnonzero(crowds).tolist():
-            parts.append(self._select_from_crowd(counts, count, int(crowds[count]), entropy))
+        parts += [self._select_from_crowd(counts, n, int(crowds[n]), entropy) for n in np.flatnonzero(crowds).tolist()]
         rows, noisy = (np.concatenate(column) for column in zip(*parts, strict=True))
         order = np.argsort(rows)
         return Selection(rows[order], noisy[order] / self.noise.half_steps)

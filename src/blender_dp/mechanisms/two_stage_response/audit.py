@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from fractions import Fraction
+from itertools import pairwise
 
 from blender_dp.arithmetic import exp_bounds, log_above
 from blender_dp.client.channel import Channel
@@ -11,7 +12,7 @@ from blender_dp.privacy.divergence import Pair, hockey_stick, largest_ratio, swa
 from blender_dp.privacy.finding import Finding
 from blender_dp.privacy.loss import Loss
 
-NAME = "local channel (two-stage response)"
+NAME = "local channel"
 
 
 def audit(channel: Channel, claim: Loss) -> Finding:
@@ -48,10 +49,7 @@ def _against_other_queries(channel: Channel, count: int, step: int) -> list[list
     kept = channel.words - channel.query_lie_bound
     honest = channel.words - (count - 1) * step
     return [
-        [
-            (kept * (honest if url == true else step), channel.query_step * uniform[url])
-            for url in range(count)
-        ]
+        [(kept * (honest if url == true else step), channel.query_step * uniform[url]) for url in range(count)]
         for true in {uniform.index(min(uniform)), uniform.index(max(uniform))}
     ]
 
@@ -68,4 +66,4 @@ def _against_other_urls(channel: Channel, count: int, step: int) -> list[Pair]:
 def _uniform_weights(words: int, count: int) -> list[int]:
     """How many words w give each value of ⌊w · count / words⌋."""
     edges = [-(-i * words // count) for i in range(count + 1)]
-    return [high - low for low, high in zip(edges, edges[1:], strict=False)]
+    return [high - low for low, high in pairwise(edges)]

@@ -1,0 +1,52 @@
+"""The command's verbs and what happens when one fails."""
+
+from __future__ import annotations
+
+import sys
+from importlib.metadata import version
+from typing import Annotated
+
+import typer
+
+from blender_dp.cli.audit import audit
+from blender_dp.cli.demo import demo
+from blender_dp.cli.output import fail
+from blender_dp.cli.run import run
+from blender_dp.cli.search import search
+from blender_dp.cli.trends import trends
+from blender_dp.errors import BlenderError
+
+EXIT_CODES = "Exit codes: 0 done · 1 an audited claim is violated · 2 a mistake in what was asked · 130 interrupted"
+
+app = typer.Typer(
+    name="blender-dp",
+    help="Learn the most popular ⟨query, URL⟩ records of a log with differential privacy.",
+    epilog=f"Start with: blender-dp demo  —  {EXIT_CODES}",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for verb in (demo, run, search, trends, audit):
+    app.command()(verb)
+
+
+@app.callback(invoke_without_command=True)
+def _options(
+    show_version: Annotated[bool, typer.Option("--version", help="Print the version and stop.")] = False,
+) -> None:
+    if show_version:
+        typer.echo(f"blender-dp {version('blender-dp')}")
+        raise typer.Exit
+
+
+def main() -> None:
+    """Run the command. A user's mistake is one line on standard error and exit code 2, never a traceback."""
+    try:
+        app()
+    except BlenderError as error:
+        fail(str(error))
+    except OSError as error:
+        fail(f"{error.filename or 'file'}: {error.strerror or error}")
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -1,0 +1,90 @@
+"""How verbs talk: tables for people, JSON for programs, progress on standard error."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any, NoReturn
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs instead of tables.")]
+Epsilon = Annotated[str, typer.Option(metavar="NUMBER", help="Privacy loss ε of every user; smaller is more private.")]
+Delta = Annotated[str, typer.Option(metavar="NUMBER", help="Probability δ outside the ε bound; far below 1 / users.")]
+QueryBudget = Annotated[str, typer.Option("--f-c", metavar="NUMBER", help="Share of a client's budget for the query (f_C).")]
+ClientRecords = Annotated[int, typer.Option("--m-c", metavar="N", help="Records used per client (m_C).")]
+
+out = Console(highlight=False)
+_err = Console(stderr=True, highlight=False)
+
+
+def fail(message: str) -> NoReturn:
+    """Say what is wrong and stop with exit code 2."""
+    _err.print(f"[bold red]error:[/] {_escaped(message)}", soft_wrap=True)
+    sys.exit(2)
+
+
+def note(message: str) -> None:
+    """Say something that is not the answer."""
+    _err.print(f"[dim]{_escaped(message)}[/]", soft_wrap=True)
+
+
+def print_json(value: Any) -> None:  # noqa: ANN401 (whatever JSON can hold)
+    """Print one JSON document."""
+    typer.echo(json.dumps(value, ensure_ascii=False, indent=2))
+
+
+def print_table(title: str, columns: dict[str, bool], rows: list[list[str]]) -> None:
+    """Print a table for people; columns map to whether they hold numbers."""
+    made = Table(box=None, pad_edge=False, header_style="dim")
+    for name, is_number in columns.items():
+        made.add_column(name, justify="right" if is_number else "left", overflow="fold")
+    for row in rows:
+        made.add_row(*(_escaped(cell) for cell in row))
+    if title:
+        out.print(f"[bold]{_escaped(title)}[/]")
+    out.print(made)
+
+
+def print_files(files: Mapping[str, Path]) -> None:
+    """Print where the files are."""
+    print_table("Files", {"what": False, "where": False}, [[what, str(path)] for what, path in files.items()])
+
+
+class Steps:
+    """Tells what is going on, step by step, with the time each one took."""
+
+    def __init__(self, quiet: bool) -> None:
+        self._console = Console(stderr=True, highlight=False, quiet=quiet)
+        self._status = self._console.status("starting")
+        self._current = ""
+        self._since = time.monotonic()
+
+    def __call__(self, step: str) -> None:
+        """Begin the next step."""
+        self._finish()
+        self._current = step
+        self._status.update(step)
+
+    def _finish(self) -> None:
+        now = time.monotonic()
+        if self._current:
+            self._console.print(f"[green]✓[/] {self._current} [dim]{now - self._since:.1f} s[/]")
+        self._since = now
+
+    @contextmanager
+    def shown(self) -> Iterator[Steps]:
+        """Show the steps while the block runs."""
+        with self._status:
+            yield self
+            self("")
+
+
+def _escaped(text: str) -> str:
+    return text.replace("[", r"\[")

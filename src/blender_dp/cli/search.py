@@ -1,0 +1,37 @@
+"""blender-dp search"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from blender_dp.cli.output import AsJson, note, print_json, print_table
+
+
+def search(
+    release: Annotated[Path, typer.Argument(help="A release: its folder or its release.json.")],
+    prefix: Annotated[str, typer.Argument(help="How the query begins.")],
+    n: Annotated[int, typer.Option("-n", min=1, help="How many queries to show.")] = 10,
+    as_json: AsJson = False,
+) -> None:
+    """Answer a search from the release alone, as a device does offline.
+
+    \b
+    Examples:
+      blender-dp search blender-demo goo
+      blender-dp search blender-demo mapq --json
+    """
+    from blender_dp.cli.files import load_release
+
+    found = load_release(release).search(prefix, n)
+    if as_json:
+        print_json([asdict(suggestion) for suggestion in found])
+        return
+    rows = [[s.query if i == 0 else "", url, f"{share:.4f}"] for s in found for i, (url, share) in enumerate(s.urls)]
+    if not rows:
+        note(f"No listed query begins with {prefix!r}.")
+        return
+    print_table("", {"query": False, "URL": False, "share": True}, rows)

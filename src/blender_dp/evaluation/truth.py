@@ -1,0 +1,49 @@
+"""The true shares of a population: not private, for experiments only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import pyarrow as pa
+
+Record = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Truth:
+    """How many of all users hold each record."""
+
+    users: int
+    records: dict[Record, int]
+
+    @classmethod
+    def of(cls, table: pa.Table) -> Truth:
+        """Count a table with one canonical record per user (columns query and url)."""
+        counts = table.group_by(["query", "url"]).aggregate([([], "count_all")])
+        names = zip(counts["query"].to_pylist(), counts["url"].to_pylist(), strict=True)
+        return cls(table.num_rows, dict(zip(names, counts["count_all"].to_pylist(), strict=True)))
+
+    @cached_property
+    def queries(self) -> dict[str, int]:
+        """How many of all users hold each query."""
+        counts: dict[str, int] = {}
+        for (query, _), count in self.records.items():
+            counts[query] = counts.get(query, 0) + count
+        return counts
+
+    @cached_property
+    def urls(self) -> dict[str, dict[str, int]]:
+        """How many of all users hold each URL of a query."""
+        counts: dict[str, dict[str, int]] = {}
+        for (query, url), count in self.records.items():
+            counts.setdefault(query, {})[url] = count
+        return counts
+
+    def query_share(self, query: str) -> float:
+        """The share of all users who hold the query."""
+        return self.queries.get(query, 0) / self.users
+
+    def record_share(self, record: Record) -> float:
+        """The share of all users who hold the record."""
+        return self.records.get(record, 0) / self.users

@@ -1,0 +1,5 @@
+"""A release as a page for people: one self-contained HTML file with plots (extra `plots`)."""
+
+from blender_dp.report.page import render
+
+__all__ = ["render"]
