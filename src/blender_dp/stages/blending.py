@@ -37,7 +37,7 @@ def blend(opt_in: OptInEstimate, client: ClientEstimate, *, project: bool = True
 def optimal_weight(opt_in_variance: Floats, client_variance: Floats) -> Floats:
     """Theorem 3.7: the opt-in weight that makes the average's variance least."""
     total = opt_in_variance + client_variance
-    weight = np.full_like(total, 0.5)
+    weight: Floats = np.full_like(total, 0.5)
     np.divide(client_variance, total, out=weight, where=total != 0)
     return weight
 
@@ -55,4 +55,5 @@ def project_to_simplex(values: Floats) -> Floats:
     descending = np.sort(values)[::-1]
     excess = np.cumsum(descending) - 1
     last = np.flatnonzero(descending * np.arange(1, values.size + 1) > excess)[-1]
-    return np.maximum(values - excess[last] / (last + 1), 0.0)
+    projected: Floats = np.clip(values - excess[last] / (last + 1), 0.0, None)
+    return projected

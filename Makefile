@@ -1,0 +1,45 @@
+# `make` alone lists the verbs. Everything is installed into .venv in this folder.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint bench spec clean
+
+help:  ## list the verbs
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: .venv/.installed  ## run the whole system on a made-up population and show what comes out
+	@$(BIN)/blender-dp demo
+
+test: lint  ## check and test everything, as CI does
+	$(BIN)/pytest
+
+lint: .venv/.dev  ## only the static checks: ruff, mypy, import-linter
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: .venv/.dev  ## measure speed as ratios to limits and peers (about 15 minutes)
+	$(BIN)/python -m benchmarks
+
+spec: .venv/.dev  ## write spec/ and the generated docs anew
+	$(BIN)/python tools/generate.py
+
+clean:  ## remove what make installed and made
+	rm -rf .venv .bench blender-demo .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+
+.venv/.uv:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "blender-dp needs Python 3.11 or newer; call: make PYTHON=python3.11")'
+	@echo "Installing into .venv ..."
+	@$(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt uv
+	@touch $@
+
+.venv/.installed: .venv/.uv pyproject.toml constraints.txt
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --constraint constraints.txt --editable '.[plots]'
+	@touch $@
+
+.venv/.dev: .venv/.installed
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --constraint constraints.txt --group dev
+	@touch $@
