@@ -159,7 +159,7 @@ def _part(group: DuckDBGroup, opt_in: Number | Iterable[str], key: str) -> tuple
         return group.split(
             open_unit(opt_in, "opt_in", "Give the share of the users who opt in, such as 0.05"), key, "opt-in"
         )
-    return group.part(pa.table({"user": pa.array([str(user) for user in opt_in], pa.string())}))
+    return group.part(pa.array([str(user) for user in opt_in], pa.string()))
 
 
 def _check_sizes(sizes: Sizes) -> None:

@@ -11,19 +11,13 @@ from fractions import Fraction
 import ibis
 import ibis.expr.types as ir
 
-from blender_dp.engines.base import Columns
-
 _SEPARATOR = "\x1f"
 _HEX_DIGITS = 32
 
 
-def renamed(table: ir.Table, columns: Columns) -> ir.Table:
-    """The three columns under their plain names, as text; an empty text is no text."""
-    return table.select(
-        user=table[columns.user].cast("string"),
-        query=table[columns.query].cast("string").nullif(""),
-        url=table[columns.url].cast("string").nullif(""),
-    )
+def stored(name: str) -> ir.Table:
+    """A table that the engine knows by this name."""
+    return ibis.table({"user": "string", "query": "string", "url": "string"}, name=name)
 
 
 def bounded(table: ir.Table, m: int, key: str) -> ir.Table:
@@ -31,16 +25,16 @@ def bounded(table: ir.Table, m: int, key: str) -> ir.Table:
 
     The hash of (key, user, record) is blind to the order of the rows and to how often one is repeated.
     """
-    usable = table.query.notnull() & table.url.notnull()
-    lottery = (ibis.literal(key + _SEPARATOR) + table.user + _SEPARATOR + table.query + _SEPARATOR + table.url).hash()
+    known = table.filter(table.user.notnull())
+    usable = known.query.notnull() & known.url.notnull()
+    lottery = (ibis.literal(key + _SEPARATOR) + known.user + _SEPARATOR + known.query + _SEPARATOR + known.url).hash()
     if m == 1:
-        drawn = table.group_by("user").agg(
-            query=table.query.argmin(lottery, where=usable), url=table.url.argmin(lottery, where=usable)
+        return known.group_by("user").agg(
+            query=known.query.argmin(lottery, where=usable), url=known.url.argmin(lottery, where=usable)
         )
-        return drawn.filter(drawn.user.notnull())
-    distinct = table.mutate(lottery=lottery).filter(usable).distinct()
+    distinct = known.mutate(lottery=lottery).filter(usable).distinct()
     ranked = distinct.mutate(slot=ibis.row_number().over(group_by="user", order_by=["lottery", "query", "url"]))
-    slots = table.filter(table.user.notnull()).select("user").distinct().mutate(slot=ibis.range(m).unnest())
+    slots = known.select("user").distinct().mutate(slot=ibis.range(m).unnest().cast("int64"))
     return slots.left_join(ranked, ["user", "slot"]).select("user", "query", "url")
 
 
@@ -57,3 +51,8 @@ def record_counts(table: ir.Table) -> ir.Table:
     """How many users hold each record."""
     held = table.filter(table.query.notnull())
     return held.group_by(["query", "url"]).agg(count=held.count())
+
+
+def sql(expression: ir.Expr, dialect: str) -> str:
+    """The expression in an engine's own words."""
+    return str(ibis.to_sql(expression, dialect=dialect))

@@ -1,0 +1,31 @@
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+from blender_dp import Entropy, HeadList
+
+settings.register_profile("ci", deadline=None, derandomize=True, max_examples=200)
+settings.load_profile("ci")
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture
+def entropy(request: pytest.FixtureRequest) -> Entropy:
+    """A stream that every test gets for itself, the same every time."""
+    return Entropy.seeded(request.node.nodeid)
+
+
+@pytest.fixture
+def small_list() -> HeadList:
+    return HeadList.of(
+        [("google", "https://www.google.com/"), ("google", "https://www.google.com/2"), ("yahoo", "https://www.yahoo.com/")]
+    )
+
+
+def exactly(text: str) -> Fraction:
+    return Fraction(text)

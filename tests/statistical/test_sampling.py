@@ -1,0 +1,72 @@
+"""The samplers draw what they say: χ² and exact binomial tests, false-alarm rate 1e-6 each."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from blender_dp.sampling.discrete import WORD, binomial, distinct, integers_below
+from blender_dp.sampling.laplace import GridLaplace
+from tests.statistical.checks import assert_counts, assert_mean, assert_ratio, assert_share
+from tests.unit.sampling.test_laplace import probability
+
+
+@pytest.mark.parametrize(
+    ("trials", "probability_"), [(1, 0.3), (10, 0.5), (70, 0.01), (1000, 0.2), (200_000, 5e-6), (5000, 0.999)]
+)
+def test_binomial(entropy, trials, probability_):
+    weight = int(Fraction(probability_) * WORD)
+    drawn = np.array([binomial(trials, weight, entropy) for _ in range(20_000)])
+    assert_counts(np.bincount(drawn, minlength=trials + 1), stats.binom.pmf(np.arange(trials + 1), trials, weight / WORD))
+
+
+def test_integers_below(entropy):
+    drawn = integers_below(7, 200_000, entropy)
+    assert_counts(np.bincount(drawn, minlength=7), np.full(7, 1 / 7))
+
+
+def test_distinct_is_uniform_in_order_too(entropy):
+    drawn = np.array([distinct(5, 2, entropy) for _ in range(40_000)])
+    pairs = np.bincount(drawn[:, 0] * 5 + drawn[:, 1], minlength=25)
+    assert_counts(pairs[pairs > 0], np.full(20, 1 / 20))
+    assert np.count_nonzero(pairs) == 20
+
+
+@pytest.mark.parametrize("loss", [Fraction(1, 3), Fraction(2)])
+def test_noise_has_its_distribution(entropy, loss):
+    noise = GridLaplace.of(loss, grid_bits=3)
+    drawn = noise.sample(400_000, entropy)
+    values = np.arange(1, 60 * noise.half_steps, 2)
+    for sign in (1, -1):
+        observed = np.bincount(np.abs(drawn[drawn * sign > 0]) // 2, minlength=values.size)[: values.size]
+        assert_counts(observed, np.array([float(probability(noise, v)) for v in values.tolist()]))
+    assert_share(np.count_nonzero(drawn > 0), drawn.size, 0.5)
+
+
+def test_noise_has_its_variance(entropy):
+    noise = GridLaplace.of(Fraction(2))
+    drawn = noise.sample(1_000_000, entropy) / noise.half_steps
+    assert_mean(drawn, 0.0)
+    kurtosis = 6.0  # of a Laplace distribution: the variance of x² is 5 σ⁴
+    assert_ratio(np.mean(drawn**2), noise.variance, tolerance=0.02, noise=((kurtosis - 1) / drawn.size) ** 0.5)
+
+
+@pytest.mark.parametrize("threshold_units", [0.0, 0.3, 1.0, 2.6])
+def test_the_shortcut_draws_what_the_plain_way_draws(entropy, threshold_units):
+    """Number of survivors and their noise: `exceeding` against drawing everything and keeping what is above."""
+    noise = GridLaplace.of(Fraction(3, 2), grid_bits=3)
+    threshold = int(threshold_units * noise.steps) * 2
+    crowd, rounds = 40, 20_000
+    chance = float(noise.survival(threshold))
+    short = [noise.exceeding(crowd, threshold, entropy) for _ in range(rounds)]
+    sizes = np.array([values.size for values in short])
+    assert_counts(np.bincount(sizes, minlength=crowd + 1), stats.binom.pmf(np.arange(crowd + 1), crowd, chance))
+    plain = noise.sample(crowd * rounds, entropy)
+    for values in (np.concatenate(short), plain[plain > threshold]):
+        places = (values - threshold) // 2
+        support = threshold + 1 + 2 * np.arange(30 * noise.steps)
+        expected = np.array([float(probability(noise, v)) for v in support.tolist()]) / chance
+        assert_counts(np.bincount(places, minlength=support.size)[: support.size], expected)

@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from blender_dp import Device, HeadList, ParameterError
+from tests.conftest import ROOT
+
+VECTORS = json.loads((ROOT / "spec/vectors/local_alg.json").read_text(encoding="utf-8"))["cases"]
+
+
+@pytest.mark.parametrize("case", VECTORS, ids=lambda case: case["name"])
+def test_the_vectors(case):
+    head_list = HeadList.from_document(case["head_list"])
+    device = Device(head_list, epsilon=case["epsilon"], delta=case["delta"], f_c=case["f_c"], m_c=case["m_c"])
+    assert head_list.digest == case["head_list_digest"]
+    assert str(device.channel.query_step) == case["query_step"]
+    assert [str(step) for step in device.channel.url_steps] == case["url_steps"]
+    for vector in case["reports"]:
+        report = device.report(
+            vector["query"], vector["url"], random_bytes=lambda n, v=vector: bytes.fromhex(v["bytes"])[:n]
+        )
+        assert (report.cell, report.head_list) == (vector["cell"], head_list.digest)
+
+
+@pytest.mark.parametrize("case", VECTORS, ids=lambda case: case["name"])
+def test_the_vectors_weights_are_probabilities_of_the_code(case):
+    from tests.unit.client.test_channel import closed_form, positions
+
+    head_list = HeadList.from_document(case["head_list"])
+    channel = Device(head_list, epsilon=case["epsilon"], delta=case["delta"], f_c=case["f_c"], m_c=case["m_c"]).channel
+    for (query, url), row in zip(positions(channel), case["weights"], strict=True):
+        assert [int(weight) for weight in row] == list(closed_form(channel, query, url).values())
+        assert sum(int(weight) for weight in row) == int(case["weights_over"]) == 1 << 128
+
+
+def test_a_record_is_canonical_before_it_is_placed(small_list):
+    device = Device(small_list, epsilon=60, delta=1e-5)  # so much that it tells the truth
+    truthful = [
+        device.report(q, u).cell for q, u in (("  GOOGLE ", "HTTPS://www.Google.com#x"), ("Yahoo", "unlisted.example"))
+    ]
+    assert truthful == [0, 4]
+
+
+def test_reports_differ_with_fresh_entropy(small_list):
+    device = Device(small_list, epsilon=1, delta=1e-5)
+    assert len({device.report("google", "https://www.google.com/").cell for _ in range(200)}) > 1  # fails once in 10^60
+
+
+@pytest.mark.parametrize("wrong", [{"epsilon": 0}, {"delta": 1}, {"f_c": 0}, {"m_c": 0}])
+def test_a_device_refuses_what_would_not_be_private(small_list, wrong):
+    with pytest.raises(ParameterError):
+        Device(small_list, **{"epsilon": 1, "delta": 1e-5, **wrong})

@@ -1,0 +1,112 @@
+"""The audit says `holds` for what ships and `violated` for what has been tampered with."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from blender_dp import DocumentError, HeadList
+from blender_dp.mechanisms.audit import Tables, audit_tables
+from blender_dp.records.parameters import Parameters
+from blender_dp.sampling.discrete import WORD
+
+PARAMETERS = Parameters.of(epsilon=4, delta="1e-5")
+LIST = HeadList.of((f"q{i}", f"u{j}") for i in range(50) for j in range(i % 5 + 1))
+SHIPPED = Tables.of(PARAMETERS, LIST)
+
+
+def verdicts(tables: Tables) -> dict[str, bool]:
+    return {finding.mechanism: finding.holds for finding in audit_tables(tables, PARAMETERS)}
+
+
+def test_what_ships_holds():
+    assert verdicts(SHIPPED) == {"discovery": True, "calibration": True, "local channel": True}
+
+
+def test_the_figures_of_the_papers_defaults():
+    """Discovery spends its ε and half its δ; the two-stage channel leaves some ε on the table."""
+    discovery, calibration, channel = audit_tables(SHIPPED, PARAMETERS)
+    assert 3.9999 < discovery.epsilon <= 4
+    assert discovery.delta == SHIPPED.discovery.listing_probability(1)
+    assert 3.9999 < calibration.epsilon <= 4
+    assert calibration.delta == 0
+    assert 3.7 < channel.epsilon < 3.95
+    assert channel.delta == 0
+
+
+@given(st.fractions(Fraction(7, 10), 10, max_denominator=100), st.integers(3, 12).map(lambda n: Fraction(1, 10**n)))
+@settings(max_examples=25)
+def test_every_parameter_holds(epsilon, delta):
+    parameters = Parameters.of(epsilon=epsilon, delta=delta)
+    findings = audit_tables(Tables.of(parameters, LIST), parameters)
+    assert all(finding.holds for finding in findings)
+    assert all(finding.epsilon <= float(epsilon) + 1e-9 for finding in findings[:2])
+
+
+def noise_with(more: int | None = None, weights: tuple[int, ...] | None = None):
+    noise = SHIPPED.calibration.noise
+    return dataclasses.replace(noise, more=more or noise.more, weights=weights or noise.weights)
+
+
+def skewed() -> tuple[int, ...]:
+    """Weights with too much in the first place: still a distribution, but crossing zero tells too much."""
+    weights = list(SHIPPED.calibration.noise.weights)
+    moved = weights[-1] // 2
+    weights[-1] -= moved
+    weights[0] += moved
+    return tuple(weights)
+
+
+@pytest.mark.parametrize(
+    "noise",
+    [noise_with(more=SHIPPED.calibration.noise.more - 1), noise_with(more=WORD // 10), noise_with(weights=skewed())],
+    ids=["one word too few", "far too little noise", "skewed places"],
+)
+def test_sabotaged_noise_is_a_violation(noise):
+    calibration = dataclasses.replace(SHIPPED, calibration=dataclasses.replace(SHIPPED.calibration, noise=noise))
+    assert verdicts(calibration) == {"discovery": True, "calibration": False, "local channel": True}
+
+
+def test_sabotaged_discovery_noise_is_a_violation():
+    noise = noise_with(more=WORD // 10)
+    tables = dataclasses.replace(SHIPPED, discovery=dataclasses.replace(SHIPPED.discovery, noise=noise))
+    assert not verdicts(tables)["discovery"]
+
+
+def test_a_threshold_that_is_too_low_is_a_violation():
+    units = SHIPPED.discovery.noise.half_steps
+    one_lower = dataclasses.replace(SHIPPED.discovery, threshold=SHIPPED.discovery.threshold - units)
+    assert not verdicts(dataclasses.replace(SHIPPED, discovery=one_lower))["discovery"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"query_step": SHIPPED.channel.query_step * 2 // 3},
+        {"query_step": 1},
+        {"url_steps": tuple(step // 2 for step in SHIPPED.channel.url_steps)},
+        {"url_steps": (*SHIPPED.channel.url_steps[:-2], 1, 0)},
+    ],
+    ids=["queries too honest", "queries bare", "URLs too honest", "one query's URLs bare"],
+)
+def test_a_sabotaged_channel_is_a_violation(change):
+    tables = dataclasses.replace(SHIPPED, channel=dataclasses.replace(SHIPPED.channel, **change))
+    assert verdicts(tables) == {"discovery": True, "calibration": True, "local channel": False}
+
+
+def test_tables_survive_json_to_the_last_digit(tmp_path):
+    path = tmp_path / "audit.json"
+    path.write_text(json.dumps({"tables": SHIPPED.to_document()}), encoding="utf-8")
+    assert Tables.load(path) == SHIPPED
+
+
+@pytest.mark.parametrize("text", ["[]", "{}", '{"tables": {}}', '{"tables": {"discovery": 3}}'])
+def test_other_json_is_refused(tmp_path, text):
+    (tmp_path / "x.json").write_text(text, encoding="utf-8")
+    with pytest.raises(DocumentError, match="tables of an audit"):
+        Tables.load(tmp_path / "x.json")

@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from blender_dp import Entropy, OutsideTheoremError
+from blender_dp.mechanisms.laplace_threshold import LaplaceThreshold
+
+DELTA = Fraction(1, 10**5)
+EPSILONS = st.fractions(Fraction(7, 10), 12, max_denominator=50)
+
+
+@given(EPSILONS, st.integers(2, 12).map(lambda n: Fraction(1, 10**n)))
+@settings(max_examples=50)
+def test_the_threshold_is_the_papers_up_to_the_grid(epsilon, delta):
+    mechanism = LaplaceThreshold.of(epsilon, delta)
+    papers = 1 - 2 / float(epsilon) * math.log(delta)
+    assert papers - 1e-9 <= mechanism.tau <= papers + 1 / mechanism.noise.steps + 1e-9
+    assert mechanism.tau >= 1
+
+
+@given(EPSILONS, st.integers(2, 12).map(lambda n: Fraction(1, 10**n)))
+@settings(max_examples=50)
+def test_a_single_occurrence_is_listed_with_at_most_half_delta(epsilon, delta):
+    assert LaplaceThreshold.of(epsilon, delta).listing_probability(1) <= delta / 2
+
+
+def test_nobodys_record_is_never_listed():
+    assert LaplaceThreshold.of(Fraction(4), DELTA).listing_probability(0) == 0
+
+
+def test_listing_probability_per_count():
+    mechanism = LaplaceThreshold.of(Fraction(4), DELTA)
+    for count in range(1, 15):
+        distance = count - mechanism.tau
+        laplace = math.exp(2 * distance) / 2 if distance < 0 else 1 - math.exp(-2 * distance) / 2
+        assert float(mechanism.listing_probability(count)) == pytest.approx(laplace, rel=1e-9)
+
+
+def test_frequent_records_are_listed_and_rows_are_sorted(entropy):
+    counts = np.array([1, 5000, 1, 1, 700, 2, 90_000])
+    selection = LaplaceThreshold.of(Fraction(4), DELTA).select(counts, entropy)
+    assert selection.rows.tolist() == [1, 4, 6]
+    assert selection.noisy_counts == pytest.approx([5000, 700, 90_000], abs=15)
+
+
+def test_both_ways_are_used_and_agree_on_what_is_above(entropy):
+    mechanism = LaplaceThreshold.of(Fraction(4), DELTA)
+    counts = np.repeat(np.arange(1, 30), 2000)
+    assert 1 < mechanism._largest_rare < 30
+    selection = mechanism.select(counts, entropy)
+    assert (selection.noisy_counts > mechanism.tau).all()
+    assert np.unique(selection.rows).size == selection.rows.size
+
+
+@pytest.mark.parametrize("counts", [[], [1], [10**6]])
+def test_small_inputs(entropy, counts):
+    selection = LaplaceThreshold.of(Fraction(4), DELTA).select(np.array(counts, np.int64), entropy)
+    assert selection.rows.size == selection.noisy_counts.size <= len(counts)
+
+
+@pytest.mark.parametrize(("epsilon", "m_o", "subject"), [("0.69", 1, "epsilon"), ("0.5", 1, "epsilon"), ("4", 2, "m_o")])
+def test_what_the_theorem_does_not_cover_is_refused(epsilon, m_o, subject):
+    with pytest.raises(OutsideTheoremError, match=r"Theorem 3\.1") as caught:
+        LaplaceThreshold.of(Fraction(epsilon), DELTA, m_o)
+    assert (caught.value.subject, caught.value.theorem) == (subject, "Theorem 3.1")
+
+
+def test_just_above_ln_2_is_accepted():
+    LaplaceThreshold.of(Fraction("0.6932"), DELTA)  # ln 2 = 0.69314...
+
+
+def test_a_seed_repeats_the_selection():
+    mechanism, counts = LaplaceThreshold.of(Fraction(1), DELTA), np.repeat(np.arange(1, 60), 500)
+    first, second = (mechanism.select(counts, Entropy.seeded(3)) for _ in range(2))
+    assert first.rows.tolist() == second.rows.tolist()
+    assert first.noisy_counts.tolist() == second.noisy_counts.tolist()

@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from blender_dp.records.canonical import CANONICAL_VERSION, canonical_query, canonical_url
+from tests.conftest import ROOT
+
+VECTORS = json.loads((ROOT / "spec/vectors/canonical.json").read_text(encoding="utf-8"))
+URL_LIKE = st.text(alphabet="abcXYZ019:/?#[]@!$&'()*+,;=%._~- \u00df\u0130\u200d\u0301\ufb01", max_size=40)
+
+
+def test_the_vectors_are_of_this_version():
+    assert VECTORS["canonical_version"] == CANONICAL_VERSION
+
+
+@pytest.mark.parametrize(("text", "expected"), VECTORS["queries"])
+def test_queries(text, expected):
+    assert canonical_query(text) == expected
+
+
+@pytest.mark.parametrize(("text", "expected"), VECTORS["urls"])
+def test_urls(text, expected):
+    assert canonical_url(text) == expected
+
+
+@given(st.text())
+def test_a_canonical_query_stays_as_it_is(text):
+    form = canonical_query(text)
+    assert canonical_query(form) == form
+    assert form == form.strip()
+    form.encode()  # no lone surrogates: it must fit a file
+
+
+@given(st.one_of(st.text(), URL_LIKE, URL_LIKE.map(lambda t: f"http://{t}"), URL_LIKE.map(lambda t: f"HTTPS://A.b/{t}")))
+def test_a_canonical_url_stays_as_it_is(text):
+    form = canonical_url(text)
+    assert canonical_url(form) == form
+    form.encode()
+
+
+@given(st.text(alphabet=st.characters(codec="ascii")))
+def test_case_and_spaces_do_not_matter(text):
+    assert canonical_query(f"  {text.upper()}  ") == canonical_query(text.lower())

@@ -1,0 +1,112 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+
+from blender_dp import DocumentError, HeadList
+from blender_dp.records.record import Record
+from tests.conftest import ROOT
+
+NAMES = st.text(min_size=1, max_size=5)
+LISTS = st.lists(st.tuples(NAMES, NAMES), max_size=12).map(HeadList.of)
+SCHEMA = Draft202012Validator(json.loads((ROOT / "spec/schemas/head-list.json").read_text(encoding="utf-8")))
+
+
+def test_cells_are_numbered_url_by_url_with_a_star_at_each_end(small_list):
+    assert small_list.url_counts == (3, 2, 1)
+    assert list(small_list.cells()) == [
+        Record("google", "https://www.google.com/"),
+        Record("google", "https://www.google.com/2"),
+        Record("google", None),
+        Record("yahoo", "https://www.yahoo.com/"),
+        Record("yahoo", None),
+        Record(None, None),
+    ]
+    assert str(Record("yahoo", None)) == "⟨yahoo, ⋆⟩"
+
+
+@given(LISTS)
+def test_every_cell_is_where_its_record_falls(head_list):
+    starts = [sum(head_list.url_counts[:i]) for i in range(len(head_list.url_counts))]
+    for cell, record in enumerate(head_list.cells()):
+        query, url = head_list.position(record.query, record.url)
+        assert starts[query] + url == cell
+    assert head_list.cell_count == cell + 1
+    assert len(head_list) == len(head_list.queries)
+
+
+def test_what_is_not_listed_falls_on_a_star(small_list):
+    assert small_list.position("bing", "https://www.google.com/") == (2, 0)
+    assert small_list.position("google", "https://www.yahoo.com/") == (0, 2)
+    assert small_list.position(None, None) == (2, 0)
+
+
+def test_a_query_that_looks_like_a_star_is_no_star():
+    head_list = HeadList.of([("⋆", "⋆")])
+    assert head_list.position("⋆", "⋆") == (0, 0)
+    assert head_list.position("else", "⋆") == (1, 0)
+
+
+@given(st.lists(st.tuples(NAMES, NAMES), max_size=12))
+def test_order_and_repeats_say_nothing(records):
+    assert HeadList.of(records).digest == HeadList.of([*reversed(records), *records]).digest
+
+
+@given(LISTS)
+def test_a_saved_list_comes_back(head_list):
+    document = json.loads(json.dumps(head_list.to_document()))
+    assert HeadList.from_document(document) == head_list
+    assert not list(SCHEMA.iter_errors(document))
+
+
+def test_restricting_keeps_the_order(small_list):
+    assert small_list.restrict(["yahoo", "bing"]).queries == ("yahoo",)
+
+
+def test_a_file_round_trip(small_list, tmp_path):
+    small_list.save(tmp_path / "list.json")
+    assert HeadList.load(tmp_path / "list.json") == small_list
+
+
+GOOD = {"schema": "blender-dp/head-list/1", "canonical_version": 1, "queries": [{"query": "a", "urls": ["b", "c"]}]}
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"schema": "blender-dp/head-list/2"}, "has schema"),
+        ({"queries": None}, "needs schema"),
+        ({"canonical_version": "1"}, "needs schema"),
+        ({"queries": [{"query": "a"}]}, r"queries\[0\]: needs a query"),
+        ({"queries": [{"query": "a", "urls": []}]}, "needs a query"),
+        ({"queries": [{"query": "a", "urls": [1]}]}, "needs a query"),
+        ({"queries": [{"query": "", "urls": ["b"]}]}, "needs a query"),
+        ({"queries": [{"query": "a", "urls": ["c", "b"]}]}, "unsorted"),
+        ({"queries": [{"query": "a", "urls": ["b", "b"]}]}, "repeated"),
+        ({"queries": [{"query": "b", "urls": ["b"]}, {"query": "a", "urls": ["b"]}]}, "unsorted"),
+    ],
+)
+def test_anything_else_is_refused_with_the_reason(change, problem):
+    with pytest.raises(DocumentError, match=problem):
+        HeadList.from_document({**GOOD, **change})
+
+
+@pytest.mark.parametrize("document", [None, [], 3, "text", {}])
+def test_other_json_is_refused(document):
+    with pytest.raises(DocumentError):
+        HeadList.from_document(document)
+
+
+def test_missing_and_broken_files_are_refused(tmp_path):
+    with pytest.raises(DocumentError, match="cannot be read"):
+        HeadList.load(tmp_path / "none.json")
+    (tmp_path / "broken.json").write_text("{", encoding="utf-8")
+    with pytest.raises(DocumentError, match="is not JSON"):
+        HeadList.load(tmp_path / "broken.json")
+    (tmp_path / "binary.json").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(DocumentError, match="is not JSON"):
+        HeadList.load(tmp_path / "binary.json")

@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from blender_dp import Entropy
+from blender_dp.sampling.discrete import WORD, binomial, distinct, integers_below, table
+
+WEIGHTS = st.one_of(st.integers(0, WORD), st.sampled_from([0, 1, WORD // 2, WORD - 1, WORD]))
+
+
+class Script(Entropy):
+    """Gives out the words it was told to."""
+
+    def __init__(self, words: list[int]) -> None:
+        self._left = list(words)
+
+    def words(self, count):
+        given, self._left = self._left[:count], self._left[count:]
+        return np.array(given, np.uint64)
+
+
+@given(WEIGHTS, st.integers(0, WORD - 1))
+def test_one_trial_succeeds_exactly_below_the_weight(weight, fraction):
+    # Every step looks at the top bit of a fresh word; together they spell the trial's uniform fraction.
+    bits = Script([(fraction >> place & 1) << 63 for place in reversed(range(64))])
+    assert binomial(1, weight, bits) == (fraction < weight)
+
+
+@given(st.lists(st.integers(0, 255), min_size=1, max_size=100), st.integers(0, 255))
+def test_many_trials_are_many_comparisons(fractions, top_byte):
+    """All trials at once give what each would give alone, for probabilities and fractions of 8 bits."""
+    words, tied = [], list(fractions)
+    weight = top_byte << 56
+    for place in reversed(range(8)):
+        if not tied or not (top_byte & ((2 << place) - 1)):
+            break
+        ones = [value >> place & 1 for value in tied]
+        packed = sum(bit << (i % 64) << (64 * (i // 64)) for i, bit in enumerate(ones))
+        count = -(-len(ones) // 64)
+        shift = -len(ones) % 64  # the sampler keeps the upper bits of its last word
+        chunks = [packed >> (64 * i) & (WORD - 1) for i in range(count)]
+        chunks[-1] = chunks[-1] << shift & (WORD - 1)
+        words += chunks
+        keep = top_byte >> place & 1
+        tied = [value for value in tied if value >> place & 1 == keep]
+    assert binomial(len(fractions), weight, Script(words)) == sum(value < top_byte for value in fractions)
+
+
+@given(st.integers(1, 300), st.data())
+def test_distinct_numbers_are_distinct_and_in_range(population, data):
+    size = data.draw(st.integers(0, population))
+    drawn = distinct(population, size, Entropy.seeded(f"{population} {size}"))
+    assert len(set(drawn.tolist())) == drawn.size == size
+    assert all(0 <= value < population for value in drawn)
+
+
+@pytest.mark.parametrize("bound", [1, 2, 3, 10**9, 1 << 62])
+def test_integers_below_refuse_the_words_left_over(entropy, bound):
+    assert integers_below(bound, 100, entropy).max() < bound
+    leftover = Script([WORD - 1, 0])  # the last word would make some values likelier
+    step = (WORD - 1) // bound
+    assert integers_below(bound, 1, leftover).tolist() == [0 if (WORD - 1) // step >= bound else (WORD - 1) // step]
+
+
+def test_a_table_gives_each_index_exactly_its_words():
+    cumulative = np.array([0, 10, 10, 1000], np.uint64)  # weights 10, 0, 990 and the rest
+    words = [0, 9, 10, 999, 1000, WORD - 1]
+    assert table(cumulative, len(words), Script(words)).tolist() == [0, 0, 2, 2, 3, 3]
+
+
+def test_a_table_from_some_index_on(entropy):
+    cumulative = np.array([0, 10, WORD // 2], np.uint64)
+    assert set(table(cumulative, 200, entropy, at_least=1).tolist()) == {1, 2}
+    assert set(table(cumulative, 200, entropy, at_least=2).tolist()) == {2}

@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from blender_dp import HeadList
+from blender_dp.client import Channel
+from blender_dp.stages import cells_of, count_cells, report
+
+NAMES = st.sampled_from(["a", "b", "c", "d", "é", "⋆", None])
+RECORDS = st.lists(st.tuples(NAMES, NAMES), max_size=30)
+LISTED = st.lists(st.tuples(st.sampled_from("abcd⋆"), st.sampled_from("abcdé")), max_size=10)
+
+
+def batch(records: list[tuple[str | None, str | None]], kind: pa.DataType) -> pa.RecordBatch:
+    columns = [pa.array([r[i] for r in records], kind) for i in (0, 1)]
+    return pa.RecordBatch.from_arrays(columns, ["query", "url"])
+
+
+@given(LISTED, RECORDS, st.sampled_from([pa.string(), pa.large_string(), pa.string_view()]))
+def test_columns_fall_where_single_records_fall(listed, records, kind):
+    head_list = HeadList.of(listed)
+    starts = [sum(head_list.url_counts[:i]) for i in range(len(head_list.url_counts))]
+    expected = [starts[q] + u for q, u in (head_list.position(*record) for record in records)]
+    (cells,) = cells_of([batch(records, kind)], head_list)
+    assert cells.tolist() == expected
+    assert cells.dtype == np.int32
+
+
+def test_cells_are_counted_over_batches():
+    batches = [np.array([0, 2, 2], np.int32), np.array([], np.int32), np.array([1], np.int32)]
+    assert count_cells(batches, 4).tolist() == [1, 1, 2, 0]
+
+
+@pytest.mark.parametrize("epsilon", ["0.1", "60"])
+def test_every_batch_is_reported(entropy, epsilon, small_list):
+    channel = Channel.of(small_list, Fraction(epsilon), Fraction(1, 10**6), Fraction(1, 2))
+    batches = [np.arange(6, dtype=np.int32), np.full(50_000, 5, np.int32)]
+    reports = list(report(batches, channel, entropy))
+    assert [r.size for r in reports] == [6, 50_000]
+    assert (np.concatenate(reports) == np.concatenate(batches)).all() == (epsilon == "60")

@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from blender_dp.arithmetic import ceil_decreasing_in_exp, exact, exp_bounds, log_above
+from blender_dp.errors import ParameterError
+
+
+@pytest.mark.parametrize("value", [0.1, "0.1", Decimal("0.1"), Fraction(1, 10), "1/10", "1e-1"])
+def test_a_number_is_what_was_written(value):
+    assert exact(value, "x") == Fraction(1, 10)
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), "four", "", None, "1/0", Decimal("NaN"), Decimal("Infinity")])
+def test_what_is_no_number_is_refused_by_name(value):
+    with pytest.raises(ParameterError, match="epsilon: .* is not a finite number") as caught:
+        exact(value, "epsilon")
+    assert caught.value.subject == "epsilon"
+
+
+def _series(x: Fraction, terms: int = 400) -> tuple[Fraction, Fraction]:
+    """e^x for 0 <= x < 100 by its series, with a bound of what is left out: an independent way to the same number."""
+    total, term = Fraction(0), Fraction(1)
+    for n in range(1, terms):
+        total += term
+        term *= x / n
+    return total, total + 2 * term
+
+
+@given(st.fractions(min_value=0, max_value=20, max_denominator=1000))
+def test_exp_bounds_enclose_the_series(x):
+    low, high = exp_bounds(x)
+    below, above = _series(x)
+    assert low <= above
+    assert below <= high
+    assert high / low - 1 < Fraction(1, 10**55)
+
+
+@given(st.fractions(min_value=-20, max_value=0, max_denominator=1000))
+def test_exp_bounds_of_negative_numbers_are_reciprocals(x):
+    low, high = exp_bounds(x)
+    below, above = _series(-x)
+    assert low <= 1 / below
+    assert 1 / above <= high
+
+
+def test_the_ceiling_is_found_however_close_it_is():
+    # 2^300 e^-1 needs more digits than the first try has.
+    expected = math.ceil(Fraction(2**300) / _series(Fraction(1))[0])
+    assert ceil_decreasing_in_exp(lambda e: 2**300 / e, Fraction(1)) == expected
+    assert ceil_decreasing_in_exp(lambda e: 7 / e, Fraction(0)) == 7
+
+
+@given(st.fractions(min_value=Fraction(1, 1000), max_value=1000))
+def test_a_printed_loss_is_never_flattered(ratio):
+    assert 0 <= log_above(ratio) - math.log(ratio) + 1e-13 < 1e-11

@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import blender_dp
+from blender_dp import errors
+
+PUBLIC = [
+    "Blender", "BlenderError", "Columns", "Device", "DocumentError", "Entropy", "GroupError", "HeadList", "LogError",
+    "OutsideTheoremError", "ParameterError", "Release", "Truth", "aol_like", "canonical_query", "canonical_url", "score",
+]  # fmt: skip
+
+
+def test_the_public_names_are_these_and_all_resolve():
+    assert blender_dp.__all__ == PUBLIC
+    assert dir(blender_dp) == PUBLIC
+    assert all(getattr(blender_dp, name).__doc__ for name in PUBLIC)
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="no attribute 'Mixer'"):
+        blender_dp.Mixer  # noqa: B018
+
+
+def test_every_error_is_a_blender_error_with_its_facts():
+    for name in ("ParameterError", "GroupError", "LogError", "DocumentError"):
+        error = getattr(errors, name)("thing", "is wrong", "Mend it")
+        assert isinstance(error, errors.BlenderError)
+        assert isinstance(error, ValueError)
+        assert (error.subject, error.problem, error.fix) == ("thing", "is wrong", "Mend it")
+        assert str(error) == "thing: is wrong. Mend it."
+
+
+def test_a_device_needs_nothing_but_the_standard_library():
+    # -S leaves out site-packages altogether; only the source folder is added by hand.
+    source = str(next(iter(blender_dp.__path__))).removesuffix("blender_dp")
+    script = (
+        f"import sys; sys.path.insert(0, {source!r})\n"
+        "from blender_dp.client import Device\nfrom blender_dp.records.head_list import HeadList\n"
+        "d = Device(HeadList.of([('a', 'https://b.example/')]), epsilon=1, delta='1e-6')\n"
+        "print(d.report('a', 'b.example').cell in {0, 1, 2})"
+    )
+    done = subprocess.run([sys.executable, "-I", "-S", "-c", script], capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("True\n", "")

@@ -1,0 +1,157 @@
+"""Write what is generated: test vectors, JSON schemas and the command reference. `make spec` runs it; tests check it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from blender_dp.client import Channel, Device
+from blender_dp.records.head_list import SCHEMA as HEAD_LIST_SCHEMA
+from blender_dp.records.head_list import HeadList
+from blender_dp.release.document import json_schema
+
+ROOT = Path(__file__).resolve().parent.parent
+VERBS = ("demo", "run", "search", "trends", "audit")
+
+_LISTS = {
+    "two queries": [
+        ("google", "https://www.google.com/"),
+        ("google", "https://www.google.com/2"),
+        ("yahoo", "https://www.yahoo.com/"),
+    ],
+    "one query": [("maps", "https://maps.example/")],
+    "many URLs": [("news", f"https://news.example/{i}") for i in range(7)] + [("weather", "https://weather.example/")],
+    "empty": [],
+}
+_CASES = (
+    ("two queries", "4", "1e-5", "0.85", 1),
+    ("two queries", "1", "1e-7", "0.5", 1),
+    ("two queries", "4", "1e-5", "0.85", 3),
+    ("one query", "0.1", "0.000001", "0.9", 1),
+    ("many URLs", "2.5", "1e-5", "0.7", 1),
+    ("many URLs", "40", "1e-5", "0.85", 1),
+    ("empty", "4", "1e-5", "0.85", 1),
+)
+_RECORDS = (
+    ("Google", "http://unlisted.example"),
+    ("news", "https://news.example/3"),
+    ("nobody asked this", "https://x.example/"),
+)
+
+
+def main() -> None:
+    """Write every generated file."""
+    for path, text in outputs():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        sys.stdout.write(f"{path.relative_to(ROOT)}\n")
+
+
+def outputs() -> Iterator[tuple[Path, str]]:
+    """Every generated file with its content."""
+    yield ROOT / "spec/vectors/local_alg.json", _json(local_alg_vectors())
+    yield ROOT / "spec/schemas/release.json", _json(json_schema())
+    yield ROOT / "spec/schemas/head-list.json", _json(head_list_schema())
+    yield ROOT / "docs/reference/command.md", command_reference()
+
+
+def local_alg_vectors() -> dict[str, Any]:
+    """Lists, parameters and byte streams with the integers, probabilities and reports that must come out."""
+    return {"schema": "blender-dp/vectors/local-alg/1", "cases": [_case(*case) for case in _CASES]}
+
+
+def _case(name: str, epsilon: str, delta: str, f_c: str, m_c: int) -> dict[str, Any]:
+    head_list = HeadList.of(_LISTS[name])
+    device = Device(head_list, epsilon=epsilon, delta=delta, f_c=f_c, m_c=m_c)
+    records = [*head_list.records(), *_RECORDS]
+    return {
+        "name": f"{name}, ε {epsilon}, m_c {m_c}",
+        "head_list": head_list.to_document(),
+        "head_list_digest": head_list.digest,
+        "epsilon": epsilon,
+        "delta": delta,
+        "f_c": f_c,
+        "m_c": m_c,
+        "query_step": str(device.channel.query_step),
+        "url_steps": [str(step) for step in device.channel.url_steps],
+        "weights_over": str(device.channel.words**2),
+        "weights": [_weights(device.channel, *head_list.position(cell.query, cell.url)) for cell in head_list.cells()],
+        "reports": [_report(device, *record, stream) for record in records for stream in _streams(device.channel)],
+    }
+
+
+def _weights(channel: Channel, query: int, url: int) -> list[str]:
+    """The weight of every cell as a report of (query, url), by counting the words that lead to it."""
+    weights = []
+    for other, count in enumerate(channel.url_counts):
+        for place in range(count):
+            if other != query:
+                words = [-(-edge * channel.words // count) for edge in (place, place + 1)]
+                weight = channel.query_step * (words[1] - words[0])
+            else:
+                kept = channel.words - channel.query_lie_bound
+                honest = channel.words - channel.url_lie_bound(query)
+                weight = kept * (honest if place == url else channel.url_steps[query])
+            weights.append(str(weight))
+    return weights
+
+
+def _report(device: Device, query: str, url: str, stream: bytes) -> dict[str, Any]:
+    report = device.report(query, url, random_bytes=lambda _: stream)
+    return {"query": query, "url": url, "bytes": stream.hex(), "cell": report.cell}
+
+
+def _streams(channel: Channel) -> list[bytes]:
+    """Words at the edges of every decision, where an implementation would go wrong."""
+    bound, last = channel.query_lie_bound, channel.words - 1
+    firsts = {0, channel.query_step, max(bound - 1, 0), min(bound, last), last}
+    bounds = {channel.url_lie_bound(q) for q in range(len(channel.url_counts))}
+    seconds = {0, channel.words // 3, last} | {min(max(b - d, 0), last) for b in bounds for d in (0, 1)}
+    pairs = {(a, b) for a in firsts for b in (0, last)} | {(last, b) for b in seconds}
+    return [a.to_bytes(8, "little") + b.to_bytes(8, "little") for a, b in sorted(pairs)]
+
+
+def head_list_schema() -> dict[str, Any]:
+    """The JSON Schema of a head-list file."""
+    text = {"type": "string", "minLength": 1}
+    urls = {"type": "array", "items": text, "minItems": 1, "uniqueItems": True}
+    query = {"type": "object", "properties": {"query": text, "urls": urls}, "required": ["query", "urls"]}
+    properties = {
+        "schema": {"const": HEAD_LIST_SCHEMA},
+        "canonical_version": {"type": "integer", "minimum": 1},
+        "queries": {"type": "array", "items": query},
+    }
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "A BLENDER head list: queries and URLs, both sorted by code point",
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+    }
+
+
+def command_reference() -> str:
+    """The command's own help, verb by verb."""
+    parts = ["# The command\n\nGenerated from `blender-dp --help` by `make spec`.\n", _help_section("blender-dp")]
+    parts += [_help_section("blender-dp", verb) for verb in VERBS]
+    return "\n".join(parts)
+
+
+def _help_section(*command: str) -> str:
+    executable = str(Path(sys.executable).parent / command[0])
+    environment = {"COLUMNS": "100", "TERM": "dumb", "NO_COLOR": "1", "PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"}
+    done = subprocess.run([executable, *command[1:], "--help"], capture_output=True, text=True, check=True, env=environment)  # noqa: S603
+    lines = "\n".join(line.rstrip() for line in done.stdout.splitlines()).strip("\n")
+    return f"## `{' '.join(command)}`\n\n```text\n{lines}\n```\n"
+
+
+def _json(value: Any) -> str:  # noqa: ANN401
+    return json.dumps(value, ensure_ascii=False, indent=1) + "\n"
+
+
+if __name__ == "__main__":
+    main()
