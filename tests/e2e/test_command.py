@@ -1,0 +1,146 @@
+"""The command as a user meets it: what it prints, writes and returns."""
+
+from __future__ import annotations
+
+import json
+
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
+import pytest
+
+from blender_dp import HeadList, Release, aol_like
+
+PRIVACY = ("--epsilon", "4", "--delta", "1e-5")
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory):
+    path = tmp_path_factory.mktemp("logs") / "log.csv"
+    pa_csv.write_csv(aol_like(2, users=40_000).rename_columns(["who", "what", "where"]), path)
+    return path
+
+
+COLUMNS = ("--user", "who", "--query", "what", "--url", "where")
+
+
+def test_demo_prints_and_writes_everything(command, tmp_path):
+    done = command("demo", "--users", "60000", "--out", "made")
+    assert done.returncode == 0, done.stderr
+    for text in ("google", "blended ± 95 %", "query L1", "NDCG", "Opt-in users (", "Clients (", "report.html"):
+        assert text in done.stdout
+    assert "discovery: " in done.stderr
+    folder = tmp_path / "made"
+    assert {p.name for p in folder.iterdir()} == {"release.json", "head-list.json", "estimates.parquet", "report.html"}
+    release = Release.load(folder / "release.json")
+    assert HeadList.load(folder / "head-list.json") == release.head_list
+    assert pq.read_table(folder / "estimates.parquet").equals(release.to_arrow())
+    assert release.manifest.is_seeded
+
+
+def test_demo_repeats_itself_and_speaks_json(command):
+    first, second = (command("demo", "--users", "60000", "--json") for _ in range(2))
+    assert first.stdout == second.stdout
+    assert first.stderr == ""
+    summary = json.loads(first.stdout)
+    assert set(summary["scores"]) == {"opt-in", "client", "blended"}
+    assert summary["trends"][0]["true_share"] > 0.01
+
+
+def test_run_then_trends_then_search(command, log, tmp_path):
+    done = command("run", log, *PRIVACY, "--opt-in", "0.3", "--max-queries", "10", "--profile", "paper", "--out", "r", *COLUMNS)
+    assert done.returncode == 0, done.stderr
+    assert "queries listed" in done.stdout
+    assert not Release.load(tmp_path / "r/release.json").manifest.is_seeded
+    assert "google" in command("trends", "r", "-n", "3").stdout
+    assert "https://www.google.com/" in command("search", "r/release.json", "GOOG").stdout
+    assert len(json.loads(command("trends", "r", "-n", "3", "--json").stdout)) == 3
+    assert json.loads(command("search", "r", "goog", "--json").stdout)[0]["query"] == "google"
+    nothing = command("search", "r", "zzzz")
+    assert (nothing.returncode, nothing.stdout) == (0, "")
+    assert "No listed query" in nothing.stderr
+
+
+def test_run_takes_opt_in_users_from_a_file_and_repeats_a_key(command, log, tmp_path):
+    (tmp_path / "volunteers.txt").write_text("\n".join(str(i) for i in range(12_000)), encoding="utf-8")
+    arguments = ("run", log, *PRIVACY, "--opt-in", "volunteers.txt", "--key", "8f01", *COLUMNS, "--json")
+    manifests = [json.loads(command(*arguments, "--out", out).stdout)["manifest"] for out in ("a", "b")]
+    assert manifests[0]["groups"][0]["users"] == 12_000
+    assert manifests[0]["discovery_users"] == manifests[1]["discovery_users"]
+
+
+def test_run_does_not_overwrite_without_being_told(command, log, tmp_path):
+    arguments = ("run", log, *PRIVACY, "--opt-in", "0.3", *COLUMNS, "--out", "r")
+    assert command(*arguments).returncode == 0
+    before = (tmp_path / "r/release.json").read_bytes()
+    refused = command(*arguments)
+    assert refused.returncode == 2
+    assert "already holds a release" in refused.stderr
+    assert (tmp_path / "r/release.json").read_bytes() == before
+    assert command(*arguments, "--force").returncode == 0
+    assert (tmp_path / "r/release.json").read_bytes() != before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("run", "none.csv", *PRIVACY, "--opt-in", "0.1", "--out", "r"), "none.csv: does not exist"),
+        (("run", "LOG", *PRIVACY, "--opt-in", "0.1", "--out", "r"), "no column 'user' for the user; its columns are who, what, where"),
+        (("run", "LOG", "--epsilon", "0.5", "--delta", "1e-5", "--opt-in", "0.1", "--out", "r"), "ε > ln 2"),
+        (("run", "LOG", "--epsilon", "four", "--delta", "1e-5", "--opt-in", "0.1", "--out", "r"), "epsilon: 'four' is not a finite number"),
+        (("run", "LOG", *PRIVACY, "--opt-in", "2", "--out", "r", *COLUMNS), "opt_in: 2 is not between 0 and 1"),
+        (("run", "LOG", *PRIVACY, "--opt-in", "lost.txt", "--out", "r", *COLUMNS), "lost.txt: is neither a share nor a file"),
+        (("run", "LOG", *PRIVACY, "--opt-in", "0.1", "--out", "r", "--key", "xyz", *COLUMNS), "key: 'xyz' is not hexadecimal"),
+        (("run", "LOG", *PRIVACY, "--opt-in", "0.1", "--out", "r", "--profile", "loose", *COLUMNS), "profile: 'loose' is not known"),
+        (("run", "LOG", "--opt-in", "0.1", "--out", "r"), "Missing option '--epsilon'"),
+        (("run", "LOG", *PRIVACY, "--opt-in", "0.1", "--out", "/proc/none/r", *COLUMNS), "/proc/none"),
+        (("trends", "nowhere"), "nowhere: cannot be read"),
+        (("search", "LOG", "x"), "is not JSON"),
+        (("audit", *PRIVACY, "--head-list", "LOG"), "is not JSON"),
+        (("dance",), "No such command 'dance'"),
+    ],
+)
+def test_a_mistake_is_one_clear_message(command, log, tmp_path, arguments, message):
+    done = command(*(log if a == "LOG" else a for a in arguments))
+    assert done.returncode == 2
+    assert message in " ".join(done.stderr.replace("│", "").split())
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+    assert not (tmp_path / "r/release.json").exists()
+
+
+def test_audit_holds_for_parameters_and_for_a_list(command, tmp_path, small_list):
+    done = command("audit", *PRIVACY)
+    assert done.returncode == 0
+    assert done.stdout.count("holds") == 3
+    small_list.save(tmp_path / "list.json")
+    findings = json.loads(command("audit", *PRIVACY, "--head-list", "list.json", "--json").stdout)["findings"]
+    assert [f["verdict"] for f in findings] == ["holds"] * 3
+    assert all(f["worst_epsilon"] <= 4 for f in findings)
+
+
+def test_audit_says_violated_for_sabotaged_tables(command, tmp_path):
+    report = json.loads(command("audit", *PRIVACY, "--json").stdout)
+    path = tmp_path / "tables.json"
+    path.write_text(json.dumps(report), encoding="utf-8")
+    assert command("audit", *PRIVACY, "--tables", path).returncode == 0
+    channel = report["tables"]["channel"]
+    channel["query_step"] = str(int(channel["query_step"]) // 2)
+    path.write_text(json.dumps(report), encoding="utf-8")
+    done = command("audit", *PRIVACY, "--tables", path)
+    assert done.returncode == 1
+    assert done.stdout.count("VIOLATED") == 1
+    assert json.loads(command("audit", *PRIVACY, "--tables", path, "--json").stdout)["findings"][2]["verdict"] == "violated"
+
+
+@pytest.mark.parametrize("verb", ["demo", "run", "search", "trends", "audit"])
+def test_help_teaches_by_example(command, verb):
+    done = command(verb, "--help")
+    assert done.returncode == 0
+    assert "Examples:" in done.stdout
+    assert f"blender-dp {verb}" in done.stdout
+
+
+def test_alone_it_shows_its_verbs(command):
+    done = command()
+    assert all(verb in done.stdout for verb in ("demo", "run", "search", "trends", "audit"))
+    assert command("--version").stdout.startswith("blender-dp 0.")

@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+import dataclasses
+import json
+
+import pyarrow as pa
+import pytest
+from jsonschema import Draft202012Validator
+
+from blender_dp import Blender, DocumentError, Entropy, Release, aol_like
+from blender_dp.release.estimates import interval
+from tests.conftest import ROOT
+
+SCHEMA = Draft202012Validator(json.loads((ROOT / "spec/schemas/release.json").read_text(encoding="utf-8")))
+
+
+@pytest.fixture(scope="module")
+def release() -> Release:
+    blender = Blender(epsilon=4, delta=1e-5, max_queries=10)
+    return blender.run_log(aol_like(2, users=60_000), 0.3, key=b"k", entropy=Entropy.seeded(1))
+
+
+def test_trends_come_in_order_without_the_star(release):
+    top = release.trends(5)
+    assert len(top) == 5
+    assert [row.share for row in top] == sorted((row.share for row in top), reverse=True)
+    assert None not in [row.query for row in release.trends(1000)]
+    assert len(release.trends(1000)) == len(release.head_list)
+
+
+def test_search_answers_prefixes_best_first(release):
+    found = release.search("  GOO")
+    assert found[0].query == "google"
+    assert all(s.query.startswith("goo") for s in found)
+    assert [s.share for s in found] == sorted((s.share for s in found), reverse=True)
+    assert found[0].urls[0][0] == "https://www.google.com/"
+    assert [share for _, share in found[0].urls] == sorted((share for _, share in found[0].urls), reverse=True)
+    assert release.search("no such thing") == []
+    assert len(release.search("", 3)) == 3
+
+
+def test_every_row_has_its_errors_and_sources(release):
+    for row in (*release.queries, *release.records):
+        assert 0 <= row.low <= row.share <= row.high <= 1
+        assert row.variance > 0
+        assert 0 <= row.opt_in_weight <= 1
+        assert (row.opt_in_share is None) == (row.opt_in_variance is None)
+    unlisted = [row for row in release.records if row.query is not None and row.url is None]
+    assert len(unlisted) == len(release.head_list)
+    assert all(row.opt_in_share is None and row.opt_in_weight == 0 for row in unlisted)
+
+
+def test_a_file_round_trip_is_exact(release, tmp_path):
+    release.save(tmp_path / "release.json")
+    assert Release.load(tmp_path / "release.json") == release
+
+
+def test_a_saved_release_follows_the_schema(release, tmp_path):
+    release.save(tmp_path / "release.json")
+    document = json.loads((tmp_path / "release.json").read_text(encoding="utf-8"))
+    assert not list(SCHEMA.iter_errors(document))
+    document["manifest"]["randomness"] = "dice"
+    assert list(SCHEMA.iter_errors(document))
+
+
+def test_it_is_an_arrow_table(release):
+    table = release.to_arrow()
+    assert table.num_rows == len(release.queries) + len(release.records)
+    assert table.schema.field("share").type == pa.float64()
+    assert not table.schema.field("share").nullable
+    assert table.schema.field("opt_in_share").nullable
+    first = table.to_pylist()[0]
+    assert first["level"] == "query"
+    assert first["share"] == release.queries[0].share
+
+
+@pytest.mark.parametrize(
+    ("spoil", "problem"),
+    [
+        (lambda d: d.update(schema="blender-dp/release/9"), "schema: Input should be"),
+        (lambda d: d.pop("queries"), "queries: "),
+        (lambda d: d["queries"][0].update(share="much"), r"queries\.0\.share: Input should be a valid number"),
+        (lambda d: d["manifest"].pop("groups"), r"manifest\.groups: "),
+        (lambda d: d["head_list"].update(queries=3), "needs schema, canonical_version and queries"),
+    ],
+)
+def test_a_spoilt_file_is_refused_with_the_place(release, tmp_path, spoil, problem):
+    path = tmp_path / "release.json"
+    release.save(path)
+    document = json.loads(path.read_text(encoding="utf-8"))
+    spoil(document)
+    path.write_text(json.dumps(document), encoding="utf-8")
+    with pytest.raises(DocumentError, match=problem):
+        Release.load(path)
+
+
+def test_a_release_cannot_be_changed(release):
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        release.queries = ()
+
+
+def test_intervals_stay_inside():
+    assert interval(0.0, 1e-4) == pytest.approx((0.0, 0.0196), abs=1e-5)
+    assert interval(1.0, 1e-4)[1] == 1.0
+    assert interval(-0.5, 1e-6) == (0.0, 0.0)

@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+import dataclasses
+import re
+
+import pytest
+
+from blender_dp import Blender, Entropy, Truth, aol_like, score
+from blender_dp.report import render
+
+EVIL = '<script>document.title="pwned"</script>'
+POPULATION = aol_like(2, users=60_000)
+
+
+@pytest.fixture(scope="module")
+def release():
+    return Blender(epsilon=4, delta=1e-5, max_queries=10).run_log(POPULATION, 0.3, key=b"k", entropy=Entropy.seeded(1))
+
+
+def test_the_page_loads_nothing(release):
+    page = render(release)
+    assert not re.findall(r"<(?:script|link|img|iframe)\b", page)
+    assert not re.findall(r"""(?:src|href)\s*=\s*["']?(?:https?:)?//""", page.replace("http://www.w3.org/", ""))
+    assert "default-src 'none'" in page
+
+
+def test_truth_and_scores_are_shown_only_where_known(release):
+    truth = Truth.of(POPULATION)
+    bare, full = render(release), render(release, truth, score(release, truth))
+    assert bare.count("<svg") == 2
+    assert full.count("<svg") == 3
+    assert "Estimate against truth" not in bare
+    assert "NDCG" in full
+
+
+def test_what_people_typed_is_escaped(release):
+    queries = tuple(dataclasses.replace(row, query=EVIL if row.query == "google" else row.query) for row in release.queries)
+    records = tuple(dataclasses.replace(row, query=EVIL if row.query == "google" else row.query) for row in release.records)
+    page = render(dataclasses.replace(release, queries=queries, records=records))
+    assert "<script" not in page
+    assert "&lt;script&gt;" in page
+
+
+def test_a_seeded_release_is_marked_and_a_real_one_is_not(release):
+    assert "Not private." in render(release)
+    honest = dataclasses.replace(release, manifest=dataclasses.replace(release.manifest, randomness="system"))
+    assert "Not private." not in render(honest)
+
+
+def test_an_empty_release_has_a_page():
+    rows = [(str(i), f"q{i}", "https://u.example/") for i in range(600)]
+    release = Blender(epsilon=4, delta=1e-5).run(rows[:300], rows[300:])
+    assert "<h2>Trends</h2>" in render(release)

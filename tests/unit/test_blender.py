@@ -1,0 +1,152 @@
+from __future__ import annotations
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from blender_dp import Blender, Columns, Entropy, GroupError, LogError, OutsideTheoremError, ParameterError, aol_like
+
+POPULATION = aol_like(2, users=60_000)
+OPT_IN, CLIENTS = POPULATION.slice(0, 20_000), POPULATION.slice(20_000)
+
+
+def blender(**changes) -> Blender:
+    return Blender(**{"epsilon": 4, "delta": 1e-5, "max_queries": 10, **changes})
+
+
+def run(opt_in=OPT_IN, clients=CLIENTS, seed: int = 1, **changes):
+    return blender(**changes).run(opt_in, clients, key=b"k", entropy=Entropy.seeded(seed))
+
+
+def test_a_run_finds_the_head():
+    release = run()
+    assert len(release.head_list) == 10
+    assert release.trends(1)[0].query == "google"
+    assert abs(release.trends(1)[0].share - 0.0211) < 0.006
+    assert release.queries[-1].query is None
+    assert sum(row.share for row in release.queries) == pytest.approx(1)
+    assert sum(row.share for row in release.records) == pytest.approx(1)
+
+
+def test_the_manifest_says_how_it_was_made():
+    manifest = run().manifest
+    opt_in, clients = manifest.groups
+    assert (opt_in.users, clients.users, manifest.reports) == (20_000, 40_000, 40_000)
+    assert manifest.discovery_users + manifest.calibration_users == 20_000
+    assert abs(manifest.discovery_users / 20_000 - 0.95) < 0.01
+    assert (opt_in.model, clients.model) == ("central", "local")
+    assert (opt_in.epsilon, opt_in.delta, clients.epsilon, clients.delta) == (4, 1e-5, 4, 1e-5)
+    assert "substitution" in opt_in.neighbours
+    assert manifest.randomness == "insecure: seeded"
+    assert manifest.is_seeded
+    assert manifest.settings.profile == "paper"
+    assert manifest.canonical_version == 1
+    assert set(manifest.versions) == {"blender-dp", "python", "numpy"}
+
+
+def test_a_seed_repeats_a_run_and_another_one_does_not():
+    assert run() == run()
+    assert run() != run(seed=2)
+
+
+def test_real_randomness_is_not_marked():
+    release = blender().run(OPT_IN, CLIENTS)
+    assert release.manifest.randomness == "system"
+    assert release != blender().run(OPT_IN, CLIENTS)
+
+
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, "rows"])
+def test_any_table_gives_the_same_release(kind):
+    small = aol_like(2, users=4000)
+
+    def convert(table: pa.Table):
+        if kind == "rows":
+            return ((row["user"], row["query"], row["url"]) for row in table.to_pylist())
+        return kind(table.to_pydict())
+
+    assert run(convert(small.slice(0, 2000)), convert(small.slice(2000))) == run(small.slice(0, 2000), small.slice(2000))
+
+
+def test_row_order_and_repeats_do_not_matter():
+    backwards = pa.concat_tables([OPT_IN.take(pa.array(range(OPT_IN.num_rows - 1, -1, -1))), OPT_IN.slice(0, 500)])
+    assert run(backwards) == run()
+
+
+def test_a_log_is_parted_by_share_or_by_name():
+    by_share = blender().run_log(POPULATION, 0.4, key=b"k", entropy=Entropy.seeded(1))
+    assert abs(by_share.manifest.groups[0].users - 24_000) < 600
+    names = OPT_IN["user"].to_pylist()
+    by_name = blender().run_log(POPULATION, names, key=b"k", entropy=Entropy.seeded(1))
+    assert by_name == run()
+
+
+def test_a_file_is_a_log_too(tmp_path):
+    path = tmp_path / "log.parquet"
+    import pyarrow.parquet as pq
+
+    pq.write_table(POPULATION.rename_columns(["id", "text", "link"]), path)
+    release = blender().run_log(path, 0.4, columns=Columns("id", "text", "link"), key=b"k", entropy=Entropy.seeded(1))
+    assert release == blender().run_log(POPULATION, 0.4, key=b"k", entropy=Entropy.seeded(1))
+
+
+def test_more_reports_per_client_split_the_budget():
+    release = run(m_c=2)
+    assert release.manifest.reports == 80_000
+    assert release.manifest.groups[1].epsilon == 4
+    assert blender(m_c=2).channel(release.head_list) != blender().channel(release.head_list)
+    assert len(blender(m_c=2).run_log(POPULATION, 0.4, key=b"k", entropy=Entropy.seeded(1)).head_list) == 10
+
+
+def test_the_projection_can_be_left_out():
+    assert min(row.share for row in run(project=False, max_queries=50).records) < 0
+
+
+def test_an_empty_list_is_a_release():
+    rows = [(str(i), f"q{i}", "https://u.example/") for i in range(600)]
+    release = run(rows[:300], rows[300:])
+    assert len(release.head_list) == 0
+    assert [row.query for row in release.queries] == [None]
+    assert release.trends() == []
+    assert release.search("q") == []
+
+
+def test_progress_is_told():
+    steps: list[str] = []
+    blender().run(OPT_IN, CLIENTS, progress=steps.append)
+    assert [step.split(":")[0] for step in steps] == ["one record per user", "discovery", "calibration", "reporting", "blending"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "subject"),
+    [
+        ({"epsilon": 0.6}, OutsideTheoremError, "epsilon"),
+        ({"m_o": 2}, OutsideTheoremError, "m_o"),
+        ({"delta": 0}, ParameterError, "delta"),
+        ({"f_o": 1}, ParameterError, "f_o"),
+        ({"max_queries": 0}, ParameterError, "max_queries"),
+    ],
+)
+def test_bad_parameters_are_refused_before_any_data_is_touched(changes, error, subject):
+    with pytest.raises(error) as caught:
+        blender(**changes)
+    assert caught.value.subject == subject
+
+
+def test_bad_groups_are_refused():
+    with pytest.raises(GroupError, match="clients as well"):
+        run(OPT_IN, POPULATION)
+    with pytest.raises(GroupError, match="discovery users: there are 0"):
+        run([], CLIENTS)
+    with pytest.raises(GroupError, match="calibration users"):
+        run(OPT_IN.slice(0, 3), CLIENTS)
+    with pytest.raises(GroupError, match="clients: there are 0"):
+        run(OPT_IN, [])
+    with pytest.raises(LogError, match="no column 'url'"):
+        run(OPT_IN.drop_columns(["url"]), CLIENTS)
+    with pytest.raises(ParameterError, match="opt_in"):
+        blender().run_log(POPULATION, 1.5)
+
+
+def test_it_shows_its_parameters():
+    assert repr(blender()).startswith("Blender(epsilon=4, delta=1/100000, f_o=19/20,")
