@@ -47,7 +47,9 @@ def test_demo_repeats_itself_and_speaks_json(command):
 
 
 def test_run_then_trends_then_search(command, log, tmp_path):
-    done = command("run", log, *PRIVACY, "--opt-in", "0.3", "--max-queries", "10", "--profile", "paper", "--out", "r", *COLUMNS)
+    done = command(
+        "run", log, *PRIVACY, "--opt-in", "0.3", "--max-queries", "10", "--profile", "paper", "--out", "r", *COLUMNS
+    )
     assert done.returncode == 0, done.stderr
     assert "queries listed" in done.stdout
     assert not Release.load(tmp_path / "r/release.json").manifest.is_seeded
@@ -84,13 +86,28 @@ def test_run_does_not_overwrite_without_being_told(command, log, tmp_path):
     ("arguments", "message"),
     [
         (("run", "none.csv", *PRIVACY, "--opt-in", "0.1", "--out", "r"), "none.csv: does not exist"),
-        (("run", "LOG", *PRIVACY, "--opt-in", "0.1", "--out", "r"), "no column 'user' for the user; its columns are who, what, where"),
+        (
+            ("run", "LOG", *PRIVACY, "--opt-in", "0.1", "--out", "r"),
+            "no column 'user' for the user; its columns are who, what, where",
+        ),
         (("run", "LOG", "--epsilon", "0.5", "--delta", "1e-5", "--opt-in", "0.1", "--out", "r"), "ε > ln 2"),
-        (("run", "LOG", "--epsilon", "four", "--delta", "1e-5", "--opt-in", "0.1", "--out", "r"), "epsilon: 'four' is not a finite number"),
+        (
+            ("run", "LOG", "--epsilon", "four", "--delta", "1e-5", "--opt-in", "0.1", "--out", "r"),
+            "epsilon: 'four' is not a finite number",
+        ),
         (("run", "LOG", *PRIVACY, "--opt-in", "2", "--out", "r", *COLUMNS), "opt_in: 2 is not between 0 and 1"),
-        (("run", "LOG", *PRIVACY, "--opt-in", "lost.txt", "--out", "r", *COLUMNS), "lost.txt: is neither a share nor a file"),
-        (("run", "LOG", *PRIVACY, "--opt-in", "0.1", "--out", "r", "--key", "xyz", *COLUMNS), "key: 'xyz' is not hexadecimal"),
-        (("run", "LOG", *PRIVACY, "--opt-in", "0.1", "--out", "r", "--profile", "loose", *COLUMNS), "profile: 'loose' is not known"),
+        (
+            ("run", "LOG", *PRIVACY, "--opt-in", "lost.txt", "--out", "r", *COLUMNS),
+            "lost.txt: is neither a share nor a file",
+        ),
+        (
+            ("run", "LOG", *PRIVACY, "--opt-in", "0.1", "--out", "r", "--key", "xyz", *COLUMNS),
+            "key: 'xyz' is not hexadecimal",
+        ),
+        (
+            ("run", "LOG", *PRIVACY, "--opt-in", "0.1", "--out", "r", "--profile", "loose", *COLUMNS),
+            "profile: 'loose' is not known",
+        ),
         (("run", "LOG", "--opt-in", "0.1", "--out", "r"), "Missing option '--epsilon'"),
         (("run", "LOG", *PRIVACY, "--opt-in", "0.1", "--out", "/proc/none/r", *COLUMNS), "/proc/none"),
         (("trends", "nowhere"), "nowhere: cannot be read"),

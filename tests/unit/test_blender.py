@@ -114,7 +114,13 @@ def test_an_empty_list_is_a_release():
 def test_progress_is_told():
     steps: list[str] = []
     blender().run(OPT_IN, CLIENTS, progress=steps.append)
-    assert [step.split(":")[0] for step in steps] == ["one record per user", "discovery", "calibration", "reporting", "blending"]
+    assert [step.split(":")[0] for step in steps] == [
+        "one record per user",
+        "discovery",
+        "calibration",
+        "reporting",
+        "blending",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,9 @@ def test_ndcg_by_hand():
         return (2**value - 1) / math.log2(place + 1)
 
     a_quality = (gain(urls_of_a["y"], 1) + gain(urls_of_a["x"], 2)) / (gain(urls_of_a["x"], 1) + gain(urls_of_a["y"], 2))
-    expected = (gain(relevance["b"], 1) + a_quality * gain(relevance["a"], 2)) / (gain(relevance["a"], 1) + gain(relevance["b"], 2))
+    expected = (gain(relevance["b"], 1) + a_quality * gain(relevance["a"], 2)) / (
+        gain(relevance["a"], 1) + gain(relevance["b"], 2)
+    )
     assert ndcg([("b", ["x"]), ("a", ["y", "x"])], TRUTH, 2) == pytest.approx(expected)
 
 
