@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -25,7 +24,3 @@ def small_list() -> HeadList:
     return HeadList.of(
         [("google", "https://www.google.com/"), ("google", "https://www.google.com/2"), ("yahoo", "https://www.yahoo.com/")]
     )
-
-
-def exactly(text: str) -> Fraction:
-    return Fraction(text)

@@ -1,7 +1,7 @@
 """The estimates are unbiased and their variances are what the theorems say.
 
-Monte-Carlo runs of the shipped code: records drawn anew, reported, denoised, thousands of times. A variance measured over R runs has a
-relative standard error of about sqrt(2 / R); the tests pool cells and take R large enough that 3 % is more than 4.9 standard errors.
+Monte-Carlo runs of the shipped code: records drawn anew, reported and denoised, thousands of times. A variance measured
+over R runs has a relative standard error of about sqrt(2 / R); R is so large that 3 % is more than 4.9 standard errors.
 """
 
 from __future__ import annotations
@@ -123,9 +123,9 @@ def test_the_weights_are_optimal(client_runs, opt_in_runs):
 def test_the_www_google_com_effect():
     """Where the opt-in estimate is accidentally low, its sample variance is low too, and the blend follows it.
 
-    The conference version's Figure 9 has the case: truth .0034, opt-in .0004, client .0032, blended .0004. With few calibration users, the
-    unlucky tenth of the runs gives the opt-in users far more weight than their real variance deserves, and their blend is
-    biased downwards; weights from the real variances would not have done that.
+    The conference version's Figure 9 has the case: truth .0034, opt-in .0004, client .0032, blended .0004. With few
+    calibration users, the unlucky tenth of the runs gives the opt-in users far more weight than their real variance
+    deserves, and their blend is biased downwards; weights from the real variances would not have done that.
     """
     entropy = Entropy.seeded("www.google.com")
     share, users, runs, client_error = 0.0034, 1300, 40_000, 4.6e-4

@@ -19,7 +19,7 @@ def test_a_number_is_what_was_written(value):
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), "four", "", None, "1/0", Decimal("NaN"), Decimal("Infinity")])
 def test_what_is_no_number_is_refused_by_name(value):
-    with pytest.raises(ParameterError, match="epsilon: .* is not a finite number") as caught:
+    with pytest.raises(ParameterError, match=r"epsilon: .* is not a finite number") as caught:
         exact(value, "epsilon")
     assert caught.value.subject == "epsilon"
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from blender_dp import Blender, Columns, Entropy, GroupError, LogError, OutsideTheoremError, ParameterError, aol_like
@@ -83,8 +84,6 @@ def test_a_log_is_parted_by_share_or_by_name():
 
 def test_a_file_is_a_log_too(tmp_path):
     path = tmp_path / "log.parquet"
-    import pyarrow.parquet as pq
-
     pq.write_table(POPULATION.rename_columns(["id", "text", "link"]), path)
     release = blender().run_log(path, 0.4, columns=Columns("id", "text", "link"), key=b"k", entropy=Entropy.seeded(1))
     assert release == blender().run_log(POPULATION, 0.4, key=b"k", entropy=Entropy.seeded(1))

@@ -6,6 +6,7 @@ import pytest
 
 from blender_dp import Device, HeadList, ParameterError
 from tests.conftest import ROOT
+from tests.unit.client.test_channel import closed_form, positions
 
 VECTORS = json.loads((ROOT / "spec/vectors/local_alg.json").read_text(encoding="utf-8"))["cases"]
 
@@ -26,8 +27,6 @@ def test_the_vectors(case):
 
 @pytest.mark.parametrize("case", VECTORS, ids=lambda case: case["name"])
 def test_the_vectors_weights_are_probabilities_of_the_code(case):
-    from tests.unit.client.test_channel import closed_form, positions
-
     head_list = HeadList.from_document(case["head_list"])
     channel = Device(head_list, epsilon=case["epsilon"], delta=case["delta"], f_c=case["f_c"], m_c=case["m_c"]).channel
     for (query, url), row in zip(positions(channel), case["weights"], strict=True):

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
-import blender_dp.sampling.stream as stream
 from blender_dp import Entropy
+from blender_dp.sampling import stream
 
 
 def test_words_are_the_ciphers_keystream_across_blocks():

@@ -1,0 +1,51 @@
+"""The documentation is complete, current and its links lead somewhere."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import subprocess
+import tomllib
+
+import pytest
+
+import blender_dp
+from tests.conftest import ROOT
+
+PAGES = sorted(path for path in ROOT.rglob("*.md") if not any(part.startswith(".") for part in path.relative_to(ROOT).parts))
+LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_links_lead_somewhere(page):
+    for target in LINK.findall(page.read_text(encoding="utf-8")):
+        assert target.startswith("https://") or (page.parent / target).exists(), target
+
+
+def test_every_public_name_is_in_the_reference():
+    text = (ROOT / "docs/reference/api.md").read_text(encoding="utf-8")
+    assert [name for name in blender_dp.__all__ if not re.search(rf"`[^`]*\b{name}\b", text)] == []
+
+
+def test_what_is_generated_is_current():
+    spec = importlib.util.spec_from_file_location("generate", ROOT / "tools/generate.py")
+    generate = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(generate)
+    stale = [str(path) for path, text in generate.outputs() if path.read_text(encoding="utf-8") != text]
+    assert stale == [], "run: make spec"
+
+
+def test_the_changelog_knows_this_version():
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
+    assert f"## {version}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+def test_make_alone_lists_every_verb():
+    listed = subprocess.run(["make"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    verbs = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    assert all(f"make {verb} " in listed for verb in verbs)
+
+
+def test_the_securitys_tests_exist():
+    for name in re.findall(r"`(tests/[\w/.]+)`", (ROOT / "SECURITY.md").read_text(encoding="utf-8")):
+        assert (ROOT / name).exists(), name

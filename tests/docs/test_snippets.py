@@ -1,0 +1,67 @@
+"""Every block of code in the documentation runs, and prints what it says it prints."""
+
+from __future__ import annotations
+
+import doctest
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow.csv as pa_csv
+import pytest
+
+from blender_dp import aol_like
+from tests.conftest import ROOT
+
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BIN = Path(sys.executable).parent
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory) -> bytes:
+    path = tmp_path_factory.mktemp("log") / "log.csv"
+    pa_csv.write_csv(aol_like(2, users=50_000), path)
+    return path.read_bytes()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_a_page_runs(page, log, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "log.csv").write_bytes(log)
+    namespace: dict[str, object] = {}
+    for language, text in BLOCK.findall(page.read_text(encoding="utf-8")):
+        RUNNERS.get(language, lambda *_: None)(text, namespace)
+
+
+def run_python(text: str, namespace: dict[str, object]) -> None:
+    exec(compile(text, "<docs>", "exec"), namespace)  # noqa: S102
+
+
+def run_pycon(text: str, namespace: dict[str, object]) -> None:
+    test = doctest.DocTestParser().get_doctest(text, namespace, "docs", None, None)
+    runner = doctest.DocTestRunner()
+    runner.run(test, clear_globs=False)
+    assert runner.failures == 0
+    namespace.update(test.globs)
+
+
+def run_console(text: str, _: dict[str, object]) -> None:
+    for entry in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
+        line, _, expected = entry.partition("\n")
+        command = {"make demo": "blender-dp demo", "make test": None}.get(line, line)
+        if command is None:  # that is what is running
+            continue
+        name, *arguments = shlex.split(command)
+        environment = {**os.environ, "COLUMNS": "80", "NO_COLOR": "1"}
+        done = subprocess.run([BIN / name, *arguments], capture_output=True, text=True, check=False, env=environment)
+        assert done.returncode == 0, done.stderr
+        if expected.strip():
+            printed = "\n".join(row.rstrip() for row in done.stdout.splitlines())
+            assert printed.strip() == expected.strip()
+
+
+RUNNERS = {"python": run_python, "pycon": run_pycon, "console": run_console}
