@@ -64,6 +64,7 @@ CHANNELS = [
     small_channel(5, (5, 1), 7, 4),
     small_channel(5, (1,), 3, 2),
     small_channel(7, (4, 3, 1), 1, 1),
+    small_channel(6, (3, 3, 1), 1, 40),  # its URLs are so honest that reporting another one tells a lot
 ]
 
 
