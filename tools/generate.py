@@ -40,6 +40,8 @@ _RECORDS = (
     ("Google", "http://unlisted.example"),
     ("news", "https://news.example/3"),
     ("nobody asked this", "https://x.example/"),
+    ("google", ""),
+    (None, None),
 )
 
 
@@ -79,29 +81,13 @@ def _case(name: str, epsilon: str, delta: str, f_c: str, m_c: int) -> dict[str, 
         "query_step": str(device.channel.query_step),
         "url_steps": [str(step) for step in device.channel.url_steps],
         "weights_over": str(device.channel.words**2),
-        "weights": [_weights(device.channel, *head_list.position(cell.query, cell.url)) for cell in head_list.cells()],
+        "weights": [[str(w) for w in device.channel.weights(*head_list.position(*cell))] for cell in head_list.cells()],
         "reports": [_report(device, *record, stream) for record in records for stream in _streams(device.channel)],
     }
 
 
-def _weights(channel: Channel, query: int, url: int) -> list[str]:
-    """The weight of every cell as a report of (query, url), by counting the words that lead to it."""
-    weights = []
-    for other, count in enumerate(channel.url_counts):
-        for place in range(count):
-            if other != query:
-                words = [-(-edge * channel.words // count) for edge in (place, place + 1)]
-                weight = channel.query_step * (words[1] - words[0])
-            else:
-                kept = channel.words - channel.query_lie_bound
-                honest = channel.words - channel.url_lie_bound(query)
-                weight = kept * (honest if place == url else channel.url_steps[query])
-            weights.append(str(weight))
-    return weights
-
-
-def _report(device: Device, query: str, url: str, stream: bytes) -> dict[str, Any]:
-    report = device.report(query, url, random_bytes=lambda _: stream)
+def _report(device: Device, query: str | None, url: str | None, stream: bytes) -> dict[str, Any]:
+    report = device.answer(query, url, stream)
     return {"query": query, "url": url, "bytes": stream.hex(), "cell": report.cell}
 
 

@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
+from numbers import Integral
 
 from blender_dp.errors import ParameterError
 
@@ -22,11 +23,15 @@ _FIRST_DIGITS = 60
 
 def exact(value: Number, field: str) -> Fraction:
     """Read a number as the fraction its author wrote: 0.1 is 1/10, not the nearest binary float."""
+    problem = ParameterError(field, f"{value!r} is not a finite number", "Give a decimal number such as 0.5")
+    if isinstance(value, bool):
+        raise problem
     try:
-        # A float's shortest decimal text is what was typed; its binary value is not.
-        return Fraction(repr(value)) if isinstance(value, float) else Fraction(value)
+        if isinstance(value, float):  # its shortest decimal text is what was typed; its binary value is not
+            return Fraction(float.__repr__(value))
+        return Fraction(int(value) if isinstance(value, Integral) else value)
     except (ValueError, TypeError, ZeroDivisionError, OverflowError):
-        raise ParameterError(field, f"{value!r} is not a finite number", "Give a decimal number such as 0.5") from None
+        raise problem from None
 
 
 def exp_bounds(x: Fraction, digits: int = _FIRST_DIGITS) -> tuple[Fraction, Fraction]:
@@ -53,6 +58,16 @@ def ceil_decreasing_in_exp(formula: Callable[[Fraction], Fraction], x: Fraction)
         if floor_side == ceiling_side:
             return ceiling_side
         digits *= 2
+
+
+def exp_below(x: Fraction, count: int) -> list[Fraction]:
+    """Return count powers of e^x, from the 0th, each a little below the real one or equal to it."""
+    base = exp_bounds(x)[0]
+    powers, context = [Decimal(1)], _context(_FIRST_DIGITS, decimal.ROUND_FLOOR)
+    factor = context.divide(Decimal(base.numerator), Decimal(base.denominator))
+    for _ in range(count - 1):
+        powers.append(context.multiply(powers[-1], factor))
+    return [Fraction(power) for power in powers]
 
 
 def log_above(ratio: Fraction, places: int = 12) -> float:

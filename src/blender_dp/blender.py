@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import TypeVar
 
 import pyarrow as pa
 
 from blender_dp.arithmetic import Number
 from blender_dp.client.channel import Channel
-from blender_dp.engines import Columns, DuckDBEngine, Group
-from blender_dp.engines.duckdb import DuckDBGroup
+from blender_dp.engines import PLAIN_COLUMNS, Columns, DuckDBEngine, Group
 from blender_dp.entropy import system_bytes
-from blender_dp.errors import GroupError
+from blender_dp.errors import GroupError, ParameterError
 from blender_dp.logs.tables import TableLike, as_table
 from blender_dp.mechanisms.laplace_histogram import LaplaceHistogram
 from blender_dp.mechanisms.laplace_threshold import LaplaceThreshold
@@ -27,6 +27,11 @@ from blender_dp.stages import blend, calibrate, cells_of, count_cells, denoise, 
 from blender_dp.stages.layout import Integers
 
 Progress = Callable[[str], None]
+G = TypeVar("G", bound=Group)
+
+
+def _silent(_: str) -> None:
+    """Tell nobody."""
 
 
 class Blender:
@@ -55,6 +60,7 @@ class Blender:
         )  # fmt: skip
         self.discovery = LaplaceThreshold.of(p.epsilon, p.delta, p.m_o)
         self.calibration = LaplaceHistogram.of(p.epsilon, p.m_o)
+        self.channel(HeadList.of([]))  # a budget too small to be split is refused now, not when the list is there
 
     def __repr__(self) -> str:
         values = (f"{k}={v!r}" if isinstance(v, str) else f"{k}={v}" for k, v in vars(self.parameters).items())
@@ -75,56 +81,52 @@ class Blender:
         opt_in: TableLike,
         clients: TableLike,
         *,
+        columns: Columns = PLAIN_COLUMNS,
         key: bytes | None = None,
         entropy: Entropy | None = None,
-        progress: Progress = lambda _: None,
+        progress: Progress = _silent,
     ) -> Release:
-        """Run on two tables with the columns user, query and url (see `logs.as_table` for what is taken).
+        """Run on two tables, of opt-in users and of clients (see `logs.as_table` for what is a table).
 
         `key` fixes which of a user's records are used and who discovers or calibrates; give the same one to get the same
         choice again. `entropy` is for tests and simulations only.
         """
-        source = entropy or Entropy.system()
+        source, text_key = entropy or Entropy.system(), _key_text(key)
         engine = DuckDBEngine(ordered=source.is_seeded)
-        text_key = _key_text(key)
         progress("one record per user")
-        groups = [
-            engine.bound(engine.load(as_table(data, name), name), m, text_key)
-            for data, name, m in ((opt_in, "opt_in", self.parameters.m_o), (clients, "clients", self.parameters.m_c))
-        ]
-        if shared := groups[0].shared_users(groups[1]):
+        tables = [as_table(data, name) for data, name in ((opt_in, "opt_in"), (clients, "clients"))]
+        logs = [engine.load(table, columns, name) for table, name in zip(tables, ("opt_in", "clients"), strict=True)]
+        chosen = engine.bound(logs[0], self.parameters.m_o, text_key)
+        others = engine.bound(logs[1], self.parameters.m_c, text_key)
+        if shared := chosen.shared_users(others):
             raise GroupError("opt-in users", f"{shared} of them are clients as well", "Give every user one role")
-        return self._run_groups(groups[0], groups[1], text_key, source, progress)
+        return self._run_groups(chosen, others, text_key, source, progress)
 
     def run_log(
         self,
-        log: TableLike | Path,
+        log: TableLike | Path | str,
         opt_in: Number | Iterable[str],
         *,
-        columns: Columns | None = None,
+        columns: Columns = PLAIN_COLUMNS,
         key: bytes | None = None,
         entropy: Entropy | None = None,
-        progress: Progress = lambda _: None,
+        progress: Progress = _silent,
     ) -> Release:
-        """Run on one log, a table or a file, whose users are parted here.
+        """Run on one log, a table or the path of a file, whose users are parted here.
 
         `opt_in` is the share of the users who opt in (drawn by keyed hash) or the names of those who do.
         """
-        source = entropy or Entropy.system()
+        source, text_key, rule = entropy or Entropy.system(), _key_text(key), _opt_in_rule(opt_in)
         engine = DuckDBEngine(ordered=source.is_seeded)
-        text_key = _key_text(key)
         progress("one record per user")
-        rows = engine.read(log, columns) if isinstance(log, Path) else engine.load(as_table(log, "log"), "log", columns)
-        if self.parameters.m_o == self.parameters.m_c:
-            everybody = engine.bound(rows, self.parameters.m_o, text_key)
-            return self._run_groups(*_part(everybody, opt_in, text_key), text_key, source, progress)
-        chosen, _ = _part(engine.bound(rows, self.parameters.m_o, text_key), opt_in, text_key)
-        _, others = _part(engine.bound(rows, self.parameters.m_c, text_key), opt_in, text_key)
+        path = isinstance(log, Path | str)
+        rows = engine.read(Path(log), columns) if path else engine.load(as_table(log, "log"), columns, "log")
+        chosen, others = rule(engine.bound(rows, self.parameters.m_o, text_key), text_key)
+        if self.parameters.m_c != self.parameters.m_o:
+            _, others = rule(engine.bound(rows, self.parameters.m_c, text_key), text_key)
         return self._run_groups(chosen, others, text_key, source, progress)
 
-    def _run_groups(
-        self, opt_in: DuckDBGroup, clients: DuckDBGroup, key: str, entropy: Entropy, progress: Progress
-    ) -> Release:
+    def _run_groups(self, opt_in: Group, clients: Group, key: str, entropy: Entropy, progress: Progress) -> Release:
         discovering, calibrating = opt_in.split(self.parameters.f_o, key, "discovery")
         sizes = Sizes(discovering.users, calibrating.users, clients.users)
         _check_sizes(sizes)
@@ -154,24 +156,26 @@ class Blender:
         return count_cells(reports, head_list.cell_count)
 
 
-def _part(group: DuckDBGroup, opt_in: Number | Iterable[str], key: str) -> tuple[DuckDBGroup, DuckDBGroup]:
-    if isinstance(opt_in, int | float | str) or not isinstance(opt_in, Iterable):
-        return group.split(
-            open_unit(opt_in, "opt_in", "Give the share of the users who opt in, such as 0.05"), key, "opt-in"
-        )
-    return group.part(pa.array([str(user) for user in opt_in], pa.string()))
+def _opt_in_rule(opt_in: Number | Iterable[str]) -> Callable[[G, str], tuple[G, G]]:
+    """How to part a log's users in opt-in users and clients: by share or by name."""
+    if isinstance(opt_in, Iterable) and not isinstance(opt_in, str):
+        names = pa.array([str(user) for user in opt_in], pa.string())  # read once: it may be a generator
+        return lambda group, _: group.part(names)
+    share = open_unit(opt_in, "opt_in", "Give the share of the users who opt in, such as 0.05")
+    return lambda group, key: group.split(share, key, "opt-in")
 
 
 def _check_sizes(sizes: Sizes) -> None:
-    fix = "Bring more users; every group needs some"
-    for group, users in (
-        ("discovery users", sizes.discovery),
-        ("calibration users", sizes.calibration),
-        ("clients", sizes.clients),
+    for group, users, fix in (
+        ("discovery users", sizes.discovery, "Bring more opt-in users; if they are named, check that the log has them"),
+        ("calibration users", sizes.calibration, "Bring more opt-in users, or lower f_o"),
+        ("clients", sizes.clients, "Bring more users who do not opt in"),
     ):
         if users < 2:
             raise GroupError(group, f"there are {users}, and 2 is the least", fix)
 
 
 def _key_text(key: bytes | None) -> str:
+    if not isinstance(key, bytes | None):
+        raise ParameterError("key", f"{type(key).__name__} is not bytes", "Give bytes, or leave it out")
     return (system_bytes(16) if key is None else key).hex()

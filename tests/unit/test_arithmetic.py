@@ -4,6 +4,7 @@ import math
 from decimal import Decimal
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,16 +13,22 @@ from blender_dp.arithmetic import ceil_decreasing_in_exp, exact, exp_bounds, log
 from blender_dp.errors import ParameterError
 
 
-@pytest.mark.parametrize("value", [0.1, "0.1", Decimal("0.1"), Fraction(1, 10), "1/10", "1e-1"])
+@pytest.mark.parametrize("value", [0.1, np.float64(0.1), "0.1", Decimal("0.1"), Fraction(1, 10), "1/10", "1e-1"])
 def test_a_number_is_what_was_written(value):
     assert exact(value, "x") == Fraction(1, 10)
 
 
-@pytest.mark.parametrize("value", [float("nan"), float("inf"), "four", "", None, "1/0", Decimal("NaN"), Decimal("Infinity")])
+@pytest.mark.parametrize(
+    "value", [float("nan"), float("inf"), "four", "", None, "1/0", True, Decimal("NaN"), Decimal("Infinity")]
+)
 def test_what_is_no_number_is_refused_by_name(value):
     with pytest.raises(ParameterError, match=r"epsilon: .* is not a finite number") as caught:
         exact(value, "epsilon")
     assert caught.value.subject == "epsilon"
+
+
+def test_whole_numbers_of_numpy_are_numbers():
+    assert exact(np.int64(4), "x") == 4
 
 
 def _series(x: Fraction, terms: int = 400) -> tuple[Fraction, Fraction]:

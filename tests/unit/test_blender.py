@@ -43,7 +43,8 @@ def test_the_manifest_says_how_it_was_made():
     assert manifest.is_seeded
     assert manifest.settings.profile == "paper"
     assert manifest.canonical_version == 1
-    assert set(manifest.versions) == {"blender-dp", "python", "numpy"}
+    assert manifest.reports_from == "log"
+    assert {"blender-dp", "python", "numpy", "duckdb"} <= set(manifest.versions)
 
 
 def test_a_seed_repeats_a_run_and_another_one_does_not():
@@ -80,12 +81,23 @@ def test_a_log_is_parted_by_share_or_by_name():
     names = OPT_IN["user"].to_pylist()
     by_name = blender().run_log(POPULATION, names, key=b"k", entropy=Entropy.seeded(1))
     assert by_name == run()
+    assert blender().run_log(POPULATION, iter(names), key=b"k", entropy=Entropy.seeded(1)) == by_name
+
+
+def test_named_users_are_never_clients_too():
+    """A generator of names is used up once, and two groups are made from it."""
+    names = OPT_IN["user"].to_pylist()
+    release = blender(m_c=2).run_log(POPULATION, (name for name in names), key=b"k", entropy=Entropy.seeded(1))
+    assert [group.users for group in release.manifest.groups] == [20_000, 40_000]
 
 
 def test_a_file_is_a_log_too(tmp_path):
     path = tmp_path / "log.parquet"
     pq.write_table(POPULATION.rename_columns(["id", "text", "link"]), path)
     release = blender().run_log(path, 0.4, columns=Columns("id", "text", "link"), key=b"k", entropy=Entropy.seeded(1))
+    assert release == blender().run_log(
+        str(path), 0.4, columns=Columns("id", "text", "link"), key=b"k", entropy=Entropy.seeded(1)
+    )
     assert release == blender().run_log(POPULATION, 0.4, key=b"k", entropy=Entropy.seeded(1))
 
 
@@ -130,6 +142,9 @@ def test_progress_is_told():
         ({"delta": 0}, ParameterError, "delta"),
         ({"f_o": 1}, ParameterError, "f_o"),
         ({"max_queries": 0}, ParameterError, "max_queries"),
+        ({"f_c": 1e-25}, ParameterError, "epsilon"),
+        ({"m_c": 10**30}, ParameterError, "epsilon"),
+        ({"project": "false"}, ParameterError, "project"),
     ],
 )
 def test_bad_parameters_are_refused_before_any_data_is_touched(changes, error, subject):
@@ -151,6 +166,10 @@ def test_bad_groups_are_refused():
         run(OPT_IN.drop_columns(["url"]), CLIENTS)
     with pytest.raises(ParameterError, match="opt_in"):
         blender().run_log(POPULATION, 1.5)
+    with pytest.raises(ParameterError, match="key"):
+        blender().run(OPT_IN, CLIENTS, key="text")
+    with pytest.raises(GroupError, match="check that the log has them"):
+        blender().run_log(POPULATION, ["nobody", "there"])
 
 
 def test_it_shows_its_parameters():

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import decimal
+import math
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from blender_dp.cli.output import AsJson, ClientRecords, Delta, Epsilon, QueryBudget, out, print_json, print_table
+from blender_dp.cli.output import AsJson, ClientRecords, Delta, Epsilon, QueryBudget, print_json, print_table, say
 
 if TYPE_CHECKING:
     from blender_dp.privacy.finding import Finding
@@ -75,7 +78,13 @@ def _show(findings: list[Finding], m_c: int) -> None:
     ]
     print_table("Exact loss of the shipped integers", columns, rows)
     if m_c > 1:
-        out.print(f"The local channel is per report; a client sends {m_c} of them.")
+        say(f"The local channel is per report; a client sends {m_c} of them.")
+
+
+def _decimal(value: Fraction) -> str:
+    """Forty digits, rounded up; the fraction itself can have thousands."""
+    context = decimal.Context(prec=40, rounding=decimal.ROUND_CEILING)
+    return str(context.divide(decimal.Decimal(value.numerator), decimal.Decimal(value.denominator)))
 
 
 def _finding(finding: Finding) -> dict[str, object]:
@@ -83,8 +92,7 @@ def _finding(finding: Finding) -> dict[str, object]:
         "mechanism": finding.mechanism,
         "claimed_epsilon": float(finding.claim.epsilon),
         "claimed_delta": float(finding.claim.delta),
-        "worst_epsilon": finding.epsilon,
-        "exact_delta": str(finding.delta),
-        "delta": float(finding.delta),
+        "worst_epsilon": finding.epsilon if math.isfinite(finding.epsilon) else None,
+        "exact_delta": _decimal(finding.delta),
         "verdict": "holds" if finding.holds else "violated",
     }

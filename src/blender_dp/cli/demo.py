@@ -9,20 +9,21 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from blender_dp.cli.output import AsJson, Steps, out, print_files, print_json, print_table
+from blender_dp.cli.output import AsJson, Force, Steps, out, print_files, print_json, print_table, say
 
 if TYPE_CHECKING:
     from blender_dp.evaluation import Scores, Truth
-    from blender_dp.release import Release
+    from blender_dp.release import QueryEstimate, Release
 
 _TOP = 10
-_Z = 1.959963984540054
+_LOG = "log.parquet"
 
 
 def demo(
     out_folder: Annotated[Path, typer.Option("--out", help="Folder for the files.")] = Path("blender-demo"),
     users: Annotated[int, typer.Option(min=2000, help="How many made-up users.")] = 519_371,
     seed: Annotated[int, typer.Option(help="Seed of the made-up population and of the noise.")] = 1,
+    force: Force = False,
     as_json: AsJson = False,
 ) -> None:
     """Run the whole system on a made-up population shaped like the papers' AOL log.
@@ -33,16 +34,18 @@ def demo(
       blender-dp demo --seed 7 --out seven
       blender-dp demo --json | jq .scores
     """
+    import pyarrow.parquet as pq
+
     from blender_dp.blender import Blender
-    from blender_dp.cli.files import check_folder, write_folder
+    from blender_dp.cli.files import output_folder, write_folder
     from blender_dp.evaluation import Truth, score
     from blender_dp.logs import aol_like
     from blender_dp.sampling import Entropy
 
-    check_folder(out_folder, replace=True)
-    with Steps(quiet=as_json).shown() as step:
+    with output_folder(out_folder, replace=force), Steps(quiet=as_json).shown() as step:
         step(f"population: {users:,} made-up users")
         population = aol_like(seed, users=users)
+        pq.write_table(population, out_folder / _LOG)
         truth = Truth.of(population)
         blender = Blender(epsilon=4, delta="1e-5", f_o="0.95", f_c="0.85", max_queries=50)
         release = blender.run_log(
@@ -50,7 +53,7 @@ def demo(
         )
         step("writing the report")
         scores = score(release, truth)
-        files = write_folder(out_folder, release, truth, scores)
+        files = {**write_folder(out_folder, release, truth, scores), "made-up log": out_folder / _LOG}
     if as_json:
         print_json(_summary(release, truth, scores, files))
     else:
@@ -58,38 +61,44 @@ def demo(
 
 
 def _show(release: Release, truth: Truth, scores: Mapping[str, Scores], files: Mapping[str, Path]) -> None:
-    from blender_dp.privacy.statement import seeded_warning, statement
+    from blender_dp.privacy.statement import seeded_warning
+    from blender_dp.release.manifest import statements
 
     columns = {"query": False, "true": True, "blended ± 95 %": True, "opt-in": True, "client": True}
     rows = [
         [
             row.query or "",
             f"{truth.query_share(row.query or ''):.4f}",
-            f"{row.share:.4f} ± {_Z * row.variance**0.5:.4f}",
+            f"{row.share:.4f} ± {row.margin:.4f}",
             f"{row.opt_in_share:.4f}",
             f"{row.client_share:.4f}",
         ]
-        for row in sorted(release.trends(len(release.queries)), key=lambda r: -truth.query_share(r.query or ""))[:_TOP]
+        for row in _top(release, truth)
     ]
     print_table(f"Top {_TOP} of {len(release.head_list)} listed queries, share of all users", columns, rows)
-    out.print()
+    say()
     columns = {"estimates of": False, "query L1": True, "record L1": True, "NDCG": True}
     rows = [[name, f"{s.query_l1:.4f}", f"{s.record_l1:.4f}", f"{s.ndcg:.4f}"] for name, s in scores.items()]
     print_table("Distance from the truth (L1: less is better; NDCG: 1 is best)", columns, rows)
-    out.print()
+    say()
     out.print("[bold]What is promised[/]")
-    for group in release.manifest.groups:
-        out.print(statement(group.group, group.users, group.model, group.epsilon, group.delta))
-    out.print(seeded_warning())
-    out.print()
+    for text in (*statements(release.manifest), seeded_warning()):
+        say(text)
+    say()
     print_files(files)
 
 
 def _summary(release: Release, truth: Truth, scores: Mapping[str, Scores], files: Mapping[str, Path]) -> dict[str, object]:
     return {
         "listed": len(release.head_list),
-        "trends": [{**asdict(row), "true_share": truth.query_share(row.query or "")} for row in release.trends(_TOP)],
+        "top": [{**asdict(row), "true_share": truth.query_share(row.query or "")} for row in _top(release, truth)],
         "scores": {name: asdict(s) for name, s in scores.items()},
         "manifest": asdict(release.manifest),
         "files": {what: str(path) for what, path in files.items()},
     }
+
+
+def _top(release: Release, truth: Truth) -> list[QueryEstimate]:
+    """The listed queries that are truly the most popular ones."""
+    listed = release.trends(len(release.queries))
+    return sorted(listed, key=lambda row: -truth.query_share(row.query or ""))[:_TOP]

@@ -2,49 +2,74 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from blender_dp.errors import DocumentError
+from blender_dp.cli.output import note
+from blender_dp.errors import BlenderError, DocumentError
 from blender_dp.evaluation import Scores, Truth
+from blender_dp.privacy.statement import seeded_warning
 from blender_dp.release import Release
 
-RELEASE, HEAD_LIST, ESTIMATES, REPORT = "release.json", "head-list.json", "estimates.parquet", "report.html"
+HEAD_LIST, ESTIMATES, REPORT, RELEASE = "head-list.json", "estimates.parquet", "report.html", "release.json"
 
 
-def check_folder(folder: Path, *, replace: bool) -> None:
-    """Refuse a folder that already holds a release, before any work is done."""
-    if (folder / RELEASE).exists() and not replace:
+@contextmanager
+def output_folder(folder: Path, *, replace: bool) -> Iterator[None]:
+    """Make the folder before any work is done, and leave none behind if the work fails.
+
+    A folder that holds a release is refused, unless it may be replaced or comes from a seeded run, which protects nobody.
+    """
+    if (folder / RELEASE).exists() and not (replace or _is_seeded(folder / RELEASE)):
         raise DocumentError(str(folder), "already holds a release", "Take another folder, or --force to replace it")
     folder.mkdir(parents=True, exist_ok=True)
+    try:
+        yield
+    finally:
+        if not any(folder.iterdir()):
+            folder.rmdir()
 
 
 def write_folder(
     folder: Path, release: Release, truth: Truth | None = None, scores: Mapping[str, Scores] | None = None
 ) -> dict[str, Path]:
-    """Write every file whole or not at all; return what was written, by what it is."""
-    writers: dict[str, tuple[str, Callable[[Path], None]]] = {
-        "release": (RELEASE, release.save),
-        "head list": (HEAD_LIST, release.head_list.save),
-        "estimates": (ESTIMATES, lambda path: pq.write_table(release.to_arrow(), path)),
-    }
+    """Write every file whole or not at all, the release last; return what was written, by what it is."""
     page = _page(release, truth, scores)
-    if page is not None:
-        writers["report"] = (REPORT, lambda path: _write_text(path, page))
-    written = {}
-    for what, (name, write) in writers.items():
-        written[what] = folder / name
-        partial = folder / f".{name}.partial"
-        write(partial)
-        partial.replace(written[what])
-    return written
+    written = {
+        "head list": _write(folder / HEAD_LIST, release.head_list.save),
+        "estimates": _write(folder / ESTIMATES, lambda path: pq.write_table(release.to_arrow(), path)),
+    }
+    if page is None:
+        (folder / REPORT).unlink(missing_ok=True)  # an older run's
+        note("No report.html: it needs the extra 'plots' (pip install 'blender-dp[plots]').")
+    else:
+        written["report"] = _write(folder / REPORT, lambda path: _write_text(path, page))
+    return {"release": _write(folder / RELEASE, release.save), **written}
 
 
 def load_release(path: Path) -> Release:
-    """Load a release from its file or from the folder it was written to."""
-    return Release.load(path / RELEASE if path.is_dir() else path)
+    """Load a release from its file or from the folder it was written to, and warn if it is a seeded one."""
+    release = Release.load(path / RELEASE if path.is_dir() else path)
+    if release.manifest.is_seeded:
+        note(seeded_warning())
+    return release
+
+
+def _write(path: Path, write: Callable[[Path], None]) -> Path:
+    partial = path.with_name(f".{path.name}.partial")
+    try:
+        write(partial)
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+    return path
+
+
+def _write_text(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8")
 
 
 def _page(release: Release, truth: Truth | None, scores: Mapping[str, Scores] | None) -> str | None:
@@ -55,5 +80,8 @@ def _page(release: Release, truth: Truth | None, scores: Mapping[str, Scores] | 
     return render(release, truth, scores)
 
 
-def _write_text(path: Path, text: str) -> None:
-    path.write_text(text, encoding="utf-8")
+def _is_seeded(path: Path) -> bool:
+    try:
+        return Release.load(path).manifest.is_seeded
+    except BlenderError:
+        return False

@@ -12,9 +12,11 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs instead of tables.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace a release that is already there.")]
 Epsilon = Annotated[str, typer.Option(metavar="NUMBER", help="Privacy loss ε of every user; smaller is more private.")]
 Delta = Annotated[str, typer.Option(metavar="NUMBER", help="Probability δ outside the ε bound; far below 1 / users.")]
 QueryBudget = Annotated[str, typer.Option("--f-c", metavar="NUMBER", help="Share of a client's budget for the query (f_C).")]
@@ -26,13 +28,18 @@ _err = Console(stderr=True, highlight=False)
 
 def fail(message: str) -> NoReturn:
     """Say what is wrong and stop with exit code 2."""
-    _err.print(f"[bold red]error:[/] {_escaped(message)}", soft_wrap=True)
+    _err.print(f"[bold red]error:[/] {escape(message)}", soft_wrap=True)
     sys.exit(2)
 
 
 def note(message: str) -> None:
     """Say something that is not the answer."""
-    _err.print(f"[dim]{_escaped(message)}[/]", soft_wrap=True)
+    _err.print(f"[dim]{escape(message)}[/]", soft_wrap=True)
+
+
+def say(message: str = "") -> None:
+    """Say a line of the answer."""
+    out.print(escape(message))
 
 
 def print_json(value: Any) -> None:  # noqa: ANN401 (whatever JSON can hold)
@@ -46,9 +53,9 @@ def print_table(title: str, columns: dict[str, bool], rows: list[list[str]]) -> 
     for name, is_number in columns.items():
         made.add_column(name, justify="right" if is_number else "left", overflow="fold")
     for row in rows:
-        made.add_row(*(_escaped(cell) for cell in row))
+        made.add_row(*(escape(cell) for cell in row))
     if title:
-        out.print(f"[bold]{_escaped(title)}[/]")
+        out.print(f"[bold]{escape(title)}[/]")
     out.print(made)
 
 
@@ -70,12 +77,12 @@ class Steps:
         """Begin the next step."""
         self._finish()
         self._current = step
-        self._status.update(step)
+        self._status.update(escape(step))
 
     def _finish(self) -> None:
         now = time.monotonic()
         if self._current:
-            self._console.print(f"[green]✓[/] {self._current} [dim]{now - self._since:.1f} s[/]")
+            self._console.print(f"[green]✓[/] {escape(self._current)} [dim]{now - self._since:.1f} s[/]")
         self._since = now
 
     @contextmanager
@@ -84,7 +91,3 @@ class Steps:
         with self._status:
             yield self
             self("")
-
-
-def _escaped(text: str) -> str:
-    return text.replace("[", r"\[")

@@ -8,17 +8,18 @@ from typing import Annotated
 
 import typer
 
+from blender_dp.arithmetic import exact
 from blender_dp.cli.output import (
     AsJson,
     ClientRecords,
     Delta,
     Epsilon,
+    Force,
     QueryBudget,
     Steps,
-    note,
-    out,
     print_files,
     print_json,
+    say,
 )
 from blender_dp.errors import LogError, ParameterError
 
@@ -39,10 +40,12 @@ def run(
     m_c: ClientRecords = 1,
     project: Annotated[bool, typer.Option(help="Make the estimates a probability distribution.")] = True,
     key: Annotated[str, typer.Option(metavar="HEX", help="Key of the record choice and the groups, to repeat them.")] = "",
-    force: Annotated[bool, typer.Option("--force", help="Replace a release that is already there.")] = False,
+    force: Force = False,
     as_json: AsJson = False,
 ) -> None:
     """Make a private release from a log.
+
+    Whoever runs this has everybody's records: the clients' reports are made here, from the log, as their devices would.
 
     \b
     Examples:
@@ -51,25 +54,23 @@ def run(
       blender-dp trends release
     """
     from blender_dp.blender import Blender
-    from blender_dp.cli.files import check_folder, write_folder
+    from blender_dp.cli.files import output_folder, write_folder
     from blender_dp.engines import Columns
 
     blender = Blender(
         epsilon=epsilon, delta=delta, f_o=f_o, f_c=f_c, m_c=m_c, max_queries=max_queries, project=project, profile=profile
     )
-    check_folder(out_folder, replace=force)
-    with Steps(quiet=as_json).shown() as step:
-        release = blender.run_log(log, _opt_in(opt_in), columns=Columns(user, query, url), key=_key(key), progress=step)
+    columns, users, key_bytes = Columns(user, query, url), _opt_in(opt_in), _key(key)
+    with output_folder(out_folder, replace=force), Steps(quiet=as_json).shown() as step:
+        release = blender.run_log(log, users, columns=columns, key=key_bytes, progress=step)
         step("writing the files")
         files = write_folder(out_folder, release)
-    if "report" not in files:
-        note("No report.html: it needs the extra 'plots' (pip install 'blender-dp[plots]').")
     if as_json:
         manifest = asdict(release.manifest)
         print_json({"listed": len(release.head_list), "manifest": manifest, "files": {k: str(v) for k, v in files.items()}})
         return
-    out.print(f"{len(release.head_list)} queries listed. See them with: blender-dp trends {out_folder}", soft_wrap=True)
-    out.print()
+    say(f"{len(release.head_list)} queries listed. See them with: blender-dp trends {out_folder}")
+    say()
     print_files(files)
 
 
@@ -78,13 +79,15 @@ def _opt_in(text: str) -> str | list[str]:
     path = Path(text)
     if not path.is_file():
         try:
-            float(text)
-        except ValueError:
-            raise LogError(
-                text, "is neither a share nor a file", "Give a number such as 0.05, or a file of user ids"
-            ) from None
+            exact(text, "opt_in")
+        except ParameterError:
+            raise LogError(text, "is neither a share nor a file", "Give a number such as 0.05, or a file of ids") from None
         return text
-    return [line.strip() for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+    try:
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+    except UnicodeDecodeError:
+        raise LogError(text, "is no UTF-8 text", "Save the ids as UTF-8, one per line") from None
+    return [line.strip() for line in lines if line.strip()]
 
 
 def _key(text: str) -> bytes | None:

@@ -13,11 +13,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from itertools import pairwise
 
-from blender_dp.arithmetic import ceil_decreasing_in_exp
+from blender_dp.arithmetic import Number, ceil_decreasing_in_exp
+from blender_dp.errors import ParameterError
 from blender_dp.records.head_list import HeadList
+from blender_dp.records.parameters import Parameters
 
 WORD_BITS = 64
+
+# Below this the rounding of the steps by up to k words would begin to show in the loss.
+_LEAST_EPSILON = Fraction(1, 1 << 20)
 
 
 @dataclass(frozen=True)
@@ -33,10 +39,14 @@ class Channel:
     bits: int = WORD_BITS
 
     @classmethod
-    def of(cls, head_list: HeadList, epsilon: Fraction, delta: Fraction, f_c: Fraction, m_c: int = 1) -> Channel:
+    def of(cls, head_list: HeadList, epsilon: Number, delta: Number, f_c: Number, m_c: int = 1) -> Channel:
         """Compute the channel of a list: LocalAlg's t and t_q for a budget of ε/m_c and δ/m_c per report."""
-        epsilon_query, delta_query = f_c * epsilon / m_c, f_c * delta / m_c
-        epsilon_url, delta_url = epsilon / m_c - epsilon_query, delta / m_c - delta_query
+        p = Parameters.of(epsilon=epsilon, delta=delta, f_c=f_c, m_c=m_c)
+        epsilon_query, delta_query = p.f_c * p.epsilon / p.m_c, p.f_c * p.delta / p.m_c
+        epsilon_url, delta_url = p.epsilon / p.m_c - epsilon_query, p.delta / p.m_c - delta_query
+        if min(epsilon_query, epsilon_url) < _LEAST_EPSILON:
+            problem = f"leaves less than {float(_LEAST_EPSILON):g} for one of the two choices of a report"
+            raise ParameterError("epsilon", problem, "Raise epsilon, take f_c away from 0 and 1, or lower m_c")
         counts = head_list.url_counts
         return cls(
             query_step=lie_step(len(counts), epsilon_query, delta_query),
@@ -58,6 +68,24 @@ class Channel:
         """A second word below this replaces the URL of a kept query."""
         return (self.url_counts[query] - 1) * self.url_steps[query]
 
+    @property
+    def is_sound(self) -> bool:
+        """Whether the integers make a channel at all, whatever its loss: one step per query, no weight below 0."""
+        counts, steps = self.url_counts, self.url_steps
+        if not counts or len(counts) != len(steps) or counts[-1] != 1 or min(counts) < 1:
+            return False
+        return all(
+            0 < (count - 1) * step < self.words if count > 1 else step == 0
+            for count, step in zip((len(counts), *counts), (self.query_step, *steps), strict=True)
+        )
+
+    def weights(self, query: int, url: int) -> list[int]:
+        """How many of the words² pairs of words turn this position into each cell, in order."""
+        kept, honest = self.words - self.query_lie_bound, self.words - self.url_lie_bound(query)
+        own = [kept * (honest if u == url else self.url_steps[query]) for u in range(self.url_counts[query])]
+        blocks = ([self.query_step * w for w in uniform_weights(self.words, n)] for n in self.url_counts)
+        return [weight for q, block in enumerate(blocks) for weight in (own if q == query else block)]
+
     def respond(self, query: int, url: int, first: int, second: int) -> tuple[int, int]:
         """Turn a true position and two random words into the reported position. This *is* LocalAlg."""
         if first < self.query_lie_bound:
@@ -78,6 +106,12 @@ def lie_step(choices: int, epsilon: Fraction, delta: Fraction) -> int:
         return 0
     honest = (1 - delta / 2) * (1 << WORD_BITS)
     return ceil_decreasing_in_exp(lambda e: honest / (e + choices - 1), epsilon)
+
+
+def uniform_weights(words: int, count: int) -> list[int]:
+    """How many words w give each value of ⌊w · count / words⌋."""
+    edges = [-(-i * words // count) for i in range(count + 1)]
+    return [high - low for low, high in pairwise(edges)]
 
 
 def _skip(index: int, truth: int) -> int:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from blender_dp.arithmetic import Number
 from blender_dp.client.channel import WORD_BITS, Channel
 from blender_dp.entropy import system_bytes
-from blender_dp.records.canonical import canonical_query, canonical_url
+from blender_dp.errors import ParameterError
+from blender_dp.records.canonical import canonical_record
 from blender_dp.records.head_list import HeadList
-from blender_dp.records.parameters import Parameters
 
 _WORD_BYTES = WORD_BITS // 8
+_REPORT_BYTES = 2 * _WORD_BYTES
 
 
 @dataclass(frozen=True)
@@ -34,24 +34,22 @@ class Device:
     """
 
     def __init__(self, head_list: HeadList, *, epsilon: Number, delta: Number, f_c: Number = "0.85", m_c: int = 1) -> None:
-        p = Parameters.of(epsilon=epsilon, delta=delta, f_c=f_c, m_c=m_c)
         self.head_list = head_list
-        self.channel = Channel.of(head_list, p.epsilon, p.delta, p.f_c, p.m_c)
-        self._starts = _starts(head_list)
+        self.channel = Channel.of(head_list, epsilon, delta, f_c, m_c)
 
-    def report(self, query: str, url: str, *, random_bytes: Callable[[int], bytes] = system_bytes) -> Report:
-        """Randomise one record. Only tests and vectors pass `random_bytes`."""
-        true = self.head_list.position(canonical_query(query), canonical_url(url))
-        words = random_bytes(2 * _WORD_BYTES)
-        first = int.from_bytes(words[:_WORD_BYTES], "little")
-        second = int.from_bytes(words[_WORD_BYTES:], "little")
+    def report(self, query: str | None, url: str | None) -> Report:
+        """Randomise one record with the operating system's entropy.
+
+        A device that has fewer than m_c records reports None for the rest: how many it has is private too.
+        """
+        return self.answer(query, url, system_bytes(_REPORT_BYTES))
+
+    def answer(self, query: str | None, url: str | None, random_bytes: bytes) -> Report:
+        """The report that these 16 random bytes lead to. For test vectors; `report` is the way to make one."""
+        if len(random_bytes) != _REPORT_BYTES:
+            raise ParameterError("random_bytes", f"there are {len(random_bytes)} of them", f"Give {_REPORT_BYTES}")
+        true = self.head_list.position(*canonical_record(query, url))
+        first = int.from_bytes(random_bytes[:_WORD_BYTES], "little")
+        second = int.from_bytes(random_bytes[_WORD_BYTES:], "little")
         reported_query, reported_url = self.channel.respond(*true, first, second)
-        return Report(self.head_list.digest, self._starts[reported_query] + reported_url)
-
-
-def _starts(head_list: HeadList) -> tuple[int, ...]:
-    starts, total = [], 0
-    for count in head_list.url_counts:
-        starts.append(total)
-        total += count
-    return tuple(starts)
+        return Report(self.head_list.digest, self.head_list.starts[reported_query] + reported_url)

@@ -1,6 +1,6 @@
 """The heavy counting: one record per user, groups, counts. Nothing here is private, and nothing here is random."""
 
-from blender_dp.engines.base import Columns, Group
+from blender_dp.engines.base import PLAIN_COLUMNS, Columns, Engine, Group
 from blender_dp.engines.duckdb import DuckDBEngine
 
-__all__ = ["Columns", "DuckDBEngine", "Group"]
+__all__ = ["PLAIN_COLUMNS", "Columns", "DuckDBEngine", "Engine", "Group"]

@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import count
 from pathlib import Path
 
 import duckdb
-import ibis.expr.types as ir
+import ibis.expr.types as ir  # noqa: TID251 (this is where it belongs)
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from blender_dp.engines import expressions
-from blender_dp.engines.base import Columns
+from blender_dp.engines.base import PLAIN_COLUMNS, Columns
+from blender_dp.engines.files import Scan, scan
 from blender_dp.errors import LogError
 from blender_dp.records.canonical import canonical_query, canonical_url
 
-_BATCH_ROWS = 1 << 20
-_READERS = {
-    ".csv": "read_csv({}, all_varchar = true, header = true, delim = ',')",
-    ".tsv": "read_csv({}, all_varchar = true, header = true, delim = '\t')",
-    ".parquet": "read_parquet({})",
-}
+_BATCH_ROWS = 1 << 17  # larger ones are given back to the system and faulted in again, smaller ones cost calls
 
 
 class DuckDBEngine:
@@ -38,26 +35,19 @@ class DuckDBEngine:
         self._connection = duckdb.connect()
         self._names = (f"blender_{number}" for number in count())
 
-    def read(self, path: Path, columns: Columns | None = None) -> ir.Table:
-        """Open a log file; nothing is read yet but its header."""
-        reader = _READERS.get(path.suffix.lower())
-        if reader is None:
-            raise LogError(str(path), f"cannot tell the format of {path.suffix!r}", f"Use one of: {', '.join(_READERS)}")
-        if not path.exists():
-            raise LogError(str(path), "does not exist", "Check the path")
-        return self._view(reader.format(_text(str(path))), columns or Columns(), str(path))
+    def read(self, path: Path, columns: Columns = PLAIN_COLUMNS) -> ir.Table:
+        """Open a log file; nothing but its header is read yet."""
+        return self._view(scan(path), columns, str(path))
 
-    def load(self, data: pa.Table, source: str = "table", columns: Columns | None = None) -> ir.Table:
+    def load(self, data: pa.Table, columns: Columns = PLAIN_COLUMNS, source: str = "table") -> ir.Table:
         """Let the engine see a table where it is, without a copy."""
-        return self._view(self._register(data), columns or Columns(), source)
+        return self._view(Scan(self._register(data)), columns, source)
 
-    def bound(self, table: ir.Table, m: int, key: str) -> DuckDBGroup:
+    def bound(self, log: ir.Table, m: int, key: str) -> DuckDBGroup:
         """Keep at most m canonical records of every user, chosen by keyed hash."""
-        expression = expressions.bounded(table, m, key)
-        try:
+        expression = expressions.bounded(log, m, key)
+        with _typed_errors("log"):
             drawn = self._run(expression.order_by("user") if self.ordered else expression).to_arrow_table()
-        except duckdb.Error as error:
-            raise LogError("log", f"cannot be read ({_first_line(error)})", "Check that it is not damaged") from None
         return DuckDBGroup(self, expressions.stored(self._register(_canonical(drawn))), m)
 
     def hold(self, expression: ir.Table) -> ir.Table:
@@ -74,9 +64,9 @@ class DuckDBEngine:
         """Run an expression that gives one number."""
         return int(self._run(expression).fetchall()[0][0])
 
-    def users(self, names: pa.Array) -> ir.Table:
-        """A table of users by name, for `DuckDBGroup.part`."""
-        return self._view(self._register(pa.table({"user": names})), Columns("user", "user", "user"), "users")
+    def users(self, names: pa.Array) -> ir.StringColumn:
+        """Named users, for `DuckDBGroup.part`; a name that is missing is nobody's."""
+        return expressions.stored(self._register(pa.table({"user": names.drop_null()}))).user
 
     def _run(self, expression: ir.Expr) -> duckdb.DuckDBPyRelation:
         return self._connection.sql(expressions.sql(expression, "duckdb"))
@@ -86,19 +76,18 @@ class DuckDBEngine:
         self._connection.register(name, data)
         return name
 
-    def _view(self, source: str, columns: Columns, where: str) -> ir.Table:
+    def _view(self, source: Scan, columns: Columns, where: str) -> ir.Table:
         """A view of some rows with the three columns under their plain names, as text; an empty text is no text."""
-        try:
-            there = self._connection.sql(f"FROM {source}").columns
-        except duckdb.Error as error:
-            raise LogError(where, f"cannot be read ({_first_line(error)})", "Check that it is not damaged") from None
+        with _typed_errors(where):
+            there = source.columns or self._connection.sql(f"FROM {source.sql}").columns
         for role, column in vars(columns).items():
             if column not in there:
-                problem = f"has no column {column!r} for the {role}; its columns are {', '.join(there)}"
+                problem = f"has no column {column!r} for the {role}; {source.described(there)}"
                 raise LogError(where, problem, f"Name the {role} column (on the command line: --{role} NAME)")
         name = next(self._names)
         chosen = ", ".join(f"nullif({_quoted(c)}::VARCHAR, '') AS {_quoted(role)}" for role, c in vars(columns).items())
-        self._connection.execute(f"CREATE TEMP VIEW {name} AS SELECT {chosen} FROM {source}")  # noqa: S608 (quoted above)
+        with _typed_errors(where):
+            self._connection.execute(f"CREATE TEMP VIEW {name} AS SELECT {chosen} FROM {source.sql}")  # noqa: S608 (quoted)
         return expressions.stored(name)
 
 
@@ -130,7 +119,7 @@ class DuckDBGroup:
 
     def part(self, users: pa.Array) -> tuple[DuckDBGroup, DuckDBGroup]:
         """Part the users in two: the named ones, and the others."""
-        named = self.table.user.isin(self.engine.users(users).user)
+        named = self.table.user.isin(self.engine.users(users))
         return self._part(named), self._part(~named)
 
     def shared_users(self, other: DuckDBGroup) -> int:
@@ -142,6 +131,7 @@ class DuckDBGroup:
 
 
 def _canonical(table: pa.Table) -> pa.Table:
+    """`canonical_record` for columns: a record without a query or without a URL is none."""
     query = _mapped(table["query"], canonical_query)
     url = _mapped(table["url"], canonical_url)
     usable = pc.and_(pc.is_valid(query), pc.is_valid(url))
@@ -162,13 +152,15 @@ def _mapped(column: pa.ChunkedArray, form: Callable[[str], str]) -> pa.Array:
     return forms.take(encoded.indices)
 
 
-def _first_line(error: Exception) -> str:
-    return str(error).splitlines()[0]
+@contextmanager
+def _typed_errors(source: str) -> Iterator[None]:
+    """Turn DuckDB's errors into ours. Theirs quote the rows they stumble over, so nothing of them is passed on."""
+    try:
+        yield
+    except duckdb.Error:
+        problem = "a row does not fit its header, is no UTF-8 text, or the file is damaged"
+        raise LogError(source, problem, "Mend the log; every row needs the columns that its first line names") from None
 
 
 def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
-
-
-def _text(value: str) -> str:
-    return "'" + value.replace("'", "''") + "'"

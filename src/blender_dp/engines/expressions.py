@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-import ibis
-import ibis.expr.types as ir
+import ibis  # noqa: TID251 (this is where it belongs)
+import ibis.expr.types as ir  # noqa: TID251 (this is where it belongs)
 
 _SEPARATOR = "\x1f"
 _HEX_DIGITS = 32
@@ -23,7 +23,8 @@ def stored(name: str) -> ir.Table:
 def bounded(table: ir.Table, m: int, key: str) -> ir.Table:
     """Exactly m slots per user: m of the user's distinct records by keyed hash, the rest empty.
 
-    The hash of (key, user, record) is blind to the order of the rows and to how often one is repeated.
+    The hash of (key, user, record) is blind to the order of the rows and to how often one is repeated. It is the
+    engine's own, for its speed: the same key gives the same choice again on the same engine and version.
     """
     known = table.filter(table.user.notnull())
     usable = known.query.notnull() & known.url.notnull()

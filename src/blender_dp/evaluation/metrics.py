@@ -41,7 +41,8 @@ def ndcg(ranking: Ranking, truth: Truth, k: int) -> float:
     top = nlargest(k, truth.queries.values())
     quality = [_ndcg([truth.urls.get(q, {}).get(u, 0) for u in urls], truth.urls.get(q, {})) for q, urls in ranking[:k]]
     gains = [truth.queries.get(q, 0) for q, _ in ranking[:k]]
-    return _dcg(gains, sum(top), quality) / _dcg(top, sum(top))
+    ideal = _dcg(top, sum(top))
+    return _dcg(gains, sum(top), quality) / ideal if ideal else 0.0
 
 
 def _score(release: Release, truth: Truth, share: Callable[[QueryEstimate], float]) -> Scores:

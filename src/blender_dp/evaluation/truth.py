@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-import pyarrow as pa
+import pyarrow.compute as pc
 
-Record = tuple[str, str]
+from blender_dp.logs.tables import TableLike, as_table
+
+Pair = tuple[str, str]
 
 
 @dataclass(frozen=True)
@@ -15,12 +17,14 @@ class Truth:
     """How many of all users hold each record."""
 
     users: int
-    records: dict[Record, int]
+    records: dict[Pair, int]
 
     @classmethod
-    def of(cls, table: pa.Table) -> Truth:
-        """Count a table with one canonical record per user (columns query and url)."""
-        counts = table.group_by(["query", "url"]).aggregate([([], "count_all")])
+    def of(cls, data: TableLike) -> Truth:
+        """Count a table with one canonical record per user (columns query and url); a missing record is nobody's."""
+        table = as_table(data, "truth")
+        held = table.filter(pc.and_(pc.is_valid(table["query"]), pc.is_valid(table["url"])))
+        counts = held.group_by(["query", "url"]).aggregate([([], "count_all")])
         names = zip(counts["query"].to_pylist(), counts["url"].to_pylist(), strict=True)
         return cls(table.num_rows, dict(zip(names, counts["count_all"].to_pylist(), strict=True)))
 
@@ -44,6 +48,6 @@ class Truth:
         """The share of all users who hold the query."""
         return self.queries.get(query, 0) / self.users
 
-    def record_share(self, record: Record) -> float:
+    def record_share(self, record: Pair) -> float:
         """The share of all users who hold the record."""
         return self.records.get(record, 0) / self.users

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from blender_dp.records.parameters import at_least_one
 from blender_dp.sampling import Entropy
 
 Floats = NDArray[np.float64]
@@ -53,7 +54,7 @@ def aol_shape() -> Shape:
 def aol_like(seed: int = 0, *, users: int | None = None) -> pa.Table:
     """A population of that shape: one record per user, with columns user, query and url."""
     shape = aol_shape()
-    return population(Shape(users or shape.users, shape.query_shares), seed)
+    return population(Shape(shape.users if users is None else at_least_one(users, "users"), shape.query_shares), seed)
 
 
 def population(shape: Shape, seed: int) -> pa.Table:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from numbers import Integral
 from typing import Any
 
 import pyarrow as pa
@@ -10,31 +11,50 @@ import pyarrow as pa
 from blender_dp.errors import LogError
 
 _SCHEMA = pa.schema([("user", pa.string()), ("query", pa.string()), ("url", pa.string())])
+_SHAPES = "Give an Arrow, pandas or (collected) polars frame, or rows of (user, query, url)"
 
 TableLike = Any
 """Anything that speaks the Arrow stream protocol, or an iterable of (user, query, url)."""
 
 
-def as_table(data: TableLike, name: str = "table") -> pa.Table:
+def as_table(data: TableLike, source: str = "table") -> pa.Table:
     """Return the data as an Arrow table. Frames keep their columns; rows get the names user, query and url."""
     if hasattr(data, "__arrow_c_stream__"):
-        return pa.table(data)
-    if isinstance(data, Iterable):
-        return _from_rows(data, name)
-    raise LogError(
-        name, f"{type(data).__name__} is no table", "Give an Arrow, pandas or polars frame, or rows of (user, query, url)"
-    )
+        return _from_frame(data, source)
+    if isinstance(data, Iterable) and not isinstance(data, str | bytes | Mapping):
+        return _from_rows(data, source)
+    raise LogError(source, f"{type(data).__name__} is no table", _SHAPES)
 
 
-def _from_rows(rows: Iterable[Any], name: str) -> pa.Table:
+def _from_frame(frame: TableLike, source: str) -> pa.Table:
+    try:
+        table = pa.table(frame)
+        table.validate(full=True)  # text that is no UTF-8, above all
+    except (pa.ArrowException, TypeError, ValueError):  # their messages quote what they stumble over
+        raise LogError(source, "is no valid table, or holds text that is no UTF-8", _SHAPES) from None
+    if len(set(table.column_names)) < table.num_columns:
+        raise LogError(source, "names two columns alike", "Give every column a name of its own")
+    return table
+
+
+def _from_rows(rows: Iterable[Any], source: str) -> pa.Table:
     columns: list[list[str | None]] = [[], [], []]
     for number, row in enumerate(rows):
-        try:
-            values = tuple(row)
-        except TypeError:
-            values = ()
-        if len(values) != len(columns):
-            raise LogError(name, f"row {number} does not have 3 values", "Give rows of (user, query, url)")
-        for column, value in zip(columns, values, strict=True):
-            column.append(value if value is None else str(value))
+        if not isinstance(row, tuple | list) or len(row) != len(columns):
+            raise LogError(source, f"row {number} is not a tuple or list of 3 values", "Give rows of (user, query, url)")
+        for column, value in zip(columns, row, strict=True):
+            column.append(_text(value, number, source))
     return pa.table(columns, schema=_SCHEMA)
+
+
+def _text(value: object, number: int, source: str) -> str | None:
+    match value:
+        case str():
+            return value.encode("utf-8", "ignore").decode()  # unpaired surrogates go, as in the canonical form
+        case Integral():
+            return str(int(value))
+        case None:
+            return None
+        case float() if value != value:  # noqa: PLR0124 (NaN is how pandas says "missing")
+            return None
+    raise LogError(source, f"row {number} holds a {type(value).__name__}", "Give users, queries and URLs as text")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -25,3 +26,8 @@ class Finding:
     def holds(self) -> bool:
         """Whether the integers keep the claim."""
         return self.delta <= self.claim.delta
+
+
+def nothing_holds(mechanism: str, claim: Loss) -> Finding:
+    """The finding for integers that are not even a distribution: no bound at all."""
+    return Finding(mechanism, claim, math.inf, Fraction(1))

@@ -21,10 +21,6 @@ class Loss:
     epsilon: Fraction
     delta: Fraction
 
-    def covers(self, other: Loss) -> bool:
-        """Whether a promise of this loss is kept by `other`: both parts must be, they are no tuple to be sorted."""
-        return other.epsilon <= self.epsilon and other.delta <= self.delta
-
 
 @dataclass(frozen=True)
 class Promise:

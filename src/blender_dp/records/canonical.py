@@ -9,25 +9,40 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable
-from urllib.parse import urlsplit, urlunsplit
+
+from blender_dp.records.record import Record
 
 CANONICAL_VERSION = 1
 """Changes whenever any input would come out differently."""
+
+TRACKING_PREFIXES = ("hsa_", "mtm_", "pk_", "utm_")
+"""Parameters whose names begin so only tell who sent somebody, and are dropped."""
+
+TRACKING_NAMES = frozenset(
+    {
+        "_ga", "_gl", "_hsenc", "_hsmi", "dclid", "fbclid", "gbraid", "gclid", "gclsrc", "igshid", "li_fat_id", "mc_cid",
+        "mc_eid", "mkt_tok", "msclkid", "oly_anon_id", "oly_enc_id", "s_cid", "ttclid", "twclid", "vero_id", "wbraid",
+        "wickedid", "yclid", "ysclid",
+    }
+)  # fmt: skip
+"""Parameters of exactly these names, likewise."""
 
 _PLAIN_QUERY = re.compile(r"[!-@\[-~]+(?: [!-@\[-~]+)*")
 _PLAIN_URL = re.compile(
     r"https?://[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*/[\w/.~-]*", re.ASCII
 )
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+_PARTS = re.compile(r"([^:/?#]+)://([^/?#]*)([^?#]*)(?:\?([^#]*))?(?:#.*)?", re.DOTALL)  # as in RFC 3986, appendix B
 _SPACES = re.compile(r"\s+")
 _ESCAPE = re.compile(r"%([0-9A-Fa-f]{2})")
 _DEFAULT_PORTS = {"http": "80", "https": "443", "ftp": "21"}
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
-_TRACKING = re.compile(
-    r"(?:utm_\w+|mtm_\w+|pk_\w+|hsa_\w+|gclid|gclsrc|dclid|gbraid|wbraid|fbclid|msclkid|yclid|ysclid|twclid|ttclid|igshid"
-    r"|li_fat_id|mc_cid|mc_eid|_ga|_gl|_hsenc|_hsmi|mkt_tok|oly_anon_id|oly_enc_id|vero_id|wickedid|s_cid)",
-    re.ASCII | re.IGNORECASE,
-)
+
+
+def canonical_record(query: str | None, url: str | None) -> Record:
+    """Return the canonical record; without a query or without a URL there is none, which is ⟨⋆, ⋆⟩."""
+    record = Record(canonical_query(query or ""), canonical_url(url or ""))
+    return record if record.query and record.url else Record(None, None)
 
 
 def canonical_query(text: str) -> str:
@@ -39,7 +54,7 @@ def canonical_url(text: str) -> str:
     """Return the canonical form of a URL.
 
     Scheme and host are in lower case (a missing scheme is https), default port, fragment and tracking parameters are
-    gone, escapes are in their shortest form, and an empty path is `/`. A text that is no URL is only tidied.
+    gone, escapes are in their shortest form, and an empty path is `/`.
     """
     return text if _PLAIN_URL.fullmatch(text) else _settled(_url_step, text)
 
@@ -58,16 +73,19 @@ def _query_step(text: str) -> str:
 
 def _url_step(text: str) -> str:
     tidy = _SPACES.sub("", unicodedata.normalize("NFKC", _visible(text)))
-    if not tidy:
-        return ""
-    try:
-        parts = urlsplit(tidy if _SCHEME.match(tidy) else f"https://{tidy}")
-    except ValueError:  # a bracket that never closes, say
+    parts = _PARTS.fullmatch(tidy if _SCHEME.match(tidy) else "https://" + tidy.lstrip("/"))
+    if not tidy or parts is None:
         return tidy
-    scheme = parts.scheme.lower()
-    query = "&".join(p for p in parts.query.split("&") if p and not _TRACKING.fullmatch(p.partition("=")[0]))
-    path = _shortest_escapes(parts.path) or "/"
-    return urlunsplit((scheme, _canonical_authority(parts.netloc, scheme), path, _shortest_escapes(query), ""))
+    scheme, authority, path, query = parts.groups(default="")
+    scheme = scheme.lower()
+    kept = _shortest_escapes("&".join(p for p in query.split("&") if p and not _is_tracking(p.partition("=")[0])))
+    address = f"{scheme}://{_canonical_authority(authority, scheme)}{_shortest_escapes(path) or '/'}"
+    return f"{address}?{kept}" if kept else address
+
+
+def _is_tracking(name: str) -> bool:
+    lower = name.lower()
+    return lower in TRACKING_NAMES or lower.startswith(TRACKING_PREFIXES)
 
 
 def _canonical_authority(authority: str, scheme: str) -> str:
@@ -75,9 +93,8 @@ def _canonical_authority(authority: str, scheme: str) -> str:
     host, colon, port = host_port.rpartition(":")
     if not colon or not re.fullmatch("[0-9]*", port):  # no port, or the colon belongs to an IPv6 address
         host, port = host_port, ""
-    host = host.lower().removesuffix(".")
-    keep_port = port and port.lstrip("0") != _DEFAULT_PORTS.get(scheme)
-    return f"{user}{at}{host}:{port.lstrip('0')}" if keep_port else f"{user}{at}{host}"
+    host, port = host.lower().removesuffix("."), port.lstrip("0")
+    return f"{user}{at}{host}" if port in {"", _DEFAULT_PORTS.get(scheme)} else f"{user}{at}{host}:{port}"
 
 
 def _shortest_escapes(text: str) -> str:

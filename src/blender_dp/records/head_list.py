@@ -14,28 +14,33 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from blender_dp.errors import DocumentError
+from blender_dp.errors import DocumentError, ParameterError
 from blender_dp.records.canonical import CANONICAL_VERSION
 from blender_dp.records.record import Record
 
 SCHEMA = "blender-dp/head-list/1"
 
 
+Entries = tuple[tuple[str, tuple[str, ...]], ...]
+
+
 @dataclass(frozen=True)
 class HeadList:
     """Queries and their URLs, in one order for everybody: sorted, so that the order says nothing about counts."""
 
-    entries: tuple[tuple[str, tuple[str, ...]], ...]
-    canonical_version: int = CANONICAL_VERSION
+    entries: Entries
 
     @classmethod
     def of(cls, records: Iterable[tuple[str, str]]) -> HeadList:
-        """Make the list of the given records; order and repeats do not matter."""
+        """Make the list of the given (canonical) records; order and repeats do not matter."""
         urls: dict[str, set[str]] = {}
         for query, url in records:
+            if not (_is_text(query) and _is_text(url)):
+                raise ParameterError("records", "a query or URL is empty or no text", "List only whole records")
             urls.setdefault(query, set()).add(url)
         return cls(tuple((query, tuple(sorted(urls[query]))) for query in sorted(urls)))
 
@@ -56,6 +61,11 @@ class HeadList:
     def cell_count(self) -> int:
         """How many cells the list has."""
         return sum(self.url_counts)
+
+    @cached_property
+    def starts(self) -> tuple[int, ...]:
+        """The first cell of every query, ⋆ last."""
+        return tuple(accumulate((0, *self.url_counts[:-1])))
 
     def records(self) -> Iterator[tuple[str, str]]:
         """The listed records, without any ⋆, in the order of their cells."""
@@ -79,7 +89,7 @@ class HeadList:
     def restrict(self, queries: Iterable[str]) -> HeadList:
         """The same list with only these queries."""
         wanted = set(queries)
-        return HeadList(tuple(e for e in self.entries if e[0] in wanted), self.canonical_version)
+        return HeadList(tuple(e for e in self.entries if e[0] in wanted))
 
     @cached_property
     def _positions(self) -> Mapping[str | None, tuple[int, Mapping[str | None, int]]]:
@@ -95,16 +105,15 @@ class HeadList:
         """The list as plain JSON values."""
         return {
             "schema": SCHEMA,
-            "canonical_version": self.canonical_version,
+            "canonical_version": CANONICAL_VERSION,
             "queries": [{"query": query, "urls": list(urls)} for query, urls in self.entries],
         }
 
     @classmethod
     def from_document(cls, document: object, source: str = "head list") -> HeadList:
         """Read the list back; refuse anything that is not exactly one, with the reason."""
-        entries, version = _checked(document, source)
-        head_list = cls(entries, version)
-        if entries != HeadList.of(head_list.records()).entries:
+        head_list = cls(_checked(document, source))
+        if head_list != HeadList.of(head_list.records()):
             raise DocumentError(source, "queries or URLs are repeated, unsorted or empty", "Write it with HeadList.save")
         return head_list
 
@@ -129,12 +138,15 @@ def read_json(path: Path | str) -> object:
         raise DocumentError(str(path), f"is not JSON ({error})", "Give a file that blender-dp wrote") from None
 
 
-def _checked(document: object, source: str) -> tuple[tuple[tuple[str, tuple[str, ...]], ...], int]:
+def _checked(document: object, source: str) -> Entries:
     match document:
         case {"schema": schema} if schema != SCHEMA:
             raise DocumentError(source, f"has schema {schema!r}, not {SCHEMA!r}", "Use a matching version of blender-dp")
-        case {"schema": _, "canonical_version": int(version), "queries": list(rows)}:
-            return tuple(_entry(row, f"{source}, queries[{i}]") for i, row in enumerate(rows)), version
+        case {"schema": _, "canonical_version": version, "queries": list(rows)}:
+            if type(version) is not int or version != CANONICAL_VERSION:
+                problem = f"has canonical form {version!r}, and this version knows only {CANONICAL_VERSION}"
+                raise DocumentError(source, problem, "Use a matching version of blender-dp")
+            return tuple(_entry(row, f"{source}, queries[{i}]") for i, row in enumerate(rows))
     raise DocumentError(source, "needs schema, canonical_version and queries", "Give a head-list.json that blender-dp wrote")
 
 

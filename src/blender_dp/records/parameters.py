@@ -18,6 +18,7 @@ PROFILES = ("paper",)
 
 # Probabilities are integers over 2^64, which a larger ε could not use: e^44 is already beyond them.
 _LARGEST_EPSILON = 64
+_SMALLEST_EPSILON = Fraction(1, 1 << 19)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +58,7 @@ class Parameters:
             m_o=at_least_one(m_o, "m_o"),
             m_c=at_least_one(m_c, "m_c"),
             max_queries=at_least_one(max_queries, "max_queries"),
-            project=bool(project),
+            project=_yes_or_no(project, "project"),
             profile=_known_profile(profile),
         )
 
@@ -67,6 +68,10 @@ def checked_epsilon(value: Number, field: str = "epsilon") -> Fraction:
     epsilon = exact(value, field)
     if epsilon <= 0:
         raise ParameterError(field, f"{value} is not positive", "Take a value such as 1 or 4; smaller is more private")
+    if epsilon < _SMALLEST_EPSILON:
+        raise ParameterError(
+            field, f"{value} lets nothing through", f"Take a value of at least {float(_SMALLEST_EPSILON):g}"
+        )
     if epsilon > _LARGEST_EPSILON:
         raise ParameterError(
             field, f"{value} protects nobody", f"Take a value of at most {_LARGEST_EPSILON}, better 4 or less"
@@ -88,6 +93,12 @@ def at_least_one(value: int, field: str) -> int:
     if number.denominator != 1 or number < 1:
         raise ParameterError(field, f"{value} is not a whole number of at least 1", "Take 1 or more")
     return int(number)
+
+
+def _yes_or_no(value: bool, field: str) -> bool:
+    if not isinstance(value, bool):
+        raise ParameterError(field, f"{value!r} is not a yes or no", "Give True or False")
+    return value
 
 
 def _known_profile(profile: str) -> str:

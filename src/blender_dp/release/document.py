@@ -27,6 +27,7 @@ class ReleaseDocument:
     records: tuple[RecordEstimate, ...]
 
 
+FIX = "Give a release.json that blender-dp wrote"
 _ADAPTER = TypeAdapter(ReleaseDocument)
 
 
@@ -45,7 +46,7 @@ def parse(value: object, source: str) -> ReleaseDocument:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         place = ".".join(str(part) for part in first["loc"]) or "the document"
-        raise DocumentError(source, f"{place}: {first['msg']}", "Give a release.json that blender-dp wrote") from None
+        raise DocumentError(source, f"{place}: {first['msg']}", FIX) from None
 
 
 def json_schema() -> dict[str, Any]:

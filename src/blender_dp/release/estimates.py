@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields
+from typing import Annotated
 
 import pyarrow as pa
+from pydantic import Field
 
-CONFIDENCE = 0.95
-_Z = 1.959963984540054  # the normal quantile of 0.975
+_Z = 1.959963984540054  # the normal quantile of 0.975: intervals hold with 95 %
+
+Finite = Annotated[float, Field(allow_inf_nan=False)]
+Variance = Annotated[float, Field(allow_inf_nan=False, ge=0)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,15 +23,20 @@ class QueryEstimate:
     """
 
     query: str | None
-    share: float
-    variance: float
-    low: float
-    high: float
-    opt_in_share: float | None
-    opt_in_variance: float | None
-    client_share: float
-    client_variance: float
-    opt_in_weight: float
+    share: Finite
+    variance: Variance
+    low: Finite
+    high: Finite
+    opt_in_share: Finite | None
+    opt_in_variance: Variance | None
+    client_share: Finite
+    client_variance: Variance
+    opt_in_weight: Finite
+
+    @property
+    def margin(self) -> float:
+        """Half the width of the 95 % interval, before it is cut off at 0 and 1."""
+        return margin(self.variance)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,9 +46,14 @@ class RecordEstimate(QueryEstimate):
     url: str | None
 
 
+def margin(variance: float) -> float:
+    """Half the width of a normal 95 % interval."""
+    return float(_Z * variance**0.5)
+
+
 def interval(share: float, variance: float) -> tuple[float, float]:
     """The normal interval around a share, within [0, 1]."""
-    half = _Z * variance**0.5
+    half = margin(variance)
     return min(max(share - half, 0.0), 1.0), max(min(share + half, 1.0), 0.0)
 
 

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Literal
 
-import numpy as np
-
 from blender_dp.privacy.loss import Promise
+from blender_dp.privacy.statement import statement
+from blender_dp.records.canonical import CANONICAL_VERSION
 from blender_dp.records.head_list import HeadList
 from blender_dp.records.parameters import Parameters
+
+_PACKAGES = ("blender-dp", "cryptography", "duckdb", "numpy", "pyarrow")
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,11 @@ class GroupPromise:
 
 @dataclass(frozen=True)
 class Manifest:
-    """How a release was made. `randomness` is `system`, or `insecure: seeded` for tests and simulations."""
+    """How a release was made.
+
+    `randomness` is `system`, or `insecure: seeded` for tests and simulations. `reports_from` is `log` where whoever ran it
+    had the clients' records and made their reports, and `devices` where the devices made them.
+    """
 
     settings: Settings
     groups: tuple[GroupPromise, ...]
@@ -55,6 +61,7 @@ class Manifest:
     head_list: str
     canonical_version: int
     randomness: Literal["system", "insecure: seeded"]
+    reports_from: Literal["log", "devices"]
     versions: dict[str, str]
 
     @property
@@ -94,10 +101,16 @@ def manifest_of(
         reports=reports,
         threshold=threshold,
         head_list=head_list.digest,
-        canonical_version=head_list.canonical_version,
+        canonical_version=CANONICAL_VERSION,
         randomness="insecure: seeded" if seeded else "system",
-        versions={"blender-dp": version("blender-dp"), "python": platform.python_version(), "numpy": np.__version__},
+        reports_from="log",
+        versions={"python": platform.python_version(), **{name: version(name) for name in _PACKAGES}},
     )
+
+
+def statements(manifest: Manifest) -> list[str]:
+    """What the manifest's promises mean, in plain words, one per group."""
+    return [statement(g.group, g.users, g.model, g.epsilon, g.delta, manifest.reports_from) for g in manifest.groups]
 
 
 def _settings(parameters: Parameters) -> Settings:

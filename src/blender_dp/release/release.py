@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 
 import pyarrow as pa
 
+from blender_dp.errors import DocumentError
 from blender_dp.records.canonical import canonical_query
 from blender_dp.records.head_list import HeadList, read_json
 from blender_dp.release import document
@@ -44,8 +46,9 @@ class Release:
         return [s for s in self._suggestions if s.query.startswith(wanted)][:n]
 
     def to_arrow(self) -> pa.Table:
-        """All estimates as one Arrow table; column `level` tells queries from records."""
-        return to_arrow(self.queries, self.records)
+        """All estimates as one Arrow table; column `level` tells queries from records, the metadata hold the manifest."""
+        manifest = json.dumps(asdict(self.manifest), ensure_ascii=False)
+        return to_arrow(self.queries, self.records).replace_schema_metadata({"blender-dp manifest": manifest})
 
     def save(self, path: Path | str) -> None:
         """Write the release as JSON (schema: `spec/schemas/release.json`)."""
@@ -55,7 +58,12 @@ class Release:
     def load(cls, path: Path | str) -> Release:
         """Read a release that `save` wrote; anything else is a `DocumentError`."""
         parts = document.parse(read_json(path), str(path))
-        return cls(parts.manifest, HeadList.from_document(parts.head_list, str(path)), parts.queries, parts.records)
+        head_list = HeadList.from_document(parts.head_list, str(path))
+        if (*head_list.queries, None) != tuple(row.query for row in parts.queries):
+            raise DocumentError(str(path), "its queries are not those of its head list", document.FIX)
+        if list(head_list.cells()) != [(row.query, row.url) for row in parts.records]:
+            raise DocumentError(str(path), "its records are not those of its head list", document.FIX)
+        return cls(parts.manifest, head_list, parts.queries, parts.records)
 
     @cached_property
     def _suggestions(self) -> list[Suggestion]:

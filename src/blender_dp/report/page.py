@@ -11,8 +11,9 @@ from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from blender_dp.evaluation import Scores, Truth
-from blender_dp.privacy.statement import seeded_warning, statement
+from blender_dp.privacy.statement import seeded_warning
 from blender_dp.release import Release
+from blender_dp.release.manifest import statements
 from blender_dp.report import charts
 
 _TOP = 20
@@ -33,13 +34,13 @@ def render(release: Release, truth: Truth | None = None, scores: Mapping[str, Sc
         manifest_text=json.dumps(asdict(manifest), indent=2, ensure_ascii=False),
         listed=len(release.head_list),
         records=sum(1 for _ in release.head_list.records()),
-        suggestions=release.search("", _TOP),
+        urls={suggestion.query: suggestion.urls for suggestion in release.search("", _TOP)},
         trends=release.trends(_TOP),
         truth=truth,
         scores=scores,
         shares=Markup(charts.shares(release, truth)),  # noqa: S704 (our own SVG; the texts in it are escaped by Vega)
         against_truth=Markup(charts.against_truth(release, truth)) if truth else None,  # noqa: S704
         weights=Markup(charts.weights(release)),  # noqa: S704
-        statements=[statement(g.group, g.users, g.model, g.epsilon, g.delta) for g in manifest.groups],
+        statements=statements(manifest),
         warning=seeded_warning() if manifest.is_seeded else None,
     )

@@ -9,17 +9,15 @@ two kinds of integer ratios, which is all that has to be checked (`mechanisms/la
 
 from __future__ import annotations
 
-import decimal
 import math
 from dataclasses import dataclass
-from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from blender_dp.arithmetic import ceil_decreasing_in_exp
+from blender_dp.arithmetic import ceil_decreasing_in_exp, exp_below
 from blender_dp.sampling.discrete import WORD, binomial, table
 from blender_dp.sampling.stream import Entropy, Words
 
@@ -45,6 +43,11 @@ class GridLaplace:
         """Make the noise for a loss of `loss` per unit, that is, of scale 1/loss."""
         more = ceil_decreasing_in_exp(lambda e: WORD / e, loss)
         return cls(more, _place_weights(loss, 1 << grid_bits))
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether the integers make a distribution at all, whatever its loss."""
+        return 0 < self.more < WORD and all(weight > 0 for weight in self.weights) and sum(self.weights) == WORD
 
     @property
     def steps(self) -> int:
@@ -140,11 +143,8 @@ def _place_weights(loss: Fraction, steps: int) -> tuple[int, ...]:
 
     Their ratios w_f / w_(G-1-f) stay a whole factor e^(loss/G) inside e^±loss, far more than flooring can spoil.
     """
-    with decimal.localcontext() as context:
-        context.prec = 60
-        step = (-Decimal(loss.numerator) / Decimal(loss.denominator) / steps).exp()
-        raw = [step**f for f in range(steps)]
-        total = sum(raw)
-        weights = [math.floor(w / total * WORD) for w in raw]
+    raw = exp_below(-loss / steps, steps)
+    total = sum(raw)
+    weights = [math.floor(weight / total * WORD) for weight in raw]
     weights[0] += WORD - sum(weights)
     return tuple(weights)

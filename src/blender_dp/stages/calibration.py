@@ -26,7 +26,6 @@ class OptInEstimate:
     head_list: HeadList
     cells: Estimate
     queries: Estimate
-    users: int
 
 
 def calibrate(
@@ -51,7 +50,6 @@ def calibrate(
         queries=_with_variance(
             np.append(marginals[kept], rest), users, noise
         ),  # "naively", the papers say: one noise, not k_q
-        users=users,
     )
 
 

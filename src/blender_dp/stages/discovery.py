@@ -33,4 +33,5 @@ def discover(counts: Iterable[pa.RecordBatch], mechanism: LaplaceThreshold, entr
         listed = batch.take(pa.array(selection.rows))
         names = zip(listed["query"].to_pylist(), listed["url"].to_pylist(), strict=True)
         survivors.update(zip(names, selection.noisy_counts.tolist(), strict=True))
-    return Discovery(HeadList.of(survivors), survivors)
+    in_order = dict(sorted(survivors.items()))  # the engine's order would tell something about the records left out
+    return Discovery(HeadList.of(in_order), in_order)

@@ -95,7 +95,9 @@ def test_the_audit_of_any_list_is_the_enumeration_of_a_small_one(channel, epsilo
 HEAD_LISTS = st.lists(st.integers(1, 40), max_size=30).map(
     lambda counts: HeadList.of((f"q{i}", f"u{j}") for i, count in enumerate(counts) for j in range(count))
 )
-EPSILONS = st.fractions(min_value=Fraction(1, 20), max_value=12, max_denominator=200)
+EPSILONS = st.one_of(
+    st.fractions(min_value=Fraction(1, 20), max_value=12, max_denominator=200), st.just(Fraction(1, 1 << 15))
+)
 DELTAS = st.integers(3, 12).map(lambda n: Fraction(1, 10**n))
 
 
@@ -126,6 +128,12 @@ def test_the_papers_probabilities():
     e_q, d_q, e_u, d_u = math.exp(3.4), 0.85e-5, math.exp(0.6), 0.15e-5
     assert t == pytest.approx((e_q + d_q / 2 * 50) / (e_q + 50), rel=1e-12)
     assert t_q == pytest.approx((e_u + d_u / 2) / (e_u + 1), rel=1e-12)
+
+
+def test_the_weights_are_the_closed_form():
+    channel = Channel.of(HeadList.of([("a", "x"), ("a", "y"), ("b", "x")]), Fraction(2), Fraction(1, 10**5), Fraction(1, 2))
+    for position in positions(channel):
+        assert channel.weights(*position) == list(closed_form(channel, *position).values())
 
 
 def test_with_one_choice_the_only_choice_is_reported():

@@ -19,9 +19,7 @@ def test_the_vectors(case):
     assert str(device.channel.query_step) == case["query_step"]
     assert [str(step) for step in device.channel.url_steps] == case["url_steps"]
     for vector in case["reports"]:
-        report = device.report(
-            vector["query"], vector["url"], random_bytes=lambda n, v=vector: bytes.fromhex(v["bytes"])[:n]
-        )
+        report = device.answer(vector["query"], vector["url"], bytes.fromhex(vector["bytes"]))
         assert (report.cell, report.head_list) == (vector["cell"], head_list.digest)
 
 
@@ -47,7 +45,23 @@ def test_reports_differ_with_fresh_entropy(small_list):
     assert len({device.report("google", "https://www.google.com/").cell for _ in range(200)}) > 1  # fails once in 10^60
 
 
-@pytest.mark.parametrize("wrong", [{"epsilon": 0}, {"delta": 1}, {"f_c": 0}, {"m_c": 0}])
+def test_a_device_without_a_record_reports_the_star(small_list):
+    device = Device(small_list, epsilon=60, delta=1e-5)
+    assert device.report(None, None).cell == device.report("google", "").cell == device.report("", "x.example").cell == 5
+
+
+def test_too_few_random_bytes_are_refused(small_list):
+    with pytest.raises(ParameterError, match="random_bytes: there are 0"):
+        Device(small_list, epsilon=1, delta=1e-5).answer("google", "x.example", b"")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"epsilon": 0}, {"epsilon": -1}, {"epsilon": 1e-18}, {"delta": 1}, {"delta": 5}, {"f_c": 0}, {"f_c": 2},
+        {"f_c": 1e-25}, {"f_c": "0.99999999999"}, {"m_c": 0}, {"m_c": 10**30},
+    ],
+)  # fmt: skip
 def test_a_device_refuses_what_would_not_be_private(small_list, wrong):
     with pytest.raises(ParameterError):
         Device(small_list, **{"epsilon": 1, "delta": 1e-5, **wrong})

@@ -129,25 +129,86 @@ def test_files(tmp_path, suffix):
     assert records(group) == [('say "hi", you', "https://x.example/"), ("b", "https://y.example/")]
 
 
+def test_a_name_is_no_pattern(tmp_path):
+    (tmp_path / "log1.csv").write_text("user,query,url\n1,wrong,x.example\n", encoding="utf-8")
+    (tmp_path / "log[1].csv").write_text("user,query,url\n1,right,x.example\n", encoding="utf-8")
+    engine = DuckDBEngine(ordered=True)
+    assert records(engine.bound(engine.read(tmp_path / "log[1].csv"), 1, "k")) == [("right", "https://x.example/")]
+
+
+@pytest.mark.parametrize(
+    "row", ['"say ""hi"", you"', "'tis", '"#1, ""best"" \'x\'"', "# no comment", '"a;b|c"', "NULL", "\\\\N", '"two\\nlines"']
+)
+def test_one_users_row_never_changes_how_the_others_are_read(tmp_path, row):
+    """The dialect is fixed. If it were guessed from the rows, one row could move everybody's record."""
+    lines = [f"u{i:03},'query {i}',https://x.example/{i}" for i in range(200)]
+    parsed = []
+    for name, body in (("without.csv", lines), ("with.csv", [f"u999,{row},https://y.example/", *lines])):
+        (tmp_path / name).write_text("\n".join(["user,query,url", *body, ""]), encoding="utf-8")
+        engine = DuckDBEngine(ordered=True)
+        parsed.append(records(engine.bound(engine.read(tmp_path / name), 1, "k"))[:200])
+    assert parsed[0] == parsed[1]
+    assert parsed[0][7] == ("'query 7'", "https://x.example/7")
+
+
 def test_unreadable_files_are_refused_by_name(tmp_path):
     engine = DuckDBEngine()
     with pytest.raises(LogError, match="cannot tell the format"):
         engine.read(tmp_path / "log.xlsx")
     with pytest.raises(LogError, match="does not exist"):
         engine.read(tmp_path / "log.csv")
+    (tmp_path / "folder.csv").mkdir()
+    with pytest.raises(LogError, match="is not a file"):
+        engine.read(tmp_path / "folder.csv")
+    (tmp_path / "empty.csv").touch()
+    with pytest.raises(LogError, match="is empty"):
+        engine.read(tmp_path / "empty.csv")
+    (tmp_path / "twice.csv").write_text("user,query,query\n", encoding="utf-8")
+    with pytest.raises(LogError, match="two columns alike"):
+        engine.read(tmp_path / "twice.csv")
     (tmp_path / "log.parquet").write_bytes(b"PAR1 no")
-    with pytest.raises(LogError, match="cannot be read"):
+    with pytest.raises(LogError, match="damaged"):
         engine.read(tmp_path / "log.parquet")
 
 
-def test_a_missing_column_is_named_with_those_there_are(tmp_path):
+def test_a_missing_column_is_named(tmp_path):
     (tmp_path / "log.csv").write_text("user,query,link\n1,a,b\n", encoding="utf-8")
-    with pytest.raises(LogError, match="no column 'url' for the url; its columns are user, query, link"):
+    with pytest.raises(LogError, match="no column 'url' for the url; its first line names 3 columns, among"):
         DuckDBEngine().read(tmp_path / "log.csv")
+    with pytest.raises(LogError, match="its columns are user, query, page"):
+        DuckDBEngine().load(pa.table({"user": ["1"], "query": ["a"], "page": ["b"]}))
 
 
-def test_a_broken_row_is_an_error_of_the_log(tmp_path):
-    (tmp_path / "log.csv").write_text("user,query,url\n" + "1,a,b\n" * 30_000 + "1,2,3,4,5\n", encoding="utf-8")
+SECRET = "how to hide my illness"  # noqa: S105
+BROKEN = {
+    "headerless.csv": f"u77,{SECRET},https://x.example/\n".encode(),
+    "ragged.csv": b"user,query,url\n" + b"1,a,b\n" * 3000 + f"1,{SECRET},3,4,5\n".encode(),
+    "short.csv": b"user,query,url\n" + f"1,{SECRET}\n".encode(),
+    "quote.csv": b"user,query,url\n" + f'1,"{SECRET},b\n'.encode(),
+    "encoding.csv": b"user,query,url\n" + f"1,{SECRET} ".encode() + b"\xff,b\n",
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_no_error_repeats_what_a_row_says(tmp_path, name):
+    (tmp_path / name).write_bytes(BROKEN[name])
     engine = DuckDBEngine()
-    with pytest.raises(LogError, match="cannot be read"):
-        engine.bound(engine.read(tmp_path / "log.csv"), 1, "k")
+    with pytest.raises(LogError) as caught:
+        engine.bound(engine.read(tmp_path / name), 1, "k")
+    assert SECRET not in str(caught.value)
+    assert "illness" not in str(caught.value)
+
+
+def test_no_error_repeats_what_a_parquet_row_says(tmp_path):
+    bad = pa.array([f"{SECRET} ".encode() + b"\xff"], pa.binary()).view(pa.string())
+    pq.write_table(pa.table({"user": ["1"], "query": bad, "url": ["x"]}), tmp_path / "log.parquet")
+    engine = DuckDBEngine()
+    with pytest.raises(LogError) as caught:
+        engine.bound(engine.read(tmp_path / "log.parquet"), 1, "k")
+    assert "illness" not in str(caught.value)
+
+
+def test_nobodys_name_is_nobody():
+    group = bounded([(str(i), "q", "https://u.example/") for i in range(10)])
+    named, others = group.part(pa.array(["3", None, ""]))
+    assert (named.users, others.users) == (1, 9)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 
+import pandas as pd
 import pyarrow as pa
 import pytest
 
@@ -20,6 +21,16 @@ def test_truth_counts_users():
     assert truth.query_share("a") == 0.75
     assert truth.record_share(("a", "y")) == 0.25
     assert truth.query_share("unknown") == truth.record_share(("a", "z")) == 0
+
+
+def test_truth_takes_any_table_and_leaves_out_what_is_missing():
+    rows = [("1", "a", "x"), ("2", None, None), ("3", "b", None)]
+    assert Truth.of(rows) == Truth(3, {("a", "x"): 1})
+    assert Truth.of(pd.DataFrame({"query": ["a"], "url": ["x"]})) == Truth(1, {("a", "x"): 1})
+
+
+def test_nothing_to_find_scores_nothing():
+    assert ndcg([("a", ["x"])], Truth(0, {}), 3) == 0
 
 
 def test_the_ideal_ranking_scores_one():

@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow.compute as pc
 import pytest
 
-from blender_dp import Truth, aol_like, canonical_query, canonical_url
+from blender_dp import ParameterError, Truth, aol_like, canonical_query, canonical_url
 from blender_dp.logs.synthetic import _words, aol_shape
 
 
@@ -45,6 +45,12 @@ def test_records_are_canonical_already():
 def test_a_seed_repeats_the_population():
     assert aol_like(5, users=2000).equals(aol_like(5, users=2000))
     assert not aol_like(5, users=2000).equals(aol_like(6, users=2000))
+
+
+@pytest.mark.parametrize("users", [0, -5, 1.5])
+def test_a_population_needs_somebody(users):
+    with pytest.raises(ParameterError, match="users"):
+        aol_like(1, users=users)
 
 
 def test_words_are_different_for_different_numbers():

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -22,12 +23,38 @@ def test_rows_get_the_plain_names():
     assert as_table([]).num_rows == 0
 
 
-@pytest.mark.parametrize("row", [("1", "a"), ("1", "a", "x", "y"), 3, None])
+@pytest.mark.parametrize("row", [("1", "a"), ("1", "a", "x", "y"), 3, None, "abc", {"user": 1, "query": 2, "url": 3}])
 def test_a_row_of_another_shape_is_named(row):
-    with pytest.raises(LogError, match="clients: row 1 does not have 3 values"):
+    with pytest.raises(LogError, match="clients: row 1 is not a tuple or list of 3 values"):
         as_table([("1", "a", "x"), row], "clients")
 
 
-def test_what_is_no_table_is_refused():
-    with pytest.raises(LogError, match="opt_in: int is no table"):
-        as_table(7, "opt_in")
+def test_what_is_missing_is_missing():
+    assert as_table([(np.int64(7), float("nan"), None)]).to_pylist() == [{"user": "7", "query": None, "url": None}]
+
+
+def test_text_that_no_file_can_hold_is_trimmed_as_on_a_device():
+    assert as_table([("1", "a\ud800b", "x")])["query"].to_pylist() == ["ab"]
+
+
+@pytest.mark.parametrize("value", [b"bytes", 1.5, ["list"]])
+def test_a_value_of_another_kind_is_refused(value):
+    with pytest.raises(LogError, match="row 0 holds a"):
+        as_table([("1", value, "x")])
+
+
+@pytest.mark.parametrize("data", [7, "text", b"bytes", {"user": []}, pl.LazyFrame({"user": []}), pd.Series([1])])
+def test_what_is_no_table_is_refused(data):
+    with pytest.raises(LogError, match="opt_in: "):
+        as_table(data, "opt_in")
+
+
+def test_a_spoilt_frame_is_refused_without_a_word_of_it():
+    spoilt = pa.array([b"my secret \xff"], pa.binary()).view(pa.string())
+    with pytest.raises(LogError, match="no UTF-8") as caught:
+        as_table(pa.table({"user": ["1"], "query": spoilt, "url": ["x"]}))
+    assert "secret" not in str(caught.value)
+    with pytest.raises(LogError, match="valid table"):
+        as_table(pd.DataFrame({"user": ["1", 2.5], "query": [b"x", "y"], "url": ["x", "y"]}))
+    with pytest.raises(LogError, match="two columns alike"):
+        as_table(pa.table([["1"], ["2"]], names=["user", "user"]))

@@ -99,6 +99,49 @@ def test_a_sabotaged_channel_is_a_violation(change):
     assert verdicts(tables) == {"discovery": True, "calibration": True, "local channel": False}
 
 
+def more_than_all() -> tuple[int, ...]:
+    """Weights that sum to too much: the sampler would never reach the last ones, and each looks fair."""
+    weights = list(SHIPPED.calibration.noise.weights)
+    weights[512] += weights[-1] // 2
+    return tuple(weights)
+
+
+@pytest.mark.parametrize(
+    "noise",
+    [
+        noise_with(weights=more_than_all()), noise_with(weights=(0, *SHIPPED.calibration.noise.weights[1:])),
+        dataclasses.replace(SHIPPED.calibration.noise, weights=()), noise_with(more=WORD), noise_with(more=-5),
+    ],
+    ids=["sums to too much", "a place never taken", "no places", "never stops", "negative"],
+)  # fmt: skip
+def test_noise_that_is_no_distribution_is_a_violation(noise):
+    discovery, calibration = (dataclasses.replace(m, noise=noise) for m in (SHIPPED.discovery, SHIPPED.calibration))
+    tables = dataclasses.replace(SHIPPED, discovery=discovery, calibration=calibration)
+    assert verdicts(tables) == {"discovery": False, "calibration": False, "local channel": True}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"url_counts": (), "url_steps": ()},
+        {"url_counts": SHIPPED.channel.url_counts[:-1]},
+        {"url_counts": (*SHIPPED.channel.url_counts[:-1], 2)},
+        {"query_step": 0},
+        {"query_step": -SHIPPED.channel.query_step},
+        {"query_step": 1 << 63},
+        {"bits": 60},
+    ],
+)
+def test_a_channel_that_is_no_channel_is_a_violation(change):
+    tables = dataclasses.replace(SHIPPED, channel=dataclasses.replace(SHIPPED.channel, **change))
+    assert not verdicts(tables)["local channel"]
+
+
+def test_a_threshold_off_the_grid_is_a_violation():
+    off = dataclasses.replace(SHIPPED.discovery, threshold=SHIPPED.discovery.threshold + 1)
+    assert not verdicts(dataclasses.replace(SHIPPED, discovery=off))["discovery"]
+
+
 def test_tables_survive_json_to_the_last_digit(tmp_path):
     path = tmp_path / "audit.json"
     path.write_text(json.dumps({"tables": SHIPPED.to_document()}), encoding="utf-8")

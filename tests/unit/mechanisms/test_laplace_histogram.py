@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from blender_dp import OutsideTheoremError
+from blender_dp import OutsideTheoremError, ParameterError
 from blender_dp.mechanisms.laplace_histogram import LaplaceHistogram
 
 
@@ -18,6 +18,12 @@ def test_noise_is_added_to_every_cell(entropy):
 
 def test_the_scale_is_the_papers():
     assert LaplaceHistogram.of(Fraction(4)).noise.variance == pytest.approx(2 * (2 / 4) ** 2, rel=1e-4)
+
+
+@pytest.mark.parametrize("epsilon", [0, -1, 65, "much"])
+def test_other_values_are_refused(epsilon):
+    with pytest.raises(ParameterError):
+        LaplaceHistogram.of(epsilon)
 
 
 def test_more_records_per_user_are_refused():

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from blender_dp import Entropy, OutsideTheoremError
+from blender_dp import Entropy, OutsideTheoremError, ParameterError
 from blender_dp.mechanisms.laplace_threshold import LaplaceThreshold
 
 DELTA = Fraction(1, 10**5)
@@ -69,6 +69,18 @@ def test_what_the_theorem_does_not_cover_is_refused(epsilon, m_o, subject):
     with pytest.raises(OutsideTheoremError, match=r"Theorem 3\.1") as caught:
         LaplaceThreshold.of(Fraction(epsilon), DELTA, m_o)
     assert (caught.value.subject, caught.value.theorem) == (subject, "Theorem 3.1")
+
+
+@pytest.mark.parametrize("wrong", [{"delta": 0}, {"delta": 1}, {"delta": 2}, {"delta": -1}, {"epsilon": -4}])
+def test_other_values_are_refused(wrong):
+    with pytest.raises(ParameterError):
+        LaplaceThreshold.of(**{"epsilon": 4, "delta": 1e-5, **wrong})
+
+
+@pytest.mark.parametrize("counts", [[0], [5, 0, 5], [-1]])
+def test_records_that_nobody_holds_are_refused(entropy, counts):
+    with pytest.raises(ParameterError, match="somebody holds"):
+        LaplaceThreshold.of(4, 1e-5).select(np.array(counts), entropy)
 
 
 def test_just_above_ln_2_is_accepted():

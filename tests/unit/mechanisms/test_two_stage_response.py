@@ -7,8 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from blender_dp import Entropy
 from blender_dp.client import Channel
 from blender_dp.mechanisms.two_stage_response import TwoStageResponse
+from blender_dp.mechanisms.two_stage_response.mechanism import _CHUNK
 from blender_dp.records.head_list import HeadList
 
 W = 1 << 64
@@ -48,7 +50,7 @@ def test_it_is_the_device_word_for_word(url_counts, epsilon, data):
     assert TwoStageResponse(channel).decide(cells, first, second).tolist() == one_by_one(channel, cells, first, second)
 
 
-@pytest.mark.parametrize("size", [0, 1, 32_767, 32_768, 32_769, 100_000])
+@pytest.mark.parametrize("size", [0, 1, _CHUNK - 1, _CHUNK, _CHUNK + 1, 2 * _CHUNK + 17])
 def test_every_client_reports_once(entropy, size):
     mechanism = TwoStageResponse(channel_of([2, 3, 1], Fraction(2)))
     cells = np.zeros(size, np.int32)
@@ -59,5 +61,16 @@ def test_every_client_reports_once(entropy, size):
 
 
 def test_no_two_chunks_share_their_words(entropy):
-    reports = TwoStageResponse(channel_of([3] * 20, Fraction(1))).respond(np.zeros(65_536, np.int32), entropy)
-    assert reports[:32_768].tolist() != reports[32_768:].tolist()
+    reports = TwoStageResponse(channel_of([3] * 20, Fraction(1))).respond(np.zeros(2 * _CHUNK, np.int32), entropy)
+    assert np.count_nonzero(reports[:_CHUNK] == reports[_CHUNK:]) < _CHUNK / 2  # a repeat would make it all of them
+
+
+def test_every_chunk_is_the_device_word_for_word():
+    """Words are drawn chunk by chunk, all first words and then all second words of a chunk."""
+    channel, size = channel_of([2, 3, 1], Fraction(2)), _CHUNK + 50
+    cells = np.arange(size, dtype=np.int32) % sum(channel.url_counts)
+    reports = TwoStageResponse(channel).respond(cells, Entropy.seeded("words"))
+    words = Entropy.seeded("words").words(4 * _CHUNK).reshape(2, 2, _CHUNK)
+    for chunk, part in enumerate((slice(0, 50), slice(_CHUNK, size))):
+        expected = one_by_one(channel, cells[part], words[chunk, 0, :50], words[chunk, 1, :50])
+        assert reports[part].tolist() == expected

@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from blender_dp.privacy.divergence import hockey_stick, independent, largest_ratio, swapped
-from blender_dp.privacy.loss import Loss
 
 PAIRS = st.lists(st.tuples(st.integers(0, 50), st.integers(0, 50)), min_size=1, max_size=8)
 
@@ -29,10 +28,3 @@ def test_independent_outputs_multiply(first, second):
     joint = list(independent(first, second))
     assert len(joint) == len(first) * len(second)
     assert sum(p for p, _ in joint) == sum(p for p, _ in first) * sum(p for p, _ in second)
-
-
-def test_a_loss_is_no_tuple_to_be_sorted():
-    promise = Loss(Fraction(4), Fraction(1, 100))
-    assert promise.covers(Loss(Fraction(4), Fraction(1, 1000)))
-    assert not promise.covers(Loss(Fraction(1), Fraction(1, 10)))
-    assert not promise.covers(Loss(Fraction(5), Fraction(0)))

@@ -6,7 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from blender_dp.records.canonical import CANONICAL_VERSION, canonical_query, canonical_url
+from blender_dp.records.canonical import (
+    CANONICAL_VERSION,
+    TRACKING_NAMES,
+    TRACKING_PREFIXES,
+    canonical_query,
+    canonical_record,
+    canonical_url,
+)
 from tests.conftest import ROOT
 
 VECTORS = json.loads((ROOT / "spec/vectors/canonical.json").read_text(encoding="utf-8"))
@@ -25,6 +32,16 @@ def test_queries(text, expected):
 @pytest.mark.parametrize(("text", "expected"), VECTORS["urls"])
 def test_urls(text, expected):
     assert canonical_url(text) == expected
+
+
+@pytest.mark.parametrize(("query", "url", "expected"), VECTORS["records"])
+def test_records(query, url, expected):
+    assert list(canonical_record(query, url)) == expected
+
+
+def test_the_tracking_parameters_are_the_specifications():
+    assert list(TRACKING_PREFIXES) == VECTORS["tracking_prefixes"]
+    assert sorted(TRACKING_NAMES) == VECTORS["tracking_names"]
 
 
 @given(st.text())

@@ -80,7 +80,9 @@ GOOD = {"schema": "blender-dp/head-list/1", "canonical_version": 1, "queries": [
     [
         ({"schema": "blender-dp/head-list/2"}, "has schema"),
         ({"queries": None}, "needs schema"),
-        ({"canonical_version": "1"}, "needs schema"),
+        ({"canonical_version": "1"}, "has canonical form '1'"),
+        ({"canonical_version": True}, "has canonical form True"),
+        ({"canonical_version": 99}, "has canonical form 99, and this version knows only 1"),
         ({"queries": [{"query": "a"}]}, r"queries\[0\]: needs a query"),
         ({"queries": [{"query": "a", "urls": []}]}, "needs a query"),
         ({"queries": [{"query": "a", "urls": [1]}]}, "needs a query"),

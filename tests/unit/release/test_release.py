@@ -70,6 +70,7 @@ def test_it_is_an_arrow_table(release):
     assert not table.schema.field("share").nullable
     assert table.schema.field("opt_in_share").nullable
     first = table.to_pylist()[0]
+    assert b"insecure: seeded" in table.schema.metadata[b"blender-dp manifest"]
     assert first["level"] == "query"
     assert first["share"] == release.queries[0].share
 
@@ -82,6 +83,10 @@ def test_it_is_an_arrow_table(release):
         (lambda d: d["queries"][0].update(share="much"), r"queries\.0\.share: Input should be a valid number"),
         (lambda d: d["manifest"].pop("groups"), r"manifest\.groups: "),
         (lambda d: d["head_list"].update(queries=3), "needs schema, canonical_version and queries"),
+        (lambda d: d["queries"][0].update(share=float("nan")), r"queries\.0\.share: "),
+        (lambda d: d["queries"][0].update(variance=-1.0), r"queries\.0\.variance: "),
+        (lambda d: d["records"].pop(), "its records are not those of its head list"),
+        (lambda d: d["queries"].reverse(), "its queries are not those of its head list"),
     ],
 )
 def test_a_spoilt_file_is_refused_with_the_place(release, tmp_path, spoil, problem):

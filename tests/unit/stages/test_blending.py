@@ -19,7 +19,7 @@ def estimates(
 ) -> tuple[OptInEstimate, ClientEstimate]:
     o = Estimate(np.array(opt_in), np.where(np.isnan(opt_in), np.nan, variances[0]))
     c = Estimate(np.array(client), np.full(len(client), variances[1]))
-    return OptInEstimate(HeadList.of([]), o, o, 100), ClientEstimate(c, c, 1000)
+    return OptInEstimate(HeadList.of([]), o, o), ClientEstimate(c, c, 1000)
 
 
 def test_the_average_leans_towards_the_surer_group():

@@ -7,7 +7,7 @@ from fractions import Fraction
 from blender_dp.arithmetic import exp_bounds, log_above
 from blender_dp.mechanisms.laplace_histogram.mechanism import LaplaceHistogram
 from blender_dp.privacy.divergence import Pair, hockey_stick, independent, largest_ratio
-from blender_dp.privacy.finding import Finding
+from blender_dp.privacy.finding import Finding, nothing_holds
 from blender_dp.privacy.loss import Loss
 from blender_dp.sampling.discrete import WORD
 from blender_dp.sampling.laplace import GridLaplace
@@ -30,6 +30,8 @@ def shift(noise: GridLaplace) -> tuple[list[Pair], int]:
 
 def audit(mechanism: LaplaceHistogram, claim: Loss) -> Finding:
     """Compute the worst case over all neighbours: one cell loses a user, another one gains it."""
+    if not mechanism.noise.is_sound:
+        return nothing_holds(NAME, claim)
     pairs, scale = shift(mechanism.noise)
     worst = largest_ratio(pairs) ** 2
     factor = exp_bounds(claim.epsilon)[0]

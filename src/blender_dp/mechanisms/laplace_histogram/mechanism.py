@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
+from blender_dp.arithmetic import Number
 from blender_dp.errors import OutsideTheoremError
+from blender_dp.records.parameters import checked_epsilon
 from blender_dp.sampling import Entropy
 from blender_dp.sampling.laplace import GridLaplace
 
@@ -26,8 +27,9 @@ class LaplaceHistogram:
     noise: GridLaplace
 
     @classmethod
-    def of(cls, epsilon: Fraction, m_o: int = 1) -> LaplaceHistogram:
+    def of(cls, epsilon: Number, m_o: int = 1) -> LaplaceHistogram:
         """Calibrate the noise; refuse what Theorem 3.2 does not cover."""
+        loss = checked_epsilon(epsilon)
         if m_o != 1:
             raise OutsideTheoremError(
                 "m_o",
@@ -35,7 +37,7 @@ class LaplaceHistogram:
                 "Set m_o to 1",
                 theorem="Theorem 3.2",
             )
-        return cls(GridLaplace.of(epsilon / 2))  # a substitution moves two counts by one each
+        return cls(GridLaplace.of(loss / 2))  # a substitution moves two counts by one each
 
     def release(self, counts: NDArray[np.int64], entropy: Entropy) -> NDArray[np.float64]:
         """Return the noisy counts."""

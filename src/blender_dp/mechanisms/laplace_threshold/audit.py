@@ -8,7 +8,7 @@ from blender_dp.arithmetic import exp_bounds, log_above
 from blender_dp.mechanisms.laplace_histogram import shift
 from blender_dp.mechanisms.laplace_threshold.mechanism import LaplaceThreshold
 from blender_dp.privacy.divergence import Pair, hockey_stick, independent, largest_ratio, swapped
-from blender_dp.privacy.finding import Finding
+from blender_dp.privacy.finding import Finding, nothing_holds
 from blender_dp.privacy.loss import Loss
 
 NAME = "discovery"
@@ -20,6 +20,8 @@ def audit(mechanism: LaplaceThreshold, claim: Loss) -> Finding:
     Either can be unique to that user, and then it exists in one data set only. Two counts that stay positive are
     covered by the untruncated noise, of which the threshold is post-processing.
     """
+    if not mechanism.is_sound:
+        return nothing_holds(NAME, claim)
     factor = exp_bounds(claim.epsilon)[0]
     moves, scale = shift(mechanism.noise)
     vanish, lone = _vanish(mechanism.listing_probability(1))

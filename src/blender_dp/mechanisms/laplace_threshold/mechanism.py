@@ -9,8 +9,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from blender_dp.arithmetic import exp_bounds
-from blender_dp.errors import OutsideTheoremError
+from blender_dp.arithmetic import Number, exp_bounds
+from blender_dp.errors import OutsideTheoremError, ParameterError
+from blender_dp.records.parameters import Parameters
 from blender_dp.sampling import Entropy
 from blender_dp.sampling.discrete import distinct
 from blender_dp.sampling.laplace import GridLaplace
@@ -46,21 +47,27 @@ class LaplaceThreshold:
     """τ in the noise's half steps; on the grid, so never equal to a noisy count."""
 
     @classmethod
-    def of(cls, epsilon: Fraction, delta: Fraction, m_o: int = 1) -> LaplaceThreshold:
+    def of(cls, epsilon: Number, delta: Number, m_o: int = 1) -> LaplaceThreshold:
         """Calibrate noise and threshold; refuse what Theorem 3.1 does not cover."""
+        p = Parameters.of(epsilon=epsilon, delta=delta, m_o=m_o)
         if m_o != 1:
             raise OutsideTheoremError(
                 "m_o", f"discovery is proved for 1 record per opt-in user, not {m_o}", "Set m_o to 1", theorem="Theorem 3.1"
             )
-        if exp_bounds(epsilon)[0] <= 2:
+        if exp_bounds(p.epsilon)[0] <= 2:
             raise OutsideTheoremError(
                 "epsilon",
-                f"discovery is proved for ε > ln 2 = 0.693..., not {float(epsilon):g}",
+                f"discovery is proved for ε > ln 2 = 0.693..., not {float(p.epsilon):g}",
                 "Raise epsilon",
                 theorem="Theorem 3.1",
             )
-        noise = GridLaplace.of(epsilon / 2)  # a substitution moves two counts by one each
-        return cls(noise, noise.half_steps + noise.threshold_for(delta / 2))
+        noise = GridLaplace.of(p.epsilon / 2)  # a substitution moves two counts by one each
+        return cls(noise, noise.half_steps + noise.threshold_for(p.delta / 2))
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether the integers make sense at all: real noise, and a threshold on the grid that a lone record misses."""
+        return self.noise.is_sound and self.threshold % 2 == 0 and self.threshold >= self.noise.half_steps
 
     @property
     def tau(self) -> float:
@@ -72,7 +79,9 @@ class LaplaceThreshold:
         return self.noise.survival(self.threshold - count * self.noise.half_steps) if count > 0 else Fraction(0)
 
     def select(self, counts: Counts, entropy: Entropy) -> Selection:
-        """Decide which of the distinct records with these counts (all positive) are listed."""
+        """Decide which of the distinct records with these counts are listed. A record nobody has cannot be asked for."""
+        if counts.size and counts.min() < 1:
+            raise ParameterError("counts", "some are below 1", "Give only records that somebody holds")
         rare = counts <= self._largest_rare
         parts = [self._select_plainly(counts, np.flatnonzero(~rare), entropy)]
         crowds = np.bincount(counts[rare])

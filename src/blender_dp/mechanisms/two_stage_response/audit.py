@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from fractions import Fraction
-from itertools import pairwise
 
 from blender_dp.arithmetic import exp_bounds, log_above
-from blender_dp.client.channel import Channel
+from blender_dp.client.channel import Channel, uniform_weights
 from blender_dp.privacy.divergence import Pair, hockey_stick, largest_ratio, swapped
-from blender_dp.privacy.finding import Finding
+from blender_dp.privacy.finding import Finding, nothing_holds
 from blender_dp.privacy.loss import Loss
 
 NAME = "local channel"
@@ -22,6 +21,8 @@ def audit(channel: Channel, claim: Loss) -> Finding:
     not depend on the other: the worst pair is the worst query to leave with the worst query to enter. Queries with
     equally many URLs (and equal steps) are alike, so a few kinds of them stand for the whole list.
     """
+    if not channel.is_sound:
+        return nothing_holds(NAME, claim)
     factor = exp_bounds(claim.epsilon)[0]
     scale = channel.words**2
     kinds = Counter(zip(channel.url_counts, channel.url_steps, strict=True))
@@ -45,7 +46,7 @@ def _against_other_queries(channel: Channel, count: int, step: int) -> list[list
 
     Uniform URLs have weights that differ by one word; the true URL may be one of the lighter or of the heavier ones.
     """
-    uniform = _uniform_weights(channel.words, count)
+    uniform = uniform_weights(channel.words, count)
     kept = channel.words - channel.query_lie_bound
     honest = channel.words - (count - 1) * step
     return [
@@ -61,9 +62,3 @@ def _against_other_urls(channel: Channel, count: int, step: int) -> list[Pair]:
     kept = channel.words - channel.query_lie_bound
     honest = channel.words - (count - 1) * step
     return [(kept * honest, kept * step), (kept * step, kept * honest)]
-
-
-def _uniform_weights(words: int, count: int) -> list[int]:
-    """How many words w give each value of ⌊w · count / words⌋."""
-    edges = [-(-i * words // count) for i in range(count + 1)]
-    return [high - low for low, high in pairwise(edges)]

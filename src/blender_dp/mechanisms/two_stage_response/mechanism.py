@@ -11,7 +11,7 @@ from blender_dp.sampling.stream import Words
 
 Cells = NDArray[np.int32]
 
-_CHUNK = 1 << 17  # clients at a time: enough to make numpy's cost per call small, few enough for the processor's cache
+_CHUNK = 1 << 16  # clients at a time: enough to make numpy's cost per call small, few enough for the processor's cache
 _HALF = np.uint64(32)
 _LOW = np.uint64(0xFFFFFFFF)
 
