@@ -1,10 +1,12 @@
-"""Write what is generated: test vectors, JSON schemas and the command reference. `make spec` runs it; tests check it."""
+"""Write what is generated: test vectors, schemas, the command reference, the README's demonstration. `make spec` runs it; tests check it."""
 
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -59,6 +61,7 @@ def outputs() -> Iterator[tuple[Path, str]]:
     yield ROOT / "spec/schemas/release.json", _json(json_schema())
     yield ROOT / "spec/schemas/head-list.json", _json(head_list_schema())
     yield ROOT / "docs/reference/command.md", command_reference()
+    yield ROOT / "README.md", readme()
 
 
 def local_alg_vectors() -> dict[str, Any]:
@@ -127,12 +130,25 @@ def command_reference() -> str:
     return "\n".join(parts)
 
 
+def readme() -> str:
+    """The README with what the demonstration prints today."""
+    before, _, rest = (ROOT / "README.md").read_text(encoding="utf-8").partition("$ make demo\n")
+    with tempfile.TemporaryDirectory() as folder:
+        printed = _printed("blender-dp", "demo", columns=80, folder=Path(folder))
+    return f"{before}$ make demo\n{printed}\n```{rest.partition('```')[2]}"
+
+
 def _help_section(*command: str) -> str:
+    return f"## `{' '.join(command)}`\n\n```text\n{_printed(*command, '--help', columns=100)}\n```\n"
+
+
+def _printed(*command: str, columns: int, folder: Path = ROOT) -> str:
     executable = str(Path(sys.executable).parent / command[0])
-    environment = {"COLUMNS": "100", "TERM": "dumb", "NO_COLOR": "1", "PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"}
-    done = subprocess.run([executable, *command[1:], "--help"], capture_output=True, text=True, check=True, env=environment)  # noqa: S603
-    lines = "\n".join(line.rstrip() for line in done.stdout.splitlines()).strip("\n")
-    return f"## `{' '.join(command)}`\n\n```text\n{lines}\n```\n"
+    environment = {**os.environ, "COLUMNS": str(columns), "TERM": "dumb", "NO_COLOR": "1", "LC_ALL": "C.UTF-8"}
+    done = subprocess.run(  # noqa: S603
+        [executable, *command[1:]], capture_output=True, text=True, check=True, env=environment, cwd=folder
+    )
+    return "\n".join(line.rstrip() for line in done.stdout.splitlines()).strip("\n")
 
 
 def _json(value: Any) -> str:  # noqa: ANN401

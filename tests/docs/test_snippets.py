@@ -55,7 +55,7 @@ def run_console(text: str, _: dict[str, object]) -> None:
         command = {"make demo": "blender-dp demo", "make test": None}.get(line, line)
         if command is None:  # that is what is running
             continue
-        name, *arguments = shlex.split(command)
+        name, *arguments = shlex.split(command.removeprefix(".venv/bin/"))
         environment = {**os.environ, "COLUMNS": "80", "NO_COLOR": "1"}
         done = subprocess.run([BIN / name, *arguments], capture_output=True, text=True, check=False, env=environment)
         assert done.returncode == 0, done.stderr

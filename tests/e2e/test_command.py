@@ -30,7 +30,8 @@ def test_demo_prints_and_writes_everything(command, tmp_path):
         assert text in done.stdout
     assert "discovery: " in done.stderr
     folder = tmp_path / "made"
-    assert {p.name for p in folder.iterdir()} == {"release.json", "head-list.json", "estimates.parquet", "report.html"}
+    written = {"release.json", "head-list.json", "estimates.parquet", "report.html", "log.parquet"}
+    assert {p.name for p in folder.iterdir()} == written
     release = Release.load(folder / "release.json")
     assert HeadList.load(folder / "head-list.json") == release.head_list
     assert pq.read_table(folder / "estimates.parquet").equals(release.to_arrow())
@@ -43,7 +44,7 @@ def test_demo_repeats_itself_and_speaks_json(command):
     assert first.stderr == ""
     summary = json.loads(first.stdout)
     assert set(summary["scores"]) == {"opt-in", "client", "blended"}
-    assert summary["trends"][0]["true_share"] > 0.01
+    assert summary["top"][0]["true_share"] > 0.01
 
 
 def test_run_then_trends_then_search(command, log, tmp_path):
@@ -78,6 +79,9 @@ def test_run_does_not_overwrite_without_being_told(command, log, tmp_path):
     assert refused.returncode == 2
     assert "already holds a release" in refused.stderr
     assert (tmp_path / "r/release.json").read_bytes() == before
+    demo = command("demo", "--users", "2000", "--out", "r")
+    assert demo.returncode == 2
+    assert "already holds a release" in demo.stderr
     assert command(*arguments, "--force").returncode == 0
     assert (tmp_path / "r/release.json").read_bytes() != before
 
@@ -88,7 +92,7 @@ def test_run_does_not_overwrite_without_being_told(command, log, tmp_path):
         (("run", "none.csv", *PRIVACY, "--opt-in", "0.1", "--out", "r"), "none.csv: does not exist"),
         (
             ("run", "LOG", *PRIVACY, "--opt-in", "0.1", "--out", "r"),
-            "no column 'user' for the user; its columns are who, what, where",
+            "no column 'user' for the user; its first line names 3 columns",
         ),
         (("run", "LOG", "--epsilon", "0.5", "--delta", "1e-5", "--opt-in", "0.1", "--out", "r"), "ε > ln 2"),
         (
@@ -122,7 +126,46 @@ def test_a_mistake_is_one_clear_message(command, log, tmp_path, arguments, messa
     assert message in " ".join(done.stderr.replace("│", "").split())
     assert "Traceback" not in done.stderr
     assert done.stdout == ""
-    assert not (tmp_path / "r/release.json").exists()
+    assert not (tmp_path / "r").exists()
+
+
+def test_a_list_of_users_must_be_text(command, log, tmp_path):
+    (tmp_path / "users.txt").write_bytes(b"\xff\xfe1\n2\n")
+    done = command("run", log, *PRIVACY, "--opt-in", "users.txt", "--out", "r", *COLUMNS)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "users.txt: is no UTF-8 text" in done.stderr
+
+
+def test_brackets_are_only_brackets(command, tmp_path):
+    """Names and queries are people's text, not markup."""
+    rows = [f"{i},[/] [bold]x \\\\[/],https://x.example/[a]" for i in range(3000)]
+    (tmp_path / "log.csv").write_text("\n".join(["user,query,url", *rows]), encoding="utf-8")
+    done = command("run", "log.csv", *PRIVACY, "--opt-in", "0.5", "--out", "o[/]x")
+    assert done.returncode == 0, done.stderr
+    assert "trends o[/]x" in done.stdout
+    assert "[/] [bold]x" in command("trends", "o[/]x").stdout
+    assert "https://x.example/[a]" in command("search", "o[/]x", "[/]").stdout
+
+
+def test_a_seeded_release_warns_wherever_it_is_read(command):
+    assert command("demo", "--users", "60000", "--out", "made").returncode == 0
+    for arguments in (("trends", "made"), ("search", "made", "goo")):
+        assert "protects nobody" in " ".join(command(*arguments).stderr.split())
+
+
+def test_a_hard_parameter_is_no_trouble(command):
+    done = command("audit", "--epsilon", "0.7", "--delta", "1e-40", "--json")
+    assert [f["verdict"] for f in json.loads(done.stdout)["findings"]] == ["holds"] * 3
+
+
+def test_tables_that_are_no_tables_are_a_violation(command, tmp_path):
+    report = json.loads(command("audit", *PRIVACY, "--json").stdout)
+    report["tables"]["channel"]["url_steps"].pop()
+    (tmp_path / "tables.json").write_text(json.dumps(report), encoding="utf-8")
+    done = command("audit", *PRIVACY, "--tables", "tables.json", "--json")
+    assert done.returncode == 1
+    finding = json.loads(done.stdout)["findings"][2]
+    assert (finding["verdict"], finding["worst_epsilon"]) == ("violated", None)
 
 
 def test_audit_holds_for_parameters_and_for_a_list(command, tmp_path, small_list):

@@ -15,6 +15,7 @@ from blender_dp import Entropy, HeadList
 from blender_dp.client import Channel
 from blender_dp.mechanisms.laplace_histogram import LaplaceHistogram
 from blender_dp.mechanisms.two_stage_response import TwoStageResponse
+from blender_dp.sampling.discrete import WORD, binomial
 from blender_dp.stages import blend, calibrate, denoise
 from blender_dp.stages.blending import optimal_weight
 from blender_dp.stages.layout import Layout
@@ -120,37 +121,70 @@ def test_the_weights_are_optimal(client_runs, opt_in_runs):
     assert variance(best) < min(variance(0), variance(1), variance(best - 0.15), variance(best + 0.15))
 
 
-def test_the_www_google_com_effect():
+def test_the_naive_variance_of_a_query_is_too_small(entropy):
+    """The papers give a query's opt-in total the noise of one count. With 8 URLs it has the noise of 8."""
+    head_list = HeadList.of(("q", f"u{i}") for i in range(8))
+    mechanism, users, runs = LaplaceHistogram.of(Fraction(1)), 100, 20_000
+    counts = np.array([*[5] * 8, 0, 60])  # fixed, so that all the variance is the noise's
+    shares = np.array([calibrate(counts, head_list, mechanism, 1, entropy).queries.share[0] for _ in range(runs)])
+    noise = mechanism.noise.variance / users**2
+    kurtosis = 3 + 3 / 8  # of a sum of 8 Laplace noises
+    assert_ratio(shares.var(ddof=1), 8 * noise, tolerance=0.06, noise=((kurtosis - 1) / runs) ** 0.5)
+
+
+def multinomial(trials: int, weights: list[int], entropy: Entropy) -> np.ndarray:
+    """Counts of independent choices with these integer weights, by exact binomial draws."""
+    counts, left = [], sum(weights)
+    for weight in weights:
+        counts.append(binomial(trials, weight * WORD // left if left else 0, entropy))
+        trials, left = trials - counts[-1], left - weight
+    return np.array(counts)
+
+
+def test_the_www_google_com_effect(entropy):
     """Where the opt-in estimate is accidentally low, its sample variance is low too, and the blend follows it.
 
     The conference version's Figure 9 has the case: truth .0034, opt-in .0004, client .0032, blended .0004. With few
-    calibration users, the unlucky tenth of the runs gives the opt-in users far more weight than their real variance
-    deserves, and their blend is biased downwards; weights from the real variances would not have done that.
+    calibration users, the unlucky tenth of the runs gives the opt-in users more than twice the weight that their real
+    variance deserves, and the blend is biased downwards; the weight from the real variances would not have done that.
     """
-    entropy = Entropy.seeded("www.google.com")
-    share, users, runs, client_error = 0.0034, 1300, 40_000, 4.6e-4
-    mechanism = LaplaceHistogram.of(Fraction(4))
-    counts = np.array([np.count_nonzero(entropy.words(users) < np.uint64(int(share * 2**64))) for _ in range(runs)])
-    head_list = HeadList.of([("www.google.com", "x")])
-    opt_in = [calibrate(np.array([n, 0, users - n]), head_list, mechanism, 1, entropy) for n in counts.tolist()]
-    o_share, o_claimed = (np.array([getattr(run.queries, what)[0] for run in opt_in]) for what in ("share", "variance"))
-    noise = np.sqrt(-2 * np.log((entropy.words(runs) + 1.0) / 2.0**64)) * np.cos(2 * np.pi * entropy.words(runs) / 2.0**64)
-    client = share + client_error * noise
-    weight = optimal_weight(o_claimed, np.full(runs, client_error**2))
-    fair = float(optimal_weight(np.array([o_share.var()]), np.array([client_error**2]))[0])
-    blended, fairly = weight * o_share + (1 - weight) * client, fair * o_share + (1 - fair) * client
-    unlucky = o_share < np.quantile(o_share, 0.1)
+    share, users, clients, runs = 0.0034, 1300, 185_000, 8000
+    head_list = HeadList.of([("www.google.com", "https://www.google.com/")])
+    mechanism = LaplaceHistogram.of(4)
+    channel = Channel.of(head_list, 4, 1e-5, "0.85")
+    rows = [channel.weights(0, 0), channel.weights(1, 0)]
+    reported = [int(share * 10**6) * a + int((1 - share) * 10**6) * b for a, b in zip(*rows, strict=True)]
+    weight, blended, opt_in, client = np.empty((4, runs))
+    for run in range(runs):
+        counts = multinomial(users, [34, 0, 9966], entropy)
+        calibrated = calibrate(counts, head_list, mechanism, 1, entropy)
+        denoised = denoise(multinomial(clients, reported, entropy), channel)
+        queries = blend(calibrated, denoised, project=False).queries
+        weight[run], blended[run] = queries.weight[0], queries.share[0]
+        opt_in[run], client[run] = calibrated.queries.share[0], denoised.queries.share[0]
+    fair = float(optimal_weight(opt_in.var(keepdims=True), client.var(keepdims=True))[0])
+    fairly = fair * opt_in + (1 - fair) * client
+    unlucky = opt_in < np.quantile(opt_in, 0.1)
     assert weight[unlucky].mean() > 2 * fair
-    bias, fair_bias = (blended[unlucky] - share).mean(), (fairly[unlucky] - share).mean()
-    assert bias < 2 * fair_bias < 0
-    error = blended.std() / runs**0.5
-    assert blended.mean() < share - Z * error  # biased over all runs, although both groups are not
+    assert (blended[unlucky] - share).mean() < 2 * (fairly[unlucky] - share).mean() < 0
+    assert blended.mean() < share - Z * blended.std() / runs**0.5  # biased over all runs, although neither group is
+    assert_mean(opt_in, share)
+    assert_mean(client, share)
 
 
 def test_blending_is_better_than_either_group(client_runs, opt_in_runs):
-    """What it is all for: over all runs, the blend's squared error is below both groups'."""
+    """What it is all for: over all runs, the blend's squared error is below both groups'.
+
+    Each margin is many times its standard error: 5000 runs tell mean squared errors apart to about 2 %.
+    """
     runs = 5000
     blends = [blend(o, c, project=False) for o, c in zip(opt_in_runs[:runs], client_runs[:runs], strict=True)]
-    error = ((stacked(blends, "queries", "share")[:, :3] - QUERIES[:3]) ** 2).sum()
-    client = ((stacked(client_runs[:runs], "queries", "share")[:, :3] - QUERIES[:3]) ** 2).sum()
-    assert error < client
+    # Σ_u over listed URLs and p_q over all URLs differ (a limit of the papers), so records are compared, not queries.
+    cells = [0, 1, 3, 5, 6, 7]
+
+    def error(estimates) -> float:
+        return float(((stacked(estimates, "cells", "share")[:, cells] - SHARES[cells]) ** 2).sum())
+
+    blended = error(blends)
+    assert blended < 0.9 * error(opt_in_runs[:runs])
+    assert blended < 0.9 * error(client_runs[:runs])
