@@ -11,7 +11,8 @@ help:  ## list the verbs
 demo: .venv/.installed  ## run the whole system on a made-up population and show what comes out
 	@$(BIN)/blender-dp demo
 
-test: lint browser  ## check and test everything, as CI does
+test: lint  ## check and test everything, as CI does
+	@tools/browser
 	$(BIN)/pytest
 
 lint: .venv/.dev  ## only the static checks: ruff, mypy, import-linter
@@ -19,10 +20,6 @@ lint: .venv/.dev  ## only the static checks: ruff, mypy, import-linter
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-
-.PHONY: browser
-browser:
-	@tools/browser
 
 bench: .venv/.dev  ## measure speed as ratios to limits and peers (about 15 minutes)
 	$(BIN)/python -m benchmarks

@@ -1,4 +1,4 @@
-"""Write what is generated: test vectors, schemas, the command reference, the README's demonstration. `make spec` runs it; tests check it."""
+"""Write what is generated: test vectors, schemas, the command reference, the README's output. `make spec` runs it."""
 
 from __future__ import annotations
 
