@@ -15,7 +15,7 @@ from tests.statistical.checks import assert_mean, assert_share
 def test_listing_probability_per_count(entropy, epsilon, delta):
     mechanism = LaplaceThreshold.of(Fraction(epsilon), Fraction(delta))
     crowd, counts = 200_000, np.arange(1, 14)
-    selection = mechanism.select(np.repeat(counts, crowd), entropy)
+    selection = mechanism.selector(entropy).select(np.repeat(counts, crowd))
     listed = np.bincount(selection.rows // crowd, minlength=counts.size)
     for count, number in zip(counts.tolist(), listed.tolist(), strict=True):
         assert_share(number, crowd, float(mechanism.listing_probability(count)))
@@ -25,7 +25,7 @@ def test_a_single_occurrence_is_listed_with_half_delta(entropy):
     """The event that δ pays for, often enough to see 5 %: 60 million singletons at δ 1e-3."""
     mechanism = LaplaceThreshold.of(Fraction(4), Fraction(1, 1000))
     singletons, rounds = np.ones(2_000_000, np.int64), 30
-    listed = sum(mechanism.select(singletons, entropy).rows.size for _ in range(rounds))
+    listed = sum(mechanism.selector(entropy).select(singletons).rows.size for _ in range(rounds))
     probability = mechanism.listing_probability(1)
     assert Fraction(1, 2000) * Fraction(99, 100) < probability <= Fraction(1, 2000)
     assert_share(listed, singletons.size * rounds, float(probability))
@@ -34,11 +34,12 @@ def test_a_single_occurrence_is_listed_with_half_delta(entropy):
 def test_the_crowds_way_is_the_plain_way(entropy):
     """Listed or not, and the noisy counts of those listed: the shortcut against one noise per record."""
     mechanism = LaplaceThreshold.of(Fraction(2), Fraction(1, 100))
-    count = mechanism._largest_rare
+    selector = mechanism.selector(entropy)
+    count = selector.largest_rare
     counts = np.full(400_000, count)
     assert count >= 2
-    crowd_rows, crowd_noisy = mechanism._select_from_crowd(counts, count, counts.size, entropy)
-    plain_rows, plain_noisy = mechanism._select_plainly(counts, np.arange(counts.size), entropy)
+    crowd_rows, crowd_noisy = selector._select_from_crowd(counts, count, counts.size)
+    plain_rows, plain_noisy = selector._select_plainly(counts, np.arange(counts.size))
     probability = float(mechanism.listing_probability(count))
     assert_share(crowd_rows.size, counts.size, probability)
     assert_share(plain_rows.size, counts.size, probability)
@@ -47,3 +48,18 @@ def test_the_crowds_way_is_the_plain_way(entropy):
     scale = 2 / 2 * mechanism.noise.half_steps  # above the threshold Laplace noise is memoryless: its excess has mean b
     for noisy in (crowd_noisy, plain_noisy):
         assert_mean((noisy - mechanism.threshold) / scale, 1.0)
+
+
+def test_drawing_ahead_changes_nothing(entropy):
+    """In batches of many sizes, most of whose survivors were drawn with an earlier batch: same shares, same noise."""
+    mechanism = LaplaceThreshold.of(Fraction(2), Fraction(1, 100))
+    selector = mechanism.selector(entropy)
+    count = selector.largest_rare
+    sizes = [1 + 997 * i % 5000 for i in range(400)]
+    selections = [selector.select(np.full(size, count)) for size in sizes]
+    listed = [selection.rows.size for selection in selections]
+    probability = float(mechanism.listing_probability(count))
+    assert_share(sum(listed[:200]), sum(sizes[:200]), probability)
+    assert_share(sum(listed[200:]), sum(sizes[200:]), probability)
+    assert_mean(np.concatenate([(s.rows + 0.5) / size for s, size in zip(selections, sizes, strict=True)]), 0.5)
+    assert_mean(np.concatenate([s.noisy_counts for s in selections]) - mechanism.tau, 1.0)

@@ -20,7 +20,7 @@ from blender_dp.engines.files import Scan, scan
 from blender_dp.errors import LogError
 from blender_dp.records.canonical import canonical_query, canonical_url
 
-_BATCH_ROWS = 1 << 17  # larger ones are given back to the system and faulted in again, smaller ones cost calls
+_BATCH_ROWS = 1 << 16  # larger ones are given back to the system and faulted in again, smaller ones cost calls
 
 
 class DuckDBEngine:
@@ -77,7 +77,7 @@ class DuckDBEngine:
         return name
 
     def _view(self, source: Scan, columns: Columns, where: str) -> ir.Table:
-        """A view of some rows with the three columns under their plain names, as text; an empty text is no text."""
+        """A view of some rows with the three columns under their plain names, as text."""
         with _typed_errors(where):
             there = source.columns or self._connection.sql(f"FROM {source.sql}").columns
         for role, column in vars(columns).items():
@@ -85,7 +85,7 @@ class DuckDBEngine:
                 problem = f"has no column {column!r} for the {role}; {source.described(there)}"
                 raise LogError(where, problem, f"Name the {role} column (on the command line: --{role} NAME)")
         name = next(self._names)
-        chosen = ", ".join(f"nullif({_quoted(c)}::VARCHAR, '') AS {_quoted(role)}" for role, c in vars(columns).items())
+        chosen = ", ".join(f"{_quoted(c)}::VARCHAR AS {_quoted(role)}" for role, c in vars(columns).items())
         with _typed_errors(where):
             self._connection.execute(f"CREATE TEMP VIEW {name} AS SELECT {chosen} FROM {source.sql}")  # noqa: S608 (quoted)
         return expressions.stored(name)

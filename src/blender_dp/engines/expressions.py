@@ -26,8 +26,8 @@ def bounded(table: ir.Table, m: int, key: str) -> ir.Table:
     The hash of (key, user, record) is blind to the order of the rows and to how often one is repeated. It is the
     engine's own, for its speed: the same key gives the same choice again on the same engine and version.
     """
-    known = table.filter(table.user.notnull())
-    usable = known.query.notnull() & known.url.notnull()
+    known = table.filter(table.user != "")
+    usable = _whole(known)
     lottery = (ibis.literal(key + _SEPARATOR) + known.user + _SEPARATOR + known.query + _SEPARATOR + known.url).hash()
     if m == 1:
         return known.group_by("user").agg(
@@ -50,8 +50,13 @@ def drawn_users(table: ir.Table, share: Fraction, key: str, purpose: str) -> ir.
 
 def record_counts(table: ir.Table) -> ir.Table:
     """How many users hold each record."""
-    held = table.filter(table.query.notnull())
+    held = table.filter(_whole(table))
     return held.group_by(["query", "url"]).agg(count=held.count())
+
+
+def _whole(table: ir.Table) -> ir.BooleanValue:
+    """Whether a row has both parts of a record: no part is null, which no comparison is true of, and none is empty."""
+    return (table.query != "") & (table.url != "")
 
 
 def sql(expression: ir.Expr, dialect: str) -> str:

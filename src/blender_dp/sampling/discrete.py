@@ -10,24 +10,29 @@ from blender_dp.sampling.stream import Entropy, Words
 WORD = 1 << 64
 """Probabilities are integers over this."""
 
+_FEW = 512  # as many words cost less than the calls that would save them
+
 
 def binomial(trials: int, weight: int, entropy: Entropy) -> int:
     """Draw Binomial(trials, weight / 2^64) exactly, with about two random bits per trial.
 
     Each trial compares a uniform fraction with the probability, bit by bit from the top; only the trials that are still
-    tied need another bit, and how many of those came up 1 is the number of ones among as many random bits.
+    tied need another bit, and how many of those came up 1 is the number of ones among as many random bits. The last few
+    take all their bits at once.
     """
     if weight >= WORD:
         return trials
     successes, tied = 0, trials
-    while tied and weight:  # what is tied with nothing left of the weight cannot be below it
+    while tied > _FEW and weight:
         ones = _ones(tied, entropy)
         if weight >= WORD // 2:
             successes, tied = successes + tied - ones, ones  # a 0 where the probability has a 1 is below it
         else:
             tied -= ones  # a 1 where the probability has a 0 is above it
         weight = weight * 2 % WORD
-    return successes
+    if weight == 0:  # what is tied with nothing left of the weight cannot be below it
+        return successes
+    return successes + int(np.count_nonzero(entropy.words(tied) < np.uint64(weight)))
 
 
 def distinct(population: int, size: int, entropy: Entropy) -> NDArray[np.int64]:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from blender_dp.mechanisms.laplace_threshold import LaplaceThreshold
 from blender_dp.records.head_list import HeadList
 from blender_dp.sampling import Entropy
+
+_SURVIVORS = pa.schema([("query", pa.string()), ("url", pa.string()), ("noisy_count", pa.float64())])
 
 
 @dataclass(frozen=True)
@@ -18,7 +21,8 @@ class Discovery:
     """The list, and the noisy counts by which its records were chosen (already private, unused by profile `paper`)."""
 
     head_list: HeadList
-    noisy_counts: Mapping[tuple[str, str], float]
+    noisy_counts: NDArray[np.float64]
+    """One for every record of the list, in its order."""
 
 
 def discover(counts: Iterable[pa.RecordBatch], mechanism: LaplaceThreshold, entropy: Entropy) -> Discovery:
@@ -27,11 +31,13 @@ def discover(counts: Iterable[pa.RecordBatch], mechanism: LaplaceThreshold, entr
     `counts` holds every distinct record once, with columns query, url and count. Records are decided independently of
     each other, so they may come in any number of batches, and none but the survivors is ever held.
     """
-    survivors: dict[tuple[str, str], float] = {}
+    selector = mechanism.selector(entropy)
+    parts = [_SURVIVORS.empty_table()]
     for batch in counts:
-        selection = mechanism.select(batch["count"].to_numpy().astype(np.int64, copy=False), entropy)
-        listed = batch.take(pa.array(selection.rows))
-        names = zip(listed["query"].to_pylist(), listed["url"].to_pylist(), strict=True)
-        survivors.update(zip(names, selection.noisy_counts.tolist(), strict=True))
-    in_order = dict(sorted(survivors.items()))  # the engine's order would tell something about the records left out
-    return Discovery(HeadList.of(in_order), in_order)
+        selection = selector.select(batch["count"].to_numpy().astype(np.int64, copy=False))
+        names = batch.select(["query", "url"]).take(pa.array(selection.rows))
+        parts.append(pa.table([*names.columns, pa.array(selection.noisy_counts)], schema=_SURVIVORS))
+    # Sorted like the list: the engine's order would tell something about the records left out.
+    survivors = pa.concat_tables(parts).sort_by([("query", "ascending"), ("url", "ascending")])
+    records = zip(survivors["query"].to_pylist(), survivors["url"].to_pylist(), strict=True)
+    return Discovery(HeadList.of(records), survivors["noisy_count"].to_numpy())

@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 from blender_dp import Entropy, OutsideTheoremError, ParameterError
 from blender_dp.mechanisms.laplace_threshold import LaplaceThreshold
+from blender_dp.mechanisms.laplace_threshold.selector import Crowd
+from blender_dp.sampling.laplace import GridLaplace
 
 DELTA = Fraction(1, 10**5)
 EPSILONS = st.fractions(Fraction(7, 10), 12, max_denominator=50)
@@ -44,7 +46,7 @@ def test_listing_probability_per_count():
 
 def test_frequent_records_are_listed_and_rows_are_sorted(entropy):
     counts = np.array([1, 5000, 1, 1, 700, 2, 90_000])
-    selection = LaplaceThreshold.of(Fraction(4), DELTA).select(counts, entropy)
+    selection = LaplaceThreshold.of(Fraction(4), DELTA).selector(entropy).select(counts)
     assert selection.rows.tolist() == [1, 4, 6]
     assert selection.noisy_counts == pytest.approx([5000, 700, 90_000], abs=15)
 
@@ -52,15 +54,16 @@ def test_frequent_records_are_listed_and_rows_are_sorted(entropy):
 def test_both_ways_are_used_and_agree_on_what_is_above(entropy):
     mechanism = LaplaceThreshold.of(Fraction(4), DELTA)
     counts = np.repeat(np.arange(1, 30), 2000)
-    assert 1 < mechanism._largest_rare < 30
-    selection = mechanism.select(counts, entropy)
+    selector = mechanism.selector(entropy)
+    assert 1 < selector.largest_rare < 30
+    selection = selector.select(counts)
     assert (selection.noisy_counts > mechanism.tau).all()
     assert np.unique(selection.rows).size == selection.rows.size
 
 
 @pytest.mark.parametrize("counts", [[], [1], [10**6]])
 def test_small_inputs(entropy, counts):
-    selection = LaplaceThreshold.of(Fraction(4), DELTA).select(np.array(counts, np.int64), entropy)
+    selection = LaplaceThreshold.of(Fraction(4), DELTA).selector(entropy).select(np.array(counts, np.int64))
     assert selection.rows.size == selection.noisy_counts.size <= len(counts)
 
 
@@ -80,7 +83,7 @@ def test_other_values_are_refused(wrong):
 @pytest.mark.parametrize("counts", [[0], [5, 0, 5], [-1]])
 def test_records_that_nobody_holds_are_refused(entropy, counts):
     with pytest.raises(ParameterError, match="somebody holds"):
-        LaplaceThreshold.of(4, 1e-5).select(np.array(counts), entropy)
+        LaplaceThreshold.of(4, 1e-5).selector(entropy).select(np.array(counts))
 
 
 def test_just_above_ln_2_is_accepted():
@@ -89,6 +92,34 @@ def test_just_above_ln_2_is_accepted():
 
 def test_a_seed_repeats_the_selection():
     mechanism, counts = LaplaceThreshold.of(Fraction(1), DELTA), np.repeat(np.arange(1, 60), 500)
-    first, second = (mechanism.select(counts, Entropy.seeded(3)) for _ in range(2))
+    first, second = (mechanism.selector(Entropy.seeded(3)).select(counts) for _ in range(2))
     assert first.rows.tolist() == second.rows.tolist()
     assert first.noisy_counts.tolist() == second.noisy_counts.tolist()
+
+
+def test_a_loose_threshold_has_no_crowds(entropy):
+    """Where even single records are often listed, nothing is rare and all are drawn plainly."""
+    selector = LaplaceThreshold.of(Fraction(12), Fraction(9, 10)).selector(entropy)
+    assert selector.largest_rare == 0
+    assert selector.select(np.full(1000, 3)).rows.size > 900
+
+
+@given(st.lists(st.integers(0, 400), min_size=1, max_size=12), st.integers(0, 2**32))
+def test_a_crowd_draws_for_everybody_once(sizes, seed):
+    """However the members come by, the survivors drawn ahead are handed out, each once, in somebody's place."""
+    noise, entropy = GridLaplace.of(Fraction(2)), Entropy.seeded(seed)
+    crowd, drawn, survivors = Crowd(), 0, []
+    for size in sizes:
+        before = crowd.ahead
+        if size > before:
+            crowd.look_ahead(size, noise, 0, entropy)
+        drawn += crowd.ahead - before
+        places, values = crowd.next(size)
+        assert ((places >= 0) & (places < size)).all()
+        assert np.unique(places).size == places.size == values.size
+        assert (values > 0).all()
+        survivors.append(places.size)
+    assert drawn - crowd.ahead == sum(sizes)
+    left, _ = crowd.next(crowd.ahead)
+    assert crowd.ahead == 0
+    assert sum(survivors) + left.size <= drawn < 2 * sum(sizes) + 1

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+from unittest.mock import patch
+
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from blender_dp import Entropy
+from blender_dp.sampling import discrete
 from blender_dp.sampling.discrete import WORD, binomial, distinct, integers_below, table
 
 WEIGHTS = st.one_of(st.integers(0, WORD), st.sampled_from([0, 1, WORD // 2, WORD - 1, WORD]))
@@ -22,11 +25,30 @@ class Script(Entropy):
         return np.array(given, np.uint64)
 
 
+@given(WEIGHTS, st.lists(st.integers(0, WORD - 1), max_size=5))
+def test_a_few_trials_succeed_exactly_below_the_weight(weight, fractions):
+    assert binomial(len(fractions), weight, Script(fractions)) == sum(fraction < weight for fraction in fractions)
+
+
 @given(WEIGHTS, st.integers(0, WORD - 1))
-def test_one_trial_succeeds_exactly_below_the_weight(weight, fraction):
+def test_bit_by_bit_a_trial_succeeds_exactly_below_the_weight(weight, fraction):
     # Every step looks at the top bit of a fresh word; together they spell the trial's uniform fraction.
     bits = Script([(fraction >> place & 1) << 63 for place in reversed(range(64))])
-    assert binomial(1, weight, bits) == (fraction < weight)
+    with patch.object(discrete, "_FEW", 0):
+        assert binomial(1, weight, bits) == (fraction < weight)
+
+
+@given(st.integers(0, 1), st.integers(1, WORD // 2 - 1), st.data())
+def test_the_last_few_trials_get_the_rest_of_the_weight(top, rest, data):
+    """After one bit for each of three trials, those still tied are compared with what is left of the weight."""
+    ones = data.draw(st.lists(st.integers(0, 1), min_size=3, max_size=3))
+    tied = ones.count(top)
+    assume(tied < 3)
+    words = data.draw(st.lists(st.integers(0, WORD - 1), min_size=tied, max_size=tied))
+    packed = sum(bit << 61 + i for i, bit in enumerate(ones))
+    expected = top * (3 - tied) + sum(word < 2 * rest for word in words)
+    with patch.object(discrete, "_FEW", 2):
+        assert binomial(3, top << 63 | rest, Script([packed, *words])) == expected
 
 
 @given(st.lists(st.integers(0, 255), min_size=1, max_size=100), st.integers(0, 255))
@@ -46,7 +68,8 @@ def test_many_trials_are_many_comparisons(fractions, top_byte):
         words += chunks
         keep = top_byte >> place & 1
         tied = [value for value in tied if value >> place & 1 == keep]
-    assert binomial(len(fractions), weight, Script(words)) == sum(value < top_byte for value in fractions)
+    with patch.object(discrete, "_FEW", 0):
+        assert binomial(len(fractions), weight, Script(words)) == sum(value < top_byte for value in fractions)
 
 
 @given(st.integers(1, 300), st.data())

@@ -1,6 +1,7 @@
 """Discovery: list the records whose noisy count exceeds a threshold."""
 
 from blender_dp.mechanisms.laplace_threshold.audit import audit
-from blender_dp.mechanisms.laplace_threshold.mechanism import LaplaceThreshold, Selection
+from blender_dp.mechanisms.laplace_threshold.mechanism import LaplaceThreshold
+from blender_dp.mechanisms.laplace_threshold.selector import Selection, Selector
 
-__all__ = ["LaplaceThreshold", "Selection", "audit"]
+__all__ = ["LaplaceThreshold", "Selection", "Selector", "audit"]

@@ -4,30 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
-
-import numpy as np
-from numpy.typing import NDArray
 
 from blender_dp.arithmetic import Number, exp_bounds
-from blender_dp.errors import OutsideTheoremError, ParameterError
+from blender_dp.errors import OutsideTheoremError
+from blender_dp.mechanisms.laplace_threshold.selector import Selector
 from blender_dp.records.parameters import Parameters
 from blender_dp.sampling import Entropy
-from blender_dp.sampling.discrete import distinct
 from blender_dp.sampling.laplace import GridLaplace
-
-Counts = NDArray[np.int64]
-
-# Where fewer than this share of a crowd survives, the survivors are drawn without drawing the others.
-_RARE = Fraction(1, 8)
-
-
-@dataclass(frozen=True)
-class Selection:
-    """Which rows are listed, and their noisy counts (already private) in records."""
-
-    rows: NDArray[np.int64]
-    noisy_counts: NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -78,32 +61,6 @@ class LaplaceThreshold:
         """The exact probability that a record with this count is listed; a record nobody has never is."""
         return self.noise.survival(self.threshold - count * self.noise.half_steps) if count > 0 else Fraction(0)
 
-    def select(self, counts: Counts, entropy: Entropy) -> Selection:
-        """Decide which of the distinct records with these counts are listed. A record nobody has cannot be asked for."""
-        if counts.size and counts.min() < 1:
-            raise ParameterError("counts", "some are below 1", "Give only records that somebody holds")
-        rare = counts <= self._largest_rare
-        parts = [self._select_plainly(counts, np.flatnonzero(~rare), entropy)]
-        crowds = np.bincount(counts[rare])
-        parts += [self._select_from_crowd(counts, n, int(crowds[n]), entropy) for n in np.flatnonzero(crowds).tolist()]
-        rows, noisy = (np.concatenate(column) for column in zip(*parts, strict=True))
-        order = np.argsort(rows)
-        return Selection(rows[order], noisy[order] / self.noise.half_steps)
-
-    def _select_plainly(self, counts: Counts, rows: Counts, entropy: Entropy) -> tuple[Counts, Counts]:
-        noisy = counts[rows] * self.noise.half_steps + self.noise.sample(rows.size, entropy)
-        listed = noisy > self.threshold
-        return rows[listed], noisy[listed]
-
-    def _select_from_crowd(self, counts: Counts, count: int, size: int, entropy: Entropy) -> tuple[Counts, Counts]:
-        """The records with one count are exchangeable: draw how many survive, then which."""
-        exact = count * self.noise.half_steps
-        noise = self.noise.exceeding(size, self.threshold - exact, entropy)
-        if noise.size == 0:
-            return noise, noise
-        members = np.flatnonzero(counts == count)
-        return members[distinct(size, noise.size, entropy)], exact + noise
-
-    @cached_property
-    def _largest_rare(self) -> int:
-        return (self.threshold - self.noise.threshold_for(_RARE)) // self.noise.half_steps
+    def selector(self, entropy: Entropy) -> Selector:
+        """Whoever decides about the records of one data set."""
+        return Selector(self.noise, self.threshold, entropy)

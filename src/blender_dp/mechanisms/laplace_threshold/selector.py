@@ -1,0 +1,95 @@
+"""Drawing which records are listed, batch by batch, with far fewer random numbers than records."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blender_dp.errors import ParameterError
+from blender_dp.sampling import Entropy
+from blender_dp.sampling.discrete import distinct
+from blender_dp.sampling.laplace import GridLaplace
+
+Integers = NDArray[np.int64]
+
+# Where fewer than this share of a crowd survives, the survivors are drawn without drawing the others.
+_RARE = Fraction(1, 8)
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Which rows are listed, and their noisy counts (already private) in records."""
+
+    rows: Integers
+    noisy_counts: NDArray[np.float64]
+
+
+class Selector:
+    """Decides about every distinct record of one data set, each once, in as many batches as they come."""
+
+    def __init__(self, noise: GridLaplace, threshold: int, entropy: Entropy) -> None:
+        self.noise = noise
+        self.threshold = threshold
+        self.entropy = entropy
+        self.largest_rare = max(0, (threshold - noise.threshold_for(_RARE)) // noise.half_steps)
+        self._crowds: defaultdict[int, Crowd] = defaultdict(Crowd)
+
+    def select(self, counts: Integers) -> Selection:
+        """Decide which of the records with these counts are listed. A record nobody has cannot be asked for."""
+        if counts.size and counts.min() < 1:
+            raise ParameterError("counts", "some are below 1", "Give only records that somebody holds")
+        rare = self.largest_rare
+        parts = [self._select_plainly(counts, np.flatnonzero(counts > rare))]
+        sizes = np.bincount(np.minimum(counts, rare + 1), minlength=rare + 1)[: rare + 1].tolist()
+        parts += [self._select_from_crowd(counts, count, size) for count, size in enumerate(sizes) if size]
+        rows, noisy = (np.concatenate(column) for column in zip(*parts, strict=True))
+        order = np.argsort(rows)
+        return Selection(rows[order], noisy[order] / self.noise.half_steps)
+
+    def _select_plainly(self, counts: Integers, rows: Integers) -> tuple[Integers, Integers]:
+        noisy = counts[rows] * self.noise.half_steps + self.noise.sample(rows.size, self.entropy)
+        listed = noisy > self.threshold
+        return rows[listed], noisy[listed]
+
+    def _select_from_crowd(self, counts: Integers, count: int, size: int) -> tuple[Integers, Integers]:
+        crowd, exact = self._crowds[count], count * self.noise.half_steps
+        if size > crowd.ahead:
+            crowd.look_ahead(size, self.noise, self.threshold - exact, self.entropy)
+        places, noise = crowd.next(size)
+        rows = np.flatnonzero(counts == count)[places] if places.size else places
+        return rows, exact + noise
+
+
+class Crowd:
+    """The records of one count, in the order they come by.
+
+    Their noises are independent and alike, so it can be drawn ahead how many of the next ones survive, which, and with
+    which noise: for many at a time, though they come in small batches.
+    """
+
+    def __init__(self) -> None:
+        self.ahead = 0
+        """For how many of the next members the survivors are known."""
+        self._passed = 0
+        self._places = self._noise = np.empty(0, np.int64)
+
+    def look_ahead(self, size: int, noise: GridLaplace, threshold: int, entropy: Entropy) -> None:
+        """Draw the survivors among further members: at least until `size` are known, at least as many as have passed."""
+        more = max(size - self.ahead, self._passed)
+        survivors = noise.exceeding(more, threshold, entropy)
+        self._noise = np.concatenate([self._noise, survivors])
+        self._places = np.concatenate([self._places, self.ahead + distinct(more, survivors.size, entropy)])
+        self.ahead += more
+
+    def next(self, size: int) -> tuple[Integers, Integers]:
+        """Let `size` members pass: the places of the survivors among them, and their noise."""
+        now = self._places < size
+        places, noise = self._places[now], self._noise[now]
+        self._places, self._noise = self._places[~now] - size, self._noise[~now]
+        self.ahead -= size
+        self._passed += size
+        return places, noise
