@@ -21,7 +21,7 @@ lint: .venv/.dev  ## only the static checks: ruff, mypy, import-linter
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: .venv/.dev  ## measure speed as ratios to limits and peers (about 15 minutes)
+bench: .venv/.dev  ## measure speed as ratios to limits and peers (15 minutes the first time, then 5)
 	$(BIN)/python -m benchmarks
 
 spec: .venv/.dev  ## write spec/ and the generated docs anew

@@ -1,0 +1,71 @@
+"""What a benchmark gives back, and how it is shown."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, field
+
+from rich.console import Console
+from rich.table import Table
+
+Cell = str | int | float
+
+_OUT = Console(highlight=False, width=None if sys.stdout.isatty() else 120)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One measured ratio and the target it is held against."""
+
+    claim: str
+    measured: float
+    target: float
+    bound: str  # "at least" or "at most"
+    met: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        met = self.measured >= self.target if self.bound == "at least" else self.measured <= self.target
+        object.__setattr__(self, "met", met)
+
+
+@dataclass(frozen=True)
+class Result:
+    """A benchmark's figures, row by row, with how they were measured and what follows from them."""
+
+    name: str
+    title: str
+    method: str
+    rows: list[dict[str, Cell]]
+    verdicts: list[Verdict]
+
+
+def show_machine(description: dict[str, str | int]) -> None:
+    """Print on what the figures were measured."""
+    _OUT.print(", ".join(f"{name} {value}" for name, value in description.items()), style="dim")
+
+
+def show(result: Result) -> None:
+    """Print the figures as one table, and below it which targets are met."""
+    _OUT.print(f"\n[bold]{result.name}: {result.title}[/]")
+    _OUT.print(f"[dim]{result.method}[/]")
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for name, first in result.rows[0].items():
+        table.add_column(name, justify="left" if isinstance(first, str) else "right")
+    for row in result.rows:
+        table.add_row(*(_text(value) for value in row.values()))
+    _OUT.print(table)
+    for verdict in result.verdicts:
+        word = "[green]met    [/]" if verdict.met else "[bold red]NOT MET[/]"
+        _OUT.print(
+            f"{word} {verdict.claim}: {verdict.measured:.2f}× [dim](target: {verdict.bound} {verdict.target:g}×)[/]",
+            soft_wrap=True,
+        )
+
+
+def _text(value: Cell) -> str:
+    match value:
+        case float():
+            return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
+        case int():
+            return f"{value:,}"
+    return value
