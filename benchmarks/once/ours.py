@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 from benchmarks.once import run
 from blender_dp import Blender
 from blender_dp.engines import DuckDBEngine
 from blender_dp.engines.duckdb import DuckDBGroup
+from blender_dp.logs import find
 from blender_dp.sampling import Entropy
-from blender_dp.stages import discover
+from blender_dp.stages.discovery import listed as listed_of
+from blender_dp.stages.discovery import survivors
 
 MECHANISM = Blender(epsilon=4, delta="1e-5").discovery
 
@@ -17,8 +20,9 @@ MECHANISM = Blender(epsilon=4, delta="1e-5").discovery
 def listed(log: Path) -> int:
     """How many records are listed. The log holds one canonical record per user already, so it need not be bounded."""
     engine = DuckDBEngine()
-    group = DuckDBGroup(engine, engine.read(log))
-    return len(discover(group.record_counts(), MECHANISM, Entropy.system()).noisy_counts)
+    group = DuckDBGroup(engine, engine.read(find(log)).rows)
+    work = partial(survivors, mechanism=MECHANISM, entropy=Entropy.system())
+    return len(listed_of(group.over_record_counts(work)).noisy_counts)
 
 
 if __name__ == "__main__":

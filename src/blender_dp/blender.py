@@ -3,34 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from fractions import Fraction
+from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pyarrow as pa
 
 from blender_dp.arithmetic import Number
 from blender_dp.client.channel import Channel
-from blender_dp.engines import PLAIN_COLUMNS, Columns, DuckDBEngine, Group
+from blender_dp.engines import PLAIN_COLUMNS, Columns, DuckDBEngine, Engine, Group, Source, Tally
 from blender_dp.entropy import system_bytes
-from blender_dp.errors import GroupError, ParameterError
+from blender_dp.errors import GroupError, LogError, ParameterError
+from blender_dp.logs.sources import find
 from blender_dp.logs.tables import TableLike, as_table
 from blender_dp.mechanisms.laplace_histogram import LaplaceHistogram
 from blender_dp.mechanisms.laplace_threshold import LaplaceThreshold
 from blender_dp.privacy.loss import Loss, Model, Promise
 from blender_dp.records.head_list import HeadList
-from blender_dp.records.parameters import Parameters, open_unit
+from blender_dp.records.parameters import Parameters, open_unit, share_of
 from blender_dp.release import Release
 from blender_dp.release.assemble import assemble
 from blender_dp.release.manifest import Sizes, manifest_of
 from blender_dp.sampling import Entropy
-from blender_dp.stages import blend, calibrate, cells_of, count_cells, denoise, discover, report
+from blender_dp.stages import blend, calibrate, denoise
+from blender_dp.stages.discovery import listed, survivors
 from blender_dp.stages.layout import Integers
+from blender_dp.stages.reporting import counted_cells, counted_reports, simulate, total
 
 Progress = Callable[[str], None]
 G = TypeVar("G", bound=Group)
 
 
 def _silent(_: str) -> None:
+    """Tell nobody."""
+
+
+def _ignored(_: Tally) -> None:
     """Tell nobody."""
 
 
@@ -96,47 +105,60 @@ class Blender:
         progress("one record per user")
         tables = [as_table(data, name) for data, name in ((opt_in, "opt_in"), (clients, "clients"))]
         logs = [engine.load(table, columns, name) for table, name in zip(tables, ("opt_in", "clients"), strict=True)]
-        chosen = engine.bound(logs[0], self.parameters.m_o, text_key)
-        others = engine.bound(logs[1], self.parameters.m_c, text_key)
+        chosen, _ = engine.bound(logs[0], self.parameters.m_o, text_key)
+        others, _ = engine.bound(logs[1], self.parameters.m_c, text_key)
         if shared := chosen.shared_users(others):
             raise GroupError("opt-in users", f"{shared} of them are clients as well", "Give every user one role")
         return self._run_groups(chosen, others, text_key, source, progress)
 
     def run_log(
         self,
-        log: TableLike | Path | str,
+        log: TableLike | Source | Path | str,
         opt_in: Number | Iterable[str],
         *,
         columns: Columns = PLAIN_COLUMNS,
         key: bytes | None = None,
         entropy: Entropy | None = None,
+        engine: Engine | None = None,
+        max_bad: Number = "0.01",
+        simulation: str = "users",
         progress: Progress = _silent,
+        on_tally: Callable[[Tally], None] = _ignored,
     ) -> Release:
-        """Run on one log, a table or the path of a file, whose users are parted here.
+        """Run on one log, a table or files (`logs.find` takes folders, patterns and formats), whose users are parted here.
 
-        `opt_in` is the share of the users who opt in (drawn by keyed hash) or the names of those who do.
+        `opt_in` is the share of the users who opt in (drawn by keyed hash) or the names of those who do. Bad rows are left
+        out and counted, and `on_tally` is told; if more than the share `max_bad` of the rows is bad, the run stops before
+        anything is released. `simulation` is "users" or "cells", see `collect`.
         """
         source, text_key, rule = entropy or Entropy.system(), _key_text(key), _opt_in_rule(opt_in)
-        engine = DuckDBEngine(ordered=source.is_seeded)
+        _check_simulation(simulation)
+        most = share_of(max_bad, "max_bad", "Give the largest share of bad rows to put up with, such as 0.01")
+        counting = engine or DuckDBEngine(ordered=source.is_seeded)
         progress("one record per user")
-        path = isinstance(log, Path | str)
-        rows = engine.read(Path(log), columns) if path else engine.load(as_table(log, "log"), columns, "log")
-        chosen, others = rule(engine.bound(rows, self.parameters.m_o, text_key), text_key)
+        rows = _opened(counting, log, columns)
+        group, tally = counting.bound(rows, self.parameters.m_o, text_key)
+        on_tally(tally)
+        _check_tally(tally, most)
+        chosen, others = rule(group, text_key)
         if self.parameters.m_c != self.parameters.m_o:
-            _, others = rule(engine.bound(rows, self.parameters.m_c, text_key), text_key)
-        return self._run_groups(chosen, others, text_key, source, progress)
+            _, others = rule(counting.bound(rows, self.parameters.m_c, text_key)[0], text_key)
+        return self._run_groups(chosen, others, text_key, source, progress, simulation)
 
-    def _run_groups(self, opt_in: Group, clients: Group, key: str, entropy: Entropy, progress: Progress) -> Release:
+    def _run_groups(
+        self, opt_in: Group, clients: Group, key: str, entropy: Entropy, progress: Progress, simulation: str = "users"
+    ) -> Release:
         discovering, calibrating = opt_in.split(self.parameters.f_o, key, "discovery")
         sizes = Sizes(discovering.users, calibrating.users, clients.users)
         _check_sizes(sizes)
         progress(f"discovery: {sizes.discovery:,} opt-in users make the head list")
-        found = discover(discovering.record_counts(), self.discovery, entropy).head_list
+        parts = discovering.over_record_counts(partial(survivors, mechanism=self.discovery, entropy=entropy))
+        found = listed(parts).head_list
         progress(f"calibration: {sizes.calibration:,} opt-in users estimate its {len(found):,} queries")
-        cells = count_cells(cells_of(calibrating.records(), found), found.cell_count)
+        cells = total(calibrating.over_records(partial(counted_cells, head_list=found)))
         estimate = calibrate(cells, found, self.calibration, self.parameters.max_queries, entropy)
         progress(f"reporting: {sizes.clients:,} clients randomise against {len(estimate.head_list):,} queries")
-        reports = self.collect(clients, estimate.head_list, entropy)
+        reports = self.collect(clients, estimate.head_list, entropy, simulation)
         progress("blending")
         client = denoise(reports, self.channel(estimate.head_list))
         manifest = manifest_of(
@@ -150,10 +172,35 @@ class Blender:
         )
         return assemble(manifest, estimate, client, blend(estimate, client, project=self.parameters.project))
 
-    def collect(self, clients: Group, head_list: HeadList, entropy: Entropy) -> Integers:
-        """Let every client report against the list; only the counts of the reported cells are kept."""
-        reports = report(cells_of(clients.records(), head_list), self.channel(head_list), entropy)
-        return count_cells(reports, head_list.cell_count)
+    def collect(self, clients: Group, head_list: HeadList, entropy: Entropy, simulation: str = "users") -> Integers:
+        """Let every client report against the list; only the counts of the reported cells are kept.
+
+        With the simulation "users" every client's report is really made, from its own record, where the records are.
+        With "cells" the clients are counted by cell first: the same in distribution, and cheaper to repeat.
+        """
+        channel = self.channel(head_list)
+        if simulation == "cells":
+            return simulate(total(clients.over_records(partial(counted_cells, head_list=head_list))), channel, entropy)
+        work = partial(counted_reports, head_list=head_list, channel=channel, entropy=entropy)
+        return total(clients.over_records(work))
+
+
+def _opened(engine: Engine, log: TableLike | Source | Path | str, columns: Columns) -> Any:  # noqa: ANN401 (the engine's)
+    if isinstance(log, Path | str):
+        log = find(log, columns=columns)
+    return engine.read(log) if isinstance(log, Source) else engine.load(as_table(log, "log"), columns, "log")
+
+
+def _check_simulation(simulation: str) -> None:
+    if simulation not in {"users", "cells"}:
+        raise ParameterError("simulation", f"{simulation!r} is unknown", "Use users or cells")
+
+
+def _check_tally(tally: Tally, most: Fraction) -> None:
+    if tally.bad > most * tally.rows:
+        reasons = ", ".join(f"{problem} {rows:,}" for problem, rows in tally.problems.items())
+        problem = f"{tally.bad:,} of {tally.rows:,} rows are bad ({reasons}), more than the share {float(most):g}"
+        raise LogError("log", problem, "Mend the log, name its format or columns, or raise max_bad")
 
 
 def _opt_in_rule(opt_in: Number | Iterable[str]) -> Callable[[G, str], tuple[G, G]]:

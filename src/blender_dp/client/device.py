@@ -8,8 +8,8 @@ from blender_dp.arithmetic import Number
 from blender_dp.client.channel import WORD_BITS, Channel
 from blender_dp.entropy import system_bytes
 from blender_dp.errors import ParameterError
-from blender_dp.records.canonical import canonical_record
 from blender_dp.records.head_list import HeadList
+from blender_dp.records.personal import usable_record
 
 _WORD_BYTES = WORD_BITS // 8
 _REPORT_BYTES = 2 * _WORD_BYTES
@@ -48,7 +48,7 @@ class Device:
         """The report that these 16 random bytes lead to. For test vectors; `report` is the way to make one."""
         if len(random_bytes) != _REPORT_BYTES:
             raise ParameterError("random_bytes", f"there are {len(random_bytes)} of them", f"Give {_REPORT_BYTES}")
-        true = self.head_list.position(*canonical_record(query, url))
+        true = self.head_list.position(*usable_record(query, url))
         first = int.from_bytes(random_bytes[:_WORD_BYTES], "little")
         second = int.from_bytes(random_bytes[_WORD_BYTES:], "little")
         reported_query, reported_url = self.channel.respond(*true, first, second)

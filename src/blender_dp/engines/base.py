@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from fractions import Fraction
-from pathlib import Path
 from typing import Any, Protocol, Self
 
 import pyarrow as pa
 
+from blender_dp.engines.source import Columns, Source, Tally
 
-@dataclass(frozen=True)
-class Columns:
-    """The names under which a log keeps user, query and URL."""
-
-    user: str = "user"
-    query: str = "query"
-    url: str = "url"
-
-
-PLAIN_COLUMNS = Columns()
-"""The names a log has if nobody says otherwise."""
+Work = Callable[[Iterator[pa.RecordBatch]], pa.Table]
+"""Turns many rows into few, where the rows are: an engine may call it once, or on every part of the rows somewhere else.
+It has to be fit for that: no state that is changed, and nothing in it that cannot be sent to another process."""
 
 
 class Group(Protocol):
@@ -32,12 +23,12 @@ class Group(Protocol):
         """How many users the group has; a user without a usable record counts."""
         ...
 
-    def record_counts(self) -> Iterator[pa.RecordBatch]:
-        """Every distinct record with the number of users who hold it: query, url, count."""
+    def over_records(self, work: Work) -> list[pa.Table]:
+        """Do some work on every user's record(s): batches of user, query and url, null where a user has none."""
         ...
 
-    def records(self) -> Iterator[pa.RecordBatch]:
-        """Every user's record(s): query and url, null where a user has none."""
+    def over_record_counts(self, work: Work) -> list[pa.Table]:
+        """Do some work on every distinct record with the number of users who hold it: query, url, count."""
         ...
 
     def split(self, share: Fraction, key: str, purpose: str) -> tuple[Self, Self]:
@@ -56,14 +47,14 @@ class Group(Protocol):
 class Engine(Protocol):
     """Reads logs and makes groups. A log is whatever the engine can count; nobody else looks inside."""
 
-    def read(self, path: Path, columns: Columns) -> Any:  # noqa: ANN401
-        """Open a log file; nothing but its header is read yet."""
+    def read(self, source: Source) -> Any:  # noqa: ANN401
+        """Open log files; little more than their headers is read yet."""
         ...
 
     def load(self, data: pa.Table, columns: Columns, source: str) -> Any:  # noqa: ANN401
         """Take a table in memory as a log."""
         ...
 
-    def bound(self, log: Any, m: int, key: str) -> Group:  # noqa: ANN401
-        """Keep at most m canonical records of every user, chosen by keyed hash."""
+    def bound(self, log: Any, m: int, key: str) -> tuple[Group, Tally]:  # noqa: ANN401
+        """Keep at most m usable records of every user, chosen by keyed hash, and say what became of the rows."""
         ...

@@ -2,59 +2,108 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import count
-from pathlib import Path
+from shutil import rmtree
+from tempfile import mkdtemp
+from weakref import finalize
 
 import duckdb
+import ibis  # noqa: TID251 (this is where it belongs)
 import ibis.expr.types as ir  # noqa: TID251 (this is where it belongs)
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from blender_dp.engines import expressions
-from blender_dp.engines.base import PLAIN_COLUMNS, Columns
-from blender_dp.engines.files import Scan, scan
-from blender_dp.errors import LogError
-from blender_dp.records.canonical import canonical_query, canonical_url
+from blender_dp.engines.base import Work
+from blender_dp.engines.files import parquet_sql, rows_sql, table_sql, text
+from blender_dp.engines.forms import canonical
+from blender_dp.engines.mending import mended
+from blender_dp.engines.source import PLAIN_COLUMNS, Columns, Format, Problem, Source, Tally
+from blender_dp.errors import LogError, ParameterError
 
 _BATCH_ROWS = 1 << 16  # larger ones are given back to the system and faulted in again, smaller ones cost calls
+_REJECTS = {"INVALID ENCODING": Problem.NOT_UTF8, "LINE SIZE OVER MAXIMUM": Problem.TOO_LONG}
+_GROUP = pa.schema([(name, pa.string()) for name in ("user", "query", "url")])
+
+
+@ibis.udf.scalar.builtin(name="hash")  # type: ignore[untyped-decorator]
+def _hash(key: str, user: str, query: str, url: str) -> int:  # type: ignore[empty-body]
+    """DuckDB's own hash: the same for the same version of DuckDB."""
+
+
+@dataclass(frozen=True)
+class DuckDBLog:
+    """A log that DuckDB can see: its rows, where it comes from, and the lines that DuckDB itself refused."""
+
+    rows: ir.Table
+    name: str
+    source: Source | None = None
+    rejects: str = ""
+    cut_off: int = 0
 
 
 class DuckDBEngine:
     """Reads, bounds, splits and counts with an in-process DuckDB.
 
-    Ibis writes the statements, DuckDB runs them; tables live as views and temporary tables of one connection.
+    Ibis writes the statements, DuckDB runs them. With `memory` (such as "2GB") DuckDB goes to disk rather than beyond.
     """
 
-    def __init__(self, *, ordered: bool = False) -> None:
-        """With `ordered`, rows always come in one order, so that a seeded simulation repeats itself."""
+    def __init__(self, *, ordered: bool = False, portable: bool = False, memory: str | None = None) -> None:
+        """With `ordered`, rows always come in one order, so that a seeded simulation repeats itself.
+
+        With `portable`, a key chooses the same records as on any other engine; DuckDB's own hash is faster.
+        """
         self.ordered = ordered
+        self._lottery = expressions.portable_hash if portable else _own_hash
         self._connection = duckdb.connect()
+        self._scratch = mkdtemp(prefix="blender-dp-")  # readable for this user only
+        finalize(self, rmtree, self._scratch, ignore_errors=True)
+        self._connection.execute(f"SET temp_directory = {text(self._scratch)}")
+        if memory is not None:
+            self._limit(memory)
         self._names = (f"blender_{number}" for number in count())
 
-    def read(self, path: Path, columns: Columns = PLAIN_COLUMNS) -> ir.Table:
-        """Open a log file; nothing but its header is read yet."""
-        return self._view(scan(path), columns, str(path))
+    def read(self, source: Source) -> DuckDBLog:
+        """Open log files; little more than their headers is read yet."""
+        rejects = next(self._names)
+        if source.format is Format.PARQUET:
+            self._check_columns(parquet_sql(source), source.columns, source.name)
+        return DuckDBLog(self._view(rows_sql(source, rejects), source.name), source.name, source, rejects)
 
-    def load(self, data: pa.Table, columns: Columns = PLAIN_COLUMNS, source: str = "table") -> ir.Table:
+    def load(self, data: pa.Table, columns: Columns = PLAIN_COLUMNS, name: str = "table") -> DuckDBLog:
         """Let the engine see a table where it is, without a copy."""
-        return self._view(Scan(self._register(data)), columns, source)
+        table = self._register(data)
+        self._check_columns(table, columns, name)
+        return DuckDBLog(self._view(table_sql(table, columns), name), name)
 
-    def bound(self, log: ir.Table, m: int, key: str) -> DuckDBGroup:
-        """Keep at most m canonical records of every user, chosen by keyed hash."""
-        expression = expressions.bounded(log, m, key)
-        with _typed_errors("log"):
-            drawn = self._run(expression.order_by("user") if self.ordered else expression).to_arrow_table()
-        return DuckDBGroup(self, expressions.stored(self._register(_canonical(drawn))), m)
+    def bound(self, log: DuckDBLog, m: int, key: str) -> tuple[DuckDBGroup, Tally]:
+        """Keep at most m usable records of every user, chosen by keyed hash, and say what became of the rows."""
+        try:
+            return self._bound(log, m, key)
+        except duckdb.IOException:
+            whole = mended(log.source, self._scratch) if log.source else None
+            if whole is None:
+                raise _unreadable(log.name) from None
+            source, cut_off = whole
+            return self.bound(replace(self.read(source), cut_off=cut_off), m, key)
+        except duckdb.Error:
+            raise _unreadable(log.name) from None
+
+    def bad_rows(self, log: DuckDBLog) -> Iterator[pa.RecordBatch]:
+        """The bad rows themselves, for whoever has to mend the log: reason, and the row or the refused line."""
+        rows = log.rows.filter(log.rows.problem.notnull())
+        yield from self._run(rows).to_arrow_reader(_BATCH_ROWS)
 
     def hold(self, expression: ir.Table) -> ir.Table:
         """Run an expression once and keep its rows in the engine, on disk if memory is short."""
         name = next(self._names)
-        self._connection.execute(f"CREATE TEMP TABLE {name} AS {expressions.sql(expression, 'duckdb')}")
-        return expressions.stored(name)
+        self._connection.execute(f"CREATE TABLE {name} AS {expressions.sql(expression, 'duckdb')}")
+        return expressions.group(name)
 
     def stream(self, expression: ir.Table, order: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
         """Run an expression and hand out its rows batch by batch. Finish one stream before the next statement."""
@@ -66,7 +115,34 @@ class DuckDBEngine:
 
     def users(self, names: pa.Array) -> ir.StringColumn:
         """Named users, for `DuckDBGroup.part`; a name that is missing is nobody's."""
-        return expressions.stored(self._register(pa.table({"user": names.drop_null()}))).user
+        return expressions.group(self._register(pa.table({"user": names.drop_null()}))).user
+
+    def _bound(self, log: DuckDBLog, m: int, key: str) -> tuple[DuckDBGroup, Tally]:
+        counts: Counter[str] = Counter()
+        if m == 1:
+            drawn = self.stream(expressions.drawn(log.rows, key, self._lottery), ("user",))
+        else:
+            counts.update(self._run(expressions.tally(log.rows)).to_arrow_table().to_pylist()[0])
+            drawn = self.stream(expressions.drawn_many(log.rows, m, key, self._lottery), ("user", "query", "url"))
+        # Streamed through the canonical form into a table, on a second connection: the first one is busy handing out.
+        name, writer = next(self._names), self._connection.cursor()
+        filtered = log.source is None or log.source.filtered
+        batches = (batch for table in _usable(drawn, counts, filtered=filtered) for batch in table.to_batches())
+        writer.register("drawn", pa.RecordBatchReader.from_batches(_GROUP, batches))
+        writer.execute(f"CREATE TABLE {name} AS FROM drawn")
+        writer.close()
+        return DuckDBGroup(self, expressions.group(name), m), self._tally(counts, log)
+
+    def _tally(self, counts: Counter[str], log: DuckDBLog) -> Tally:
+        problems = Counter({problem: counts[f"problem_{problem:d}"] for problem in Problem})
+        problems[Problem.FILE_CUT_OFF] += log.cut_off
+        rows = counts["rows"] + log.cut_off
+        if log.source is not None and log.source.format is not Format.PARQUET:
+            refused = f"SELECT error_type::VARCHAR, count(*) FROM {log.rejects} GROUP BY 1"  # noqa: S608 (our own name)
+            for error, lines in self._connection.execute(refused).fetchall():
+                problems[_REJECTS.get(error, Problem.WRONG_NUMBER_OF_COLUMNS)] += lines
+                rows += lines
+        return Tally(rows, counts["records"], {problem: n for problem, n in sorted(problems.items()) if n})
 
     def _run(self, expression: ir.Expr) -> duckdb.DuckDBPyRelation:
         return self._connection.sql(expressions.sql(expression, "duckdb"))
@@ -76,19 +152,24 @@ class DuckDBEngine:
         self._connection.register(name, data)
         return name
 
-    def _view(self, source: Scan, columns: Columns, where: str) -> ir.Table:
-        """A view of some rows with the three columns under their plain names, as text."""
+    def _view(self, sql: str, where: str) -> ir.Table:
+        name = next(self._names)
         with _typed_errors(where):
-            there = source.columns or self._connection.sql(f"FROM {source.sql}").columns
+            self._connection.execute(f"CREATE TEMP VIEW {name} AS {sql}")
+        return expressions.log(name)
+
+    def _check_columns(self, table: str, columns: Columns, where: str) -> None:
+        with _typed_errors(where):
+            there = self._connection.sql(f"FROM {table}").columns
         for role, column in vars(columns).items():
             if column not in there:
-                problem = f"has no column {column!r} for the {role}; {source.described(there)}"
-                raise LogError(where, problem, f"Name the {role} column (on the command line: --{role} NAME)")
-        name = next(self._names)
-        chosen = ", ".join(f"{_quoted(c)}::VARCHAR AS {_quoted(role)}" for role, c in vars(columns).items())
-        with _typed_errors(where):
-            self._connection.execute(f"CREATE TEMP VIEW {name} AS SELECT {chosen} FROM {source.sql}")  # noqa: S608 (quoted)
-        return expressions.stored(name)
+                raise missing_column(where, role, column, f"its columns are {', '.join(there)}")
+
+    def _limit(self, memory: str) -> None:
+        try:
+            self._connection.execute(f"SET memory_limit = {text(memory)}")
+        except duckdb.Error:
+            raise ParameterError("memory", f"{memory!r} is no amount of memory", "Give one such as 2GB") from None
 
 
 @dataclass(frozen=True)
@@ -104,13 +185,13 @@ class DuckDBGroup:
         """How many users the group has; a user without a usable record counts."""
         return self.engine.number(self.table.count()) // self.slots
 
-    def record_counts(self) -> Iterator[pa.RecordBatch]:
-        """Every distinct record with the number of users who hold it."""
-        return self.engine.stream(expressions.record_counts(self.table), order=("query", "url"))
+    def over_records(self, work: Work) -> list[pa.Table]:
+        """Do some work on every user's record(s), null where a user has none."""
+        return [work(self.engine.stream(self.table, order=("user", "query", "url")))]
 
-    def records(self) -> Iterator[pa.RecordBatch]:
-        """Every user's record(s), null where a user has none."""
-        return self.engine.stream(self.table, order=("user", "query", "url"))
+    def over_record_counts(self, work: Work) -> list[pa.Table]:
+        """Do some work on every distinct record with the number of users who hold it."""
+        return [work(self.engine.stream(expressions.record_counts(self.table), order=("query", "url")))]
 
     def split(self, share: Fraction, key: str, purpose: str) -> tuple[DuckDBGroup, DuckDBGroup]:
         """Part the users in two by keyed hash: about the given share, and the others."""
@@ -130,37 +211,36 @@ class DuckDBGroup:
         return DuckDBGroup(self.engine, self.engine.hold(self.table.filter(predicate)), self.slots)
 
 
-def _canonical(table: pa.Table) -> pa.Table:
-    """`canonical_record` for columns: a record without a query or without a URL is none."""
-    query = _mapped(table["query"], canonical_query)
-    url = _mapped(table["url"], canonical_url)
-    usable = pc.and_(pc.is_valid(query), pc.is_valid(url))
-    nothing = pa.scalar(None, pa.string())
-    return pa.table(
-        {
-            "user": table["user"],
-            "query": pc.if_else(usable, query, nothing),
-            "url": pc.if_else(usable, url, nothing),
-        }
-    )
+def missing_column(where: str, role: str, column: str, there: str) -> LogError:
+    """The error for a column that is not there."""
+    problem = f"has no column {column!r} for the {role}; {there}"
+    return LogError(where, problem, f"Name the {role} column (on the command line: --{role} NAME)")
 
 
-def _mapped(column: pa.ChunkedArray, form: Callable[[str], str]) -> pa.Array:
-    """Apply a canonical form to every distinct text once; an empty result is no text."""
-    encoded = column.combine_chunks().dictionary_encode()
-    forms = pa.array([form(text) or None for text in encoded.dictionary.to_pylist()], pa.string())
-    return forms.take(encoded.indices)
+def _usable(drawn: Iterable[pa.RecordBatch], counts: Counter[str], *, filtered: bool) -> Iterator[pa.Table]:
+    """The users' canonical records; what became of their rows is added to the counts on the way."""
+    for batch in drawn:
+        table = pa.Table.from_batches([batch])
+        for column in table.column_names[len(_GROUP) :]:
+            counts[column] += pc.sum(table[column]).as_py() or 0
+        known = table.select(_GROUP.names).filter(pc.is_valid(table["user"]))
+        yield canonical(known, filtered=filtered).cast(_GROUP)
+
+
+def _own_hash(rows: ir.Table, key: str) -> ir.Value:
+    return _hash(key, rows.user, rows.query, rows.url)
 
 
 @contextmanager
-def _typed_errors(source: str) -> Iterator[None]:
-    """Turn DuckDB's errors into ours. Theirs quote the rows they stumble over, so nothing of them is passed on."""
+def _typed_errors(name: str) -> Iterator[None]:
     try:
         yield
     except duckdb.Error:
-        problem = "a row does not fit its header, is no UTF-8 text, or the file is damaged"
-        raise LogError(source, problem, "Mend the log; every row needs the columns that its first line names") from None
+        raise _unreadable(name) from None
 
 
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
+def _unreadable(name: str) -> LogError:
+    """Instead of DuckDB's error, which quotes the rows it stumbles over."""
+    return LogError(
+        name, "cannot be read: a file is damaged, or not what its format says", "Check the files, or name --format"
+    )

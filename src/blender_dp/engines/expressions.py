@@ -1,42 +1,73 @@
 """The counting as Ibis expressions, the same for every engine.
 
-Tables have the columns user, query and url, all text. A slot without a record has null in both query and url: under
-substitution the number of users is public, so a user whose rows are unusable must not disappear.
+A log has the columns user, query and url, all text, and problem: what is wrong with a row, or null. A group has the first
+three. A slot without a record has null in both query and url: under substitution the number of users is public, so a
+user whose rows are unusable must not disappear.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 
 import ibis  # noqa: TID251 (this is where it belongs)
 import ibis.expr.types as ir  # noqa: TID251 (this is where it belongs)
 
+from blender_dp.engines.source import Problem
+
+Hash = Callable[[ir.Table, str], ir.Value]
+"""A hash of a key and a row's user, query and url, as a column that can be compared."""
+
 _SEPARATOR = "\x1f"
 _HEX_DIGITS = 32
 
 
-def stored(name: str) -> ir.Table:
-    """A table that the engine knows by this name."""
+@ibis.udf.agg.builtin  # type: ignore[untyped-decorator]
+def min_by(text, ticket) -> str:  # type: ignore[no-untyped-def,empty-body]  # noqa: ANN001 (any type that compares)
+    """The text with the least ticket; a null ticket takes no part. Ibis' own `argmin` sorts on some engines."""
+
+
+def log(name: str) -> ir.Table:
+    """A log that the engine knows by this name."""
+    return ibis.table({"user": "string", "query": "string", "url": "string", "problem": "int8"}, name=name)
+
+
+def group(name: str) -> ir.Table:
+    """A group that the engine knows by this name."""
     return ibis.table({"user": "string", "query": "string", "url": "string"}, name=name)
 
 
-def bounded(table: ir.Table, m: int, key: str) -> ir.Table:
-    """Exactly m slots per user: m of the user's distinct records by keyed hash, the rest empty.
+def portable_hash(rows: ir.Table, key: str) -> ir.Value:
+    """The same on every engine, and several times as slow as an engine's own."""
+    return _joined(key, rows.user, rows.query, rows.url).hexdigest("md5")
 
-    The hash of (key, user, record) is blind to the order of the rows and to how often one is repeated. It is the
-    engine's own, for its speed: the same key gives the same choice again on the same engine and version.
+
+def drawn(rows: ir.Table, key: str, lottery: Hash) -> ir.Table:
+    """One record of every user, that of the least hash, and what became of the user's rows.
+
+    The hash of (key, user, record) is blind to the order of the rows and to how often one is repeated.
     """
-    known = table.filter(table.user != "")
-    usable = _whole(known)
-    lottery = (ibis.literal(key + _SEPARATOR) + known.user + _SEPARATOR + known.query + _SEPARATOR + known.url).hash()
-    if m == 1:
-        return known.group_by("user").agg(
-            query=known.query.argmin(lottery, where=usable), url=known.url.argmin(lottery, where=usable)
-        )
-    distinct = known.mutate(lottery=lottery).filter(usable).distinct()
-    ranked = distinct.mutate(slot=ibis.row_number().over(group_by="user", order_by=["lottery", "query", "url"]))
+    good = ibis.cases((rows.problem.isnull(), rows.user))  # whom a bad row names is not known: it is nobody's
+    tickets = rows.mutate(user=good, ticket=ibis.cases((_whole(rows), lottery(rows, key))))
+    return tickets.group_by("user").agg(
+        query=min_by(tickets.query, tickets.ticket), url=min_by(tickets.url, tickets.ticket), **_tally(tickets)
+    )
+
+
+def drawn_many(rows: ir.Table, m: int, key: str, lottery: Hash) -> ir.Table:
+    """Exactly m slots per user: m of the user's distinct records by keyed hash, the rest empty."""
+    known = rows.filter(rows.problem.isnull())
+    whole = known.filter(_whole(known))
+    distinct = whole.mutate(ticket=lottery(whole, key)).drop("problem").distinct()
+    ranked = distinct.mutate(slot=ibis.row_number().over(group_by="user", order_by=["ticket", "query", "url"]))
     slots = known.select("user").distinct().mutate(slot=ibis.range(m).unnest().cast("int64"))
     return slots.left_join(ranked, ["user", "slot"]).select("user", "query", "url")
+
+
+def tally(rows: ir.Table) -> ir.Table:
+    """What became of the rows, in one row."""
+    tickets = rows.mutate(ticket=ibis.cases((_whole(rows), 1)))
+    return tickets.agg(**_tally(tickets))
 
 
 def drawn_users(table: ir.Table, share: Fraction, key: str, purpose: str) -> ir.BooleanValue:
@@ -45,20 +76,32 @@ def drawn_users(table: ir.Table, share: Fraction, key: str, purpose: str) -> ir.
     Hexadecimal digests of one length sort like the numbers they write, so one comparison of texts decides.
     """
     threshold = f"{int(share * 16**_HEX_DIGITS):0{_HEX_DIGITS}x}"
-    return (ibis.literal(f"{key}{_SEPARATOR}{purpose}{_SEPARATOR}") + table.user).hexdigest("md5") < threshold
+    return _joined(key, ibis.literal(purpose), table.user).hexdigest("md5") < threshold
 
 
 def record_counts(table: ir.Table) -> ir.Table:
     """How many users hold each record."""
-    held = table.filter(_whole(table))
+    held = table.filter((table.query != "") & (table.url != ""))
     return held.group_by(["query", "url"]).agg(count=held.count())
-
-
-def _whole(table: ir.Table) -> ir.BooleanValue:
-    """Whether a row has both parts of a record: no part is null, which no comparison is true of, and none is empty."""
-    return (table.query != "") & (table.url != "")
 
 
 def sql(expression: ir.Expr, dialect: str) -> str:
     """The expression in an engine's own words."""
     return str(ibis.to_sql(expression, dialect=dialect))
+
+
+def _whole(rows: ir.Table) -> ir.BooleanValue:
+    """Whether a row has a record: nothing is wrong, and neither part is empty (or null, of which nothing is true)."""
+    return (rows.url != "") & (rows.query != "") & rows.problem.isnull()
+
+
+def _tally(tickets: ir.Table) -> dict[str, ir.IntegerScalar]:
+    problems = {f"problem_{problem:d}": tickets.count(where=tickets.problem == problem.value) for problem in Problem}
+    return {"rows": tickets.count(), "records": tickets.ticket.count(), **problems}
+
+
+def _joined(key: str, *parts: ir.StringValue) -> ir.StringValue:
+    text = ibis.literal(key)
+    for part in parts:
+        text = text + _SEPARATOR + part
+    return text

@@ -1,89 +1,167 @@
-"""Log files as something DuckDB can scan.
+"""Log files as SQL for DuckDB: a row each of user, query, url, and what is wrong with it.
 
-The dialect of a text file is fixed, never guessed from its rows: if it were, one user's row could change how everybody
-else's rows are read.
+Nothing is guessed from the rows, and a row is a line: no quote reaches beyond its line. If it did, or if the dialect was
+guessed, one user's row could change how everybody else's rows are read.
 """
 
 from __future__ import annotations
 
-import csv
 import glob
-from collections.abc import Callable
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Mapping
+from types import MappingProxyType
 
-from blender_dp.errors import LogError
+from blender_dp.engines.source import LONGEST_ROW, Columns, Format, Problem, Source
 
-_USUAL_NAMES = frozenset(
-    {
-        "user", "user_id", "userid", "uid", "id", "anonid", "client", "client_id", "query", "q", "search", "term", "text",
-        "url", "link", "clickurl", "href", "target", "time", "timestamp", "date", "querytime", "itemrank", "rank", "session",
-    }
-)  # fmt: skip
+_TAB = "\t"
+_NEVER, _NULL = "\x01", "\x02"  # what separates the columns of a log of lines, and what stands for null: no text has them
+_UNSPLIT = {"rest IS NOT NULL": Problem.CONTROL_CHARACTER}
+_NONE: Mapping[str, Problem] = MappingProxyType({})
+_FIELD = r"""("(?:[^"]|"")*"|[^,"]*)"""
 
 
-@dataclass(frozen=True)
-class Scan:
-    """A table function call, and the column names as far as they may be shown."""
-
-    sql: str
-    columns: list[str] | None = None
-    """None: the file has a schema, and DuckDB knows the names."""
-
-    def described(self, names: list[str]) -> str:
-        """Say which columns there are. The first line of a text file may be a person's row, so its words stay inside."""
-        if self.columns is None:
-            return f"its columns are {', '.join(names)}"
-        usual = [name for name in names if name.casefold() in _USUAL_NAMES]
-        among = f", among them {', '.join(usual)}" if usual else ""
-        return f"its first line names {len(names)} columns{among}"
+def rows_sql(source: Source, rejects: str) -> str:
+    """A query for the rows of a log. Lines that DuckDB itself refuses are kept in the table called `rejects`."""
+    match source.format:
+        case Format.TSV | Format.AOL:
+            return _tab_separated(source, rejects)
+        case Format.CSV:
+            return _comma_separated(source, rejects)
+        case Format.JSONL:
+            return _json_lines(source, rejects)
+        case Format.YANDEX:
+            return _yandex(source, rejects)
+        case Format.PARQUET:
+            return table_sql(parquet_sql(source), source.columns)
 
 
-def scan(path: Path) -> Scan:
-    """How to read a log file, by its ending."""
-    reader = _READERS.get(path.suffix.lower())
-    if reader is None:
-        raise LogError(str(path), f"cannot tell the format of {path.suffix!r}", f"Use one of: {', '.join(_READERS)}")
-    if not path.is_file():
-        raise LogError(str(path), "is not a file" if path.exists() else "does not exist", "Check the path")
-    return reader(path)
+def parquet_sql(source: Source) -> str:
+    """Parquet files as a table."""
+    return f"read_parquet({_files(source)})"
 
 
-def quoted_text(value: str) -> str:
+def table_sql(table: str, columns: Columns) -> str:
+    """A query for the rows of a table that has a schema."""
+    return _checked(table, {role: f"{quoted(name)}::VARCHAR" for role, name in vars(columns).items()})
+
+
+def text(value: str) -> str:
     """A text as an SQL literal."""
     return "'" + value.replace("'", "''") + "'"
 
 
-def _scan_parquet(path: Path) -> Scan:
-    return Scan(f"read_parquet({_literal(path)})")
+def quoted(name: str) -> str:
+    """A name in SQL."""
+    return '"' + name.replace('"', '""') + '"'
 
 
-def _scan_text(path: Path, delimiter: str) -> Scan:
-    names = _header(path, delimiter)
-    columns = ", ".join(f"{quoted_text(name)}: 'VARCHAR'" for name in names)
-    dialect = f"header = true, delim = {quoted_text(delimiter)}, quote = '\"', escape = '\"', comment = '', skip = 0"
-    return Scan(f"read_csv({_literal(path)}, auto_detect = false, {dialect}, columns = {{{columns}}})", names)
+def _tab_separated(source: Source, rejects: str) -> str:
+    """Columns, of which there is one more than there should be: whoever fills it has too many."""
+    names = [f"c{i}" for i in range(len(source.header) + 1)]
+    roles = {role: names[source.header.index(name)] for role, name in vars(source.columns).items()}
+    wrong = f"{names[-1]} IS NOT NULL OR {names[-2]} IS NULL"  # what is missing is padded with nulls
+    return _checked(_read(source, names, _TAB, rejects), roles, {wrong: Problem.WRONG_NUMBER_OF_COLUMNS})
 
 
-def _header(path: Path, delimiter: str) -> list[str]:
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            names = next(csv.reader(file, delimiter=delimiter), [])
-    except (UnicodeDecodeError, csv.Error):
-        raise LogError(str(path), "its first line is no UTF-8 text", "Save the log as UTF-8") from None
-    if not names:
-        raise LogError(str(path), "is empty", "Give a log whose first line names its columns")
-    if len(set(names)) < len(names):
-        raise LogError(str(path), "names two columns alike", "Give every column a name of its own")
-    return names
+def _comma_separated(source: Source, rejects: str) -> str:
+    whole = f"{_FIELD}(?:,{_FIELD})*"
+    unquoted = """lambda f: CASE WHEN f[1] = '"' THEN replace(f[2:-2], '""', '"') ELSE f END"""
+    fields = (
+        "CASE WHEN NOT contains(line, '\"') THEN string_split(line, ',') "
+        f"WHEN regexp_full_match(line, {text(whole)}) "
+        f"THEN list_transform(regexp_extract_all(line || ',', {text(_FIELD + ',')}, 1), {unquoted}) END"
+    )
+    problems = {
+        "fields IS NULL": Problem.BROKEN_QUOTES,
+        f"len(fields) <> {len(source.header)}": Problem.WRONG_NUMBER_OF_COLUMNS,
+    }
+    return _checked(
+        f"(SELECT {fields} AS fields, rest FROM {_lines(source, rejects, header=True)})",
+        {role: f"fields[{source.header.index(name) + 1}]" for role, name in vars(source.columns).items()},
+        _UNSPLIT | problems,
+    )
 
 
-def _literal(path: Path) -> str:
-    return quoted_text(glob.escape(str(path)))
+def _json_lines(source: Source, rejects: str) -> str:
+    return _checked(
+        f"(SELECT line, rest, json_valid(line) AS valid FROM {_lines(source, rejects)})",
+        {
+            role: f"CASE WHEN valid THEN json_extract_string(line, {text(f'$.{quoted(name)}')}) END"
+            for role, name in vars(source.columns).items()
+        },
+        _UNSPLIT | {"NOT valid": Problem.NOT_JSON},
+    )
 
 
-_READERS: dict[str, Callable[[Path], Scan]] = {
-    ".csv": lambda path: _scan_text(path, ","),
-    ".tsv": lambda path: _scan_text(path, "\t"),
-    ".parquet": _scan_parquet,
-}
+def _yandex(source: Source, rejects: str) -> str:
+    """The clicks, with the user of their session, and the query and domain that their results page has.
+
+    A session has a row without a record besides: the user of one without a click must not disappear.
+    """
+    first, second, third, fourth, fifth = (f"split_part(line, {text(_TAB)}, {n})" for n in range(1, 6))
+    rows = f"""
+        WITH lines AS MATERIALIZED (
+            SELECT line, rest, {first} AS session, CASE WHEN {second} = 'M' THEN 'M' ELSE {third} END AS kind,
+                {fourth} AS page, {fifth} AS id
+            FROM {_lines(source, rejects)}
+        ),
+        sessions AS (SELECT session, min(page) AS visitor FROM lines WHERE kind = 'M' GROUP BY session),
+        pages AS (
+            SELECT session, page, min(id) AS query, min(line) AS results
+            FROM lines WHERE kind IN ('Q', 'T') GROUP BY session, page
+        ),
+        clicks AS (
+            SELECT visitor, query, id,
+                list_filter(string_split(results, {text(_TAB)}), lambda r: starts_with(r, id || ','))[1] AS result
+            FROM (SELECT session, page, id FROM lines WHERE kind = 'C')
+            LEFT JOIN sessions USING (session) LEFT JOIN pages USING (session, page)
+        )
+        SELECT visitor, query, id, result, 'C' AS kind, NULL AS rest FROM clicks
+        UNION ALL SELECT visitor, NULL, NULL, NULL, 'M', NULL FROM sessions
+        UNION ALL SELECT NULL, NULL, NULL, NULL, '', rest FROM lines WHERE kind NOT IN ('M', 'Q', 'T', 'C')
+        """
+    site = "'https://domain' || split_part(result, ',', 2) || '.example/' || id"
+    problems = {
+        "kind = ''": Problem.WRONG_NUMBER_OF_COLUMNS,
+        "kind = 'C' AND visitor IS NOT NULL AND result IS NULL": Problem.CLICK_WITHOUT_RESULTS_PAGE,
+    }
+    return _checked(f"({rows})", {"user": "visitor", "query": "query", "url": site}, _UNSPLIT | problems)
+
+
+def _lines(source: Source, rejects: str, *, header: bool = False) -> str:
+    """Whole lines. A character that no text has, found in one, makes a second column. Blank lines are no rows."""
+    read = _read(source, ["line", "rest"], _NEVER, rejects, header=header)
+    return f"(SELECT line, rest FROM {read} WHERE line <> '')"
+
+
+def _read(source: Source, names: list[str], delimiter: str, rejects: str, *, header: bool = True) -> str:
+    columns = ", ".join(f"{name}: 'VARCHAR'" for name in names)
+    options = {
+        "auto_detect": "false",
+        "header": str(header).lower(),
+        "delim": text(delimiter),
+        "quote": "''",
+        "escape": "''",
+        "comment": "''",
+        "nullstr": text(_NULL),
+        "null_padding": "true",
+        "strict_mode": "false",  # a carriage return ends a line as well
+        "columns": f"{{{columns}}}",
+        "store_rejects": "true",
+        "rejects_table": text(rejects),
+        "rejects_scan": text(f"{rejects}_scan"),
+    }
+    return f"read_csv({_files(source)}, {', '.join(f'{name} = {value}' for name, value in options.items())})"
+
+
+def _checked(table: str, roles: Mapping[str, str], problems: Mapping[str, Problem] = _NONE) -> str:
+    """Choose the columns, and add what is wrong with a row: first what the format knows, then what any row can have."""
+    user = roles["user"]
+    length = " + ".join(f"strlen({value})" for value in roles.values())
+    every = {**problems, f"{user} IS NULL OR {user} = ''": Problem.NO_USER, f"{length} > {LONGEST_ROW}": Problem.TOO_LONG}
+    cases = " ".join(f"WHEN {condition} THEN {problem:d}" for condition, problem in every.items())
+    columns = ", ".join(f"{value} AS {quoted(role)}" for role, value in roles.items())
+    return f"SELECT {columns}, CASE {cases} END::TINYINT AS problem FROM {table}"
+
+
+def _files(source: Source) -> str:
+    return f"[{', '.join(text(glob.escape(str(path))) for path in source.files)}]"

@@ -1,6 +1,7 @@
-"""Where records come from: tables in memory, and synthetic populations."""
+"""Where records come from: files, tables in memory, and synthetic populations."""
 
+from blender_dp.logs.sources import find
 from blender_dp.logs.synthetic import aol_like
 from blender_dp.logs.tables import as_table
 
-__all__ = ["aol_like", "as_table"]
+__all__ = ["aol_like", "as_table", "find"]

@@ -87,6 +87,14 @@ def open_unit(value: Number, field: str, fix: str) -> Fraction:
     return number
 
 
+def share_of(value: Number, field: str, fix: str) -> Fraction:
+    """Return a number from 0 to 1 as a fraction."""
+    number = exact(value, field)
+    if not 0 <= number <= 1:
+        raise ParameterError(field, f"{value} is not between 0 and 1", fix)
+    return number
+
+
 def at_least_one(value: int, field: str) -> int:
     """Return a whole number that is 1 or more."""
     number = exact(value, field)

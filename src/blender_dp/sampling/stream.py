@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Callable
 
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, CipherContext, algorithms, modes
@@ -38,6 +39,12 @@ class Entropy:
     def seeded(cls, seed: int | str) -> Entropy:
         """A repeatable stream for tests and simulations. Releases made with it say `insecure: seeded`."""
         return cls(hashlib.sha256(f"blender-dp insecure seed {seed}".encode()).digest())
+
+    def __reduce__(self) -> tuple[Callable[[], Entropy], tuple[()]]:
+        """In another process there is another stream. A seeded one cannot be sent: it would say the same everywhere."""
+        if self.is_seeded:
+            raise TypeError("a seeded stream cannot be sent to another process; simulate in this one")
+        return Entropy.system, ()
 
     @property
     def is_seeded(self) -> bool:

@@ -31,13 +31,23 @@ def discover(counts: Iterable[pa.RecordBatch], mechanism: LaplaceThreshold, entr
     `counts` holds every distinct record once, with columns query, url and count. Records are decided independently of
     each other, so they may come in any number of batches, and none but the survivors is ever held.
     """
+    return listed([survivors(counts, mechanism, entropy)])
+
+
+def survivors(counts: Iterable[pa.RecordBatch], mechanism: LaplaceThreshold, entropy: Entropy) -> pa.Table:
+    """The records of one part of the counts that are listed, with their noisy counts."""
     selector = mechanism.selector(entropy)
     parts = [_SURVIVORS.empty_table()]
     for batch in counts:
         selection = selector.select(batch["count"].to_numpy().astype(np.int64, copy=False))
         names = batch.select(["query", "url"]).take(pa.array(selection.rows))
         parts.append(pa.table([*names.columns, pa.array(selection.noisy_counts)], schema=_SURVIVORS))
+    return pa.concat_tables(parts)
+
+
+def listed(parts: Iterable[pa.Table]) -> Discovery:
+    """Make the list of all parts' survivors."""
     # Sorted like the list: the engine's order would tell something about the records left out.
-    survivors = pa.concat_tables(parts).sort_by([("query", "ascending"), ("url", "ascending")])
-    records = zip(survivors["query"].to_pylist(), survivors["url"].to_pylist(), strict=True)
-    return Discovery(HeadList.of(records), survivors["noisy_count"].to_numpy())
+    every = pa.concat_tables(parts).sort_by([("query", "ascending"), ("url", "ascending")])
+    records = zip(every["query"].to_pylist(), every["url"].to_pylist(), strict=True)
+    return Discovery(HeadList.of(records), every["noisy_count"].to_numpy())

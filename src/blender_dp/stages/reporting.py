@@ -17,6 +17,8 @@ from blender_dp.stages.layout import Integers, Layout
 
 Cells = NDArray[np.int32]
 
+_CLIENTS = 1 << 20  # at a time
+
 
 def cells_of(records: Iterable[pa.RecordBatch], head_list: HeadList) -> Iterable[Cells]:
     """Find every record's cell; what is not listed, or missing, falls on ⋆. Columns are query and url."""
@@ -36,6 +38,39 @@ def report(cells: Iterable[Cells], channel: Channel, entropy: Entropy) -> Iterab
     """Randomise every client's cell. Nothing but the result may leave the client."""
     mechanism = TwoStageResponse(channel)
     return (mechanism.respond(batch, entropy) for batch in cells)
+
+
+def counted_cells(records: Iterable[pa.RecordBatch], head_list: HeadList) -> pa.Table:
+    """How many of one part of the records fall on every cell."""
+    return _as_table(count_cells(cells_of(records, head_list), head_list.cell_count))
+
+
+def counted_reports(records: Iterable[pa.RecordBatch], head_list: HeadList, channel: Channel, entropy: Entropy) -> pa.Table:
+    """How often every cell is reported by one part of the clients, each of whom randomises."""
+    return _as_table(count_cells(report(cells_of(records, head_list), channel, entropy), head_list.cell_count))
+
+
+def total(parts: Iterable[pa.Table]) -> Integers:
+    """Add up the counts of all parts."""
+    counts: Integers = np.sum([part["count"].to_numpy() for part in parts], axis=0, dtype=np.int64)
+    return counts
+
+
+def simulate(counts: Integers, channel: Channel, entropy: Entropy) -> Integers:
+    """Let as many clients report as the counts say, without knowing who they are.
+
+    Clients with one cell are alike, so only how many there are matters: the result is distributed as that of reporting
+    one by one, and costs no pass over the users. For sweeps over parameters.
+    """
+    ends = np.cumsum(counts)
+    starts = range(0, int(ends[-1]), _CLIENTS)
+    numbers = (np.arange(start, min(start + _CLIENTS, int(ends[-1]))) for start in starts)
+    cells = (np.searchsorted(ends, number, side="right").astype(np.int32) for number in numbers)
+    return count_cells(report(cells, channel, entropy), counts.size)
+
+
+def _as_table(counts: Integers) -> pa.Table:
+    return pa.table({"count": counts})
 
 
 class _Placer:

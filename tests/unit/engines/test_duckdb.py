@@ -4,12 +4,10 @@ import hashlib
 from fractions import Fraction
 
 import pyarrow as pa
-import pyarrow.csv as pa_csv
-import pyarrow.parquet as pq
 import pytest
 
-from blender_dp import Columns, LogError
-from blender_dp.engines import DuckDBEngine
+from blender_dp import LogError, ParameterError
+from blender_dp.engines import DuckDBEngine, Problem
 
 ROWS = [
     ("u1", "Google", "http://www.google.com"),
@@ -30,11 +28,23 @@ def table(rows: list[tuple[str | None, str | None, str | None]]) -> pa.Table:
 
 def bounded(rows: list[tuple[str | None, str | None, str | None]], m: int = 1, key: str = "k"):
     engine = DuckDBEngine(ordered=True)
-    return engine.bound(engine.load(table(rows)), m, key)
+    return engine.bound(engine.load(table(rows)), m, key)[0]
+
+
+def everything(batches) -> pa.Table:
+    return pa.Table.from_batches(batches)
+
+
+def rows_of(parts: list[pa.Table]) -> list[dict]:
+    return [row for part in parts for row in part.to_pylist()]
 
 
 def records(group) -> list[tuple[str | None, str | None]]:
-    return [(row["query"], row["url"]) for batch in group.records() for row in batch.to_pylist()]
+    return [(row["query"], row["url"]) for row in rows_of(group.over_records(everything))]
+
+
+def counts_of(group) -> dict[str, int]:
+    return {row["query"]: row["count"] for row in rows_of(group.over_record_counts(everything))}
 
 
 def test_one_canonical_record_per_user_and_nobody_disappears():
@@ -57,7 +67,7 @@ def test_another_key_chooses_other_records():
 
 def test_the_choice_is_uniform_over_a_users_distinct_records():
     rows = [(f"u{i}", f"q{j}", "https://u.example/") for i in range(20_000) for j in range(4)]
-    counts = {row["query"]: row["count"] for batch in bounded(rows).record_counts() for row in batch.to_pylist()}
+    counts = counts_of(bounded(rows))
     assert sum(counts.values()) == 20_000
     assert all(abs(count - 5000) < 4.9 * (20_000 * 0.25 * 0.75) ** 0.5 for count in counts.values())
 
@@ -72,8 +82,8 @@ def test_more_records_per_user_are_padded_to_exactly_m(m):
 
 
 def test_counts_leave_out_the_empty_slots():
-    (batch,) = bounded(ROWS[2:]).record_counts()
-    assert batch.to_pylist() == [{"query": "google", "url": "http://www.google.com/", "count": 1}]
+    counts = rows_of(bounded(ROWS[2:]).over_record_counts(everything))
+    assert counts == [{"query": "google", "url": "http://www.google.com/", "count": 1}]
 
 
 def test_a_split_is_complete_repeatable_and_about_the_share():
@@ -113,102 +123,40 @@ def test_users_are_parted_by_name():
 def test_numbers_and_dictionaries_are_fine_as_columns():
     data = pa.table({"user": [1, 1, 2], "query": pa.array(["a", "a", "b"]).dictionary_encode(), "url": ["x.example"] * 3})
     engine = DuckDBEngine(ordered=True)
-    assert records(engine.bound(engine.load(data), 1, "k")) == [("a", "https://x.example/"), ("b", "https://x.example/")]
-
-
-@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".parquet"])
-def test_files(tmp_path, suffix):
-    data = table([("1", 'say "hi", you', "x.example"), ("2", "b", "y.example")]).rename_columns(["who", "what", "where"])
-    path = tmp_path / f"log{suffix}"
-    if suffix == ".parquet":
-        pq.write_table(data, path)
-    else:
-        pa_csv.write_csv(data, path, pa_csv.WriteOptions(delimiter="," if suffix == ".csv" else "\t"))
-    engine = DuckDBEngine(ordered=True)
-    group = engine.bound(engine.read(path, Columns("who", "what", "where")), 1, "k")
-    assert records(group) == [('say "hi", you', "https://x.example/"), ("b", "https://y.example/")]
-
-
-def test_a_name_is_no_pattern(tmp_path):
-    (tmp_path / "log1.csv").write_text("user,query,url\n1,wrong,x.example\n", encoding="utf-8")
-    (tmp_path / "log[1].csv").write_text("user,query,url\n1,right,x.example\n", encoding="utf-8")
-    engine = DuckDBEngine(ordered=True)
-    assert records(engine.bound(engine.read(tmp_path / "log[1].csv"), 1, "k")) == [("right", "https://x.example/")]
-
-
-@pytest.mark.parametrize(
-    "row", ['"say ""hi"", you"', "'tis", '"#1, ""best"" \'x\'"', "# no comment", '"a;b|c"', "NULL", "\\\\N", '"two\\nlines"']
-)
-def test_one_users_row_never_changes_how_the_others_are_read(tmp_path, row):
-    """The dialect is fixed. If it were guessed from the rows, one row could move everybody's record."""
-    lines = [f"u{i:03},'query {i}',https://x.example/{i}" for i in range(200)]
-    parsed = []
-    for name, body in (("without.csv", lines), ("with.csv", [f"u999,{row},https://y.example/", *lines])):
-        (tmp_path / name).write_text("\n".join(["user,query,url", *body, ""]), encoding="utf-8")
-        engine = DuckDBEngine(ordered=True)
-        parsed.append(records(engine.bound(engine.read(tmp_path / name), 1, "k"))[:200])
-    assert parsed[0] == parsed[1]
-    assert parsed[0][7] == ("'query 7'", "https://x.example/7")
-
-
-def test_unreadable_files_are_refused_by_name(tmp_path):
-    engine = DuckDBEngine()
-    with pytest.raises(LogError, match="cannot tell the format"):
-        engine.read(tmp_path / "log.xlsx")
-    with pytest.raises(LogError, match="does not exist"):
-        engine.read(tmp_path / "log.csv")
-    (tmp_path / "folder.csv").mkdir()
-    with pytest.raises(LogError, match="is not a file"):
-        engine.read(tmp_path / "folder.csv")
-    (tmp_path / "empty.csv").touch()
-    with pytest.raises(LogError, match="is empty"):
-        engine.read(tmp_path / "empty.csv")
-    (tmp_path / "twice.csv").write_text("user,query,query\n", encoding="utf-8")
-    with pytest.raises(LogError, match="two columns alike"):
-        engine.read(tmp_path / "twice.csv")
-    (tmp_path / "log.parquet").write_bytes(b"PAR1 no")
-    with pytest.raises(LogError, match="damaged"):
-        engine.read(tmp_path / "log.parquet")
-
-
-def test_a_missing_column_is_named(tmp_path):
-    (tmp_path / "log.csv").write_text("user,query,link\n1,a,b\n", encoding="utf-8")
-    with pytest.raises(LogError, match="no column 'url' for the url; its first line names 3 columns, among"):
-        DuckDBEngine().read(tmp_path / "log.csv")
-    with pytest.raises(LogError, match="its columns are user, query, page"):
-        DuckDBEngine().load(pa.table({"user": ["1"], "query": ["a"], "page": ["b"]}))
-
-
-SECRET = "how to hide my illness"  # noqa: S105
-BROKEN = {
-    "headerless.csv": f"u77,{SECRET},https://x.example/\n".encode(),
-    "ragged.csv": b"user,query,url\n" + b"1,a,b\n" * 3000 + f"1,{SECRET},3,4,5\n".encode(),
-    "short.csv": b"user,query,url\n" + f"1,{SECRET}\n".encode(),
-    "quote.csv": b"user,query,url\n" + f'1,"{SECRET},b\n'.encode(),
-    "encoding.csv": b"user,query,url\n" + f"1,{SECRET} ".encode() + b"\xff,b\n",
-}
-
-
-@pytest.mark.parametrize("name", BROKEN)
-def test_no_error_repeats_what_a_row_says(tmp_path, name):
-    (tmp_path / name).write_bytes(BROKEN[name])
-    engine = DuckDBEngine()
-    with pytest.raises(LogError) as caught:
-        engine.bound(engine.read(tmp_path / name), 1, "k")
-    assert SECRET not in str(caught.value)
-    assert "illness" not in str(caught.value)
-
-
-def test_no_error_repeats_what_a_parquet_row_says(tmp_path):
-    bad = pa.array([f"{SECRET} ".encode() + b"\xff"], pa.binary()).view(pa.string())
-    pq.write_table(pa.table({"user": ["1"], "query": bad, "url": ["x"]}), tmp_path / "log.parquet")
-    engine = DuckDBEngine()
-    with pytest.raises(LogError) as caught:
-        engine.bound(engine.read(tmp_path / "log.parquet"), 1, "k")
-    assert "illness" not in str(caught.value)
+    assert records(engine.bound(engine.load(data), 1, "k")[0]) == [("a", "https://x.example/"), ("b", "https://x.example/")]
 
 
 def test_nobodys_name_is_nobody():
     group = bounded([(str(i), "q", "https://u.example/") for i in range(10)])
     named, others = group.part(pa.array(["3", None, ""]))
     assert (named.users, others.users) == (1, 9)
+
+
+def test_a_missing_column_is_named():
+    with pytest.raises(LogError, match="its columns are user, query, page"):
+        DuckDBEngine().load(pa.table({"user": ["1"], "query": ["a"], "page": ["b"]}))
+
+
+def test_the_rows_are_tallied():
+    engine = DuckDBEngine()
+    for m in (1, 3):
+        _, tally = engine.bound(engine.load(table(ROWS)), m, "k")
+        assert (tally.rows, tally.records, tally.bad, tally.without_record) == (7, 4, 1, 2)
+        assert tally.problems == {Problem.NO_USER: 1}
+
+
+def test_little_memory_is_enough():
+    rows = [(f"u{i}", f"query {i % 1000} {'x' * 200}", "https://u.example/") for i in range(100_000)]
+    engine = DuckDBEngine(memory="100MB")
+    group, _ = engine.bound(engine.load(table(rows)), 1, "k")
+    assert len(counts_of(group)) == 1000
+    with pytest.raises(ParameterError, match="no amount of memory"):
+        DuckDBEngine(memory="much")
+
+
+def test_the_portable_hash_is_md5_of_the_joined_texts():
+    rows = [("u", f"q{i}", "https://u.example/") for i in range(20)]
+    engine = DuckDBEngine(portable=True)
+    group, _ = engine.bound(engine.load(table(rows)), 1, "key")
+    least = min(rows, key=lambda row: hashlib.md5("\x1f".join(("key", *row)).encode()).hexdigest())  # noqa: S324
+    assert records(group) == [least[1:]]

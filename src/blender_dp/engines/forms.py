@@ -1,0 +1,78 @@
+"""`usable_record` for columns: the same answer, at the speed of one regular expression per text.
+
+Most texts of a log are already canonical and harmless. An expression that accepts only such texts picks them out, and
+the functions of `blender_dp.records` decide about each of the others, once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from blender_dp.records.canonical import canonical_query, canonical_url
+from blender_dp.records.personal import personal_query, personal_url
+
+Form = Callable[[str], str | None]
+
+# Canonical, without @ and %, and with six digits at most, so with no address and no long number. \z is the very end of
+# the text, which $ is not to everybody: there may be a newline.
+_SIGN = r"[!-$&-/:-?\[-~]"
+_PLAIN_QUERY = rf"\A(?:(?:{_SIGN} ?)*[0-9] ?){{0,5}}(?:{_SIGN} ?)*[!-$&-?\[-~]\z"
+
+# Canonical, or so once a slash is at the end of the host, and with a path that has no 20 letters and digits in a row, so
+# no token; no digit after a dash or a dot, so no written number; and no 12 letters and digits after one, so no UUID.
+_LABEL = "[a-z0-9](?:[a-z0-9-]*[a-z0-9])?"
+_PATH = "[A-Za-z0-9]{0,19}(?:[/_~][A-Za-z0-9]{0,19}|[-.]+(?:[A-Za-z][A-Za-z0-9]{0,10})?)*"
+_PLAIN_URL = rf"\Ahttps?://{_LABEL}(?:\.{_LABEL})*(?:/{_PATH})?\z"
+
+
+def canonical(table: pa.Table, *, filtered: bool = True) -> pa.Table:
+    """The canonical records of the columns user, query and url; a row without a usable one has null in both.
+
+    Not `filtered` are logs whose queries and URLs are numbers already: all of them look personal.
+    """
+    query_form, url_form = (_usable_query, _usable_url) if filtered else (canonical_query, canonical_url)
+    query, url = _queries(table["query"].cast(pa.string()), query_form), _urls(table["url"].cast(pa.string()), url_form)
+    usable = pc.and_(pc.is_valid(query), pc.is_valid(url))
+    nothing = pa.scalar(None, pa.string())
+    return pa.table(
+        {
+            "user": table["user"],
+            "query": pc.if_else(usable, query, nothing),
+            "url": pc.if_else(usable, url, nothing),
+        }
+    )
+
+
+def _queries(column: pa.ChunkedArray, form: Form) -> pa.ChunkedArray:
+    return _decided(column, pc.match_substring_regex(column, _PLAIN_QUERY), form)
+
+
+def _urls(column: pa.ChunkedArray, form: Form) -> pa.ChunkedArray:
+    plain = pc.match_substring_regex(column, _PLAIN_URL)
+    bare = pc.and_(plain, pc.equal(pc.count_substring(column, "/"), 2))  # those of the scheme: there is no path
+    if pc.any(bare).as_py():
+        column = pc.binary_join_element_wise(column, pc.if_else(bare, "/", ""), "")
+    return _decided(column, plain, form)
+
+
+def _decided(column: pa.ChunkedArray, plain: pa.ChunkedArray, form: Form) -> pa.ChunkedArray:
+    """Leave plain texts and nulls as they are, and apply the form to every other distinct text once."""
+    others = pc.invert(plain.fill_null(True)).combine_chunks()
+    if not pc.any(others).as_py():
+        return column
+    encoded = column.filter(others).combine_chunks().dictionary_encode()
+    forms = pa.array([form(text) or None for text in encoded.dictionary.to_pylist()], pa.string())
+    return pc.replace_with_mask(column, others, forms.take(encoded.indices))
+
+
+def _usable_query(text: str) -> str | None:
+    query = canonical_query(text)
+    return None if personal_query(query) else query
+
+
+def _usable_url(text: str) -> str | None:
+    url = canonical_url(text)
+    return None if personal_url(url) else url

@@ -1,0 +1,57 @@
+"""Compressed files that end too early: what can be read of them is used, and that they were cut off is counted."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from blender_dp.engines.source import Source
+
+_PIECE = 1 << 20
+_GZIP = 16 + zlib.MAX_WBITS
+
+
+def mended(source: Source, folder: str) -> tuple[Source, int] | None:
+    """The same log without its cut-off ends, and how many there were; None if that is not what is wrong with it."""
+    whole = [_whole_lines(path, Path(folder)) if path.suffix == ".gz" else path for path in source.files]
+    cut_off = sum(new != old for new, old in zip(whole, source.files, strict=True))
+    return (replace(source, files=tuple(whole)), cut_off) if cut_off else None
+
+
+def _whole_lines(path: Path, folder: Path) -> Path:
+    """The path itself if the file is whole, otherwise that of a copy up to the last line that is."""
+    if _ends_well(path):
+        return path
+    copy = folder / f"{abs(hash(path))}-{path.stem}"
+    with copy.open("wb") as file:
+        kept = b""
+        for piece in _pieces(path):
+            head, newline, kept = (kept + piece).rpartition(b"\n")
+            file.write(head + newline)
+    return copy
+
+
+def _ends_well(path: Path) -> bool:
+    *_, last = [True, *(ended for _, ended in _unzipped(path))]
+    return last
+
+
+def _pieces(path: Path) -> Iterator[bytes]:
+    return (piece for piece, _ in _unzipped(path))
+
+
+def _unzipped(path: Path) -> Iterator[tuple[bytes, bool]]:
+    """What is inside, piece by piece, each with whether the stream is complete there. Stops where it makes no sense."""
+    unzip = zlib.decompressobj(_GZIP)
+    with path.open("rb") as file:
+        while piece := file.read(_PIECE):
+            while piece:
+                try:
+                    yield unzip.decompress(piece), unzip.eof
+                except zlib.error:
+                    return
+                piece = unzip.unused_data
+                if unzip.eof and piece:  # files may be several zipped ones, one after the other
+                    unzip = zlib.decompressobj(_GZIP)

@@ -1,0 +1,90 @@
+"""What an engine is asked to read: which files, in which format, and what became of their rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import IntEnum, StrEnum
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The names under which a log keeps user, query and URL."""
+
+    user: str = "user"
+    query: str = "query"
+    url: str = "url"
+
+
+PLAIN_COLUMNS = Columns()
+"""The names a log has if nobody says otherwise."""
+
+
+class Format(StrEnum):
+    """How a log is written."""
+
+    CSV = "csv"
+    TSV = "tsv"
+    JSONL = "jsonl"
+    PARQUET = "parquet"
+    AOL = "aol"
+    YANDEX = "yandex"
+
+
+@dataclass(frozen=True)
+class Source:
+    """One log in one or more files of one format."""
+
+    name: str
+    """What the user called it."""
+    files: tuple[Path, ...]
+    format: Format
+    columns: Columns = PLAIN_COLUMNS
+    header: tuple[str, ...] = ()
+    """The column names in the first line of every file, where the format has such a line."""
+
+    @property
+    def filtered(self) -> bool:
+        """Whether records that look personal are left out; where all texts are numbers, every one looks so."""
+        return self.format is not Format.YANDEX
+
+
+class Problem(IntEnum):
+    """Why a row is bad. Engines count by the numbers, people read the names."""
+
+    WRONG_NUMBER_OF_COLUMNS = 1
+    BROKEN_QUOTES = 2
+    NOT_UTF8 = 3
+    CONTROL_CHARACTER = 4
+    TOO_LONG = 5
+    NOT_JSON = 6
+    NO_USER = 7
+    CLICK_WITHOUT_RESULTS_PAGE = 8
+    FILE_CUT_OFF = 9
+
+    def __str__(self) -> str:
+        return self.name.lower().replace("_", " ").replace("utf8", "UTF-8").replace("json", "JSON")
+
+
+LONGEST_ROW = 8192
+"""Bytes in user, query and URL together; a row beyond this is a mistake or an attack, and bad."""
+
+
+@dataclass(frozen=True)
+class Tally:
+    """What became of a log's rows. For whoever runs the log: these numbers are exact and must not be published."""
+
+    rows: int
+    records: int
+    problems: Mapping[Problem, int]
+
+    @property
+    def bad(self) -> int:
+        """How many rows could not be used for what they are; a row without a click is no record, but not bad."""
+        return sum(self.problems.values())
+
+    @property
+    def without_record(self) -> int:
+        """How many good rows have no query or no URL."""
+        return self.rows - self.records - self.bad

@@ -1,0 +1,151 @@
+"""Log files: which ones are meant, in which format they are, and what their columns are called."""
+
+from __future__ import annotations
+
+import csv
+import glob
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import pyarrow as pa
+
+from blender_dp.engines import PLAIN_COLUMNS, Columns, Format, Source
+from blender_dp.errors import LogError
+
+AOL_HEADER = ("AnonID", "Query", "QueryTime", "ItemRank", "ClickURL")
+"""The first line of every file of the AOL log."""
+
+_AOL_COLUMNS = Columns("AnonID", "Query", "ClickURL")
+_YANDEX_COLUMNS = Columns("USERID", "QueryID", "URLID")
+_YANDEX_LINE = re.compile(r"[0-9]+\tM\t[0-9]+\t[0-9]+\s*")
+_SUFFIXES = {
+    ".csv": Format.CSV,
+    ".tsv": Format.TSV,
+    ".tab": Format.TSV,
+    ".jsonl": Format.JSONL,
+    ".ndjson": Format.JSONL,
+    ".parquet": Format.PARQUET,
+    ".txt": Format.TSV,
+}
+_PACKED = {".gz", ".zst"}
+_LONGEST_LINE = 1 << 20
+_WITH_HEADER = {Format.CSV, Format.TSV, Format.AOL}
+_USUAL_NAMES = frozenset(
+    {
+        "user", "user_id", "userid", "uid", "id", "anonid", "client", "client_id", "query", "q", "search", "term", "text",
+        "url", "link", "clickurl", "href", "target", "time", "timestamp", "date", "querytime", "itemrank", "rank", "session",
+    }
+)  # fmt: skip
+
+
+def find(
+    log: Path | str | Sequence[Path | str],
+    log_format: str | None = None,
+    columns: Columns = PLAIN_COLUMNS,
+) -> Source:
+    """Find a log: a file, a folder of files, a pattern such as `logs/*.csv.gz`, or several of these.
+
+    The format is told by the endings and, for AOL and Yandex, by the first line; or name it. All files have one format.
+    """
+    parts = [log] if isinstance(log, Path | str) else list(log)
+    name = ", ".join(str(part) for part in parts)
+    files = tuple(dict.fromkeys(path for part in parts for path in _expanded(part)))
+    chosen = _named(log_format, name) if log_format else _detected(files, name)
+    if chosen is Format.AOL:
+        columns = _AOL_COLUMNS if columns == PLAIN_COLUMNS else columns
+    if chosen is Format.YANDEX:
+        return Source(name, files, chosen, _YANDEX_COLUMNS)
+    header = _common_header(files, chosen, columns) if chosen in _WITH_HEADER else ()
+    return Source(name, files, chosen, columns, header)
+
+
+def _expanded(part: Path | str) -> list[Path]:
+    path = Path(part)
+    if path.is_dir():
+        files = sorted(file for file in path.iterdir() if file.is_file() and _ending(file) in _SUFFIXES)
+        if not files:
+            raise LogError(str(part), "the folder has no log files", f"Give files that end in {', '.join(_SUFFIXES)}")
+        return files
+    if path.is_file():
+        return [path]
+    if glob.has_magic(str(part)):
+        files = sorted(Path(file) for file in glob.glob(str(part), recursive=True) if Path(file).is_file())  # noqa: PTH207
+        if files:
+            return files
+        raise LogError(str(part), "no file has such a name", "Check the pattern")
+    raise LogError(str(part), "is not a file" if path.exists() else "does not exist", "Check the path")
+
+
+def _ending(path: Path) -> str:
+    suffix = path.suffix.lower()
+    return Path(path.stem).suffix.lower() if suffix in _PACKED else suffix
+
+
+def _named(log_format: str, name: str) -> Format:
+    try:
+        return Format(log_format.lower())
+    except ValueError:
+        raise LogError(name, f"{log_format!r} is no format", f"Use one of: {', '.join(Format)}") from None
+
+
+def _detected(files: Iterable[Path], name: str) -> Format:
+    formats = {_format_of(file) for file in files}
+    if len(formats) > 1:
+        found = ", ".join(sorted(formats))
+        raise LogError(name, f"the files are in different formats ({found})", "Give files of one format, or name it")
+    return formats.pop()
+
+
+def _format_of(file: Path) -> Format:
+    ending = _ending(file)
+    if ending not in _SUFFIXES:
+        first = "" if ending == ".parquet" else _first_line(file)
+        if _YANDEX_LINE.fullmatch(first):
+            return Format.YANDEX
+        raise LogError(str(file), f"cannot tell the format of {ending!r}", f"Name it: {', '.join(Format)}")
+    usual = _SUFFIXES[ending]
+    if usual is not Format.TSV:
+        return usual
+    first = _first_line(file)
+    if _YANDEX_LINE.fullmatch(first):
+        return Format.YANDEX
+    return Format.AOL if tuple(first.rstrip("\r").split("\t")) == AOL_HEADER else usual
+
+
+def _common_header(files: Sequence[Path], log_format: Format, columns: Columns) -> tuple[str, ...]:
+    headers = {file: _header(file, log_format) for file in files}
+    header = headers[files[0]]
+    for file, other in headers.items():
+        if other != header:
+            raise LogError(str(file), f"its first line differs from that of {files[0]}", "Give files with the same columns")
+    for role, column in vars(columns).items():
+        if column not in header:
+            problem = f"has no column {column!r} for the {role}; {_described(header)}"
+            raise LogError(str(files[0]), problem, f"Name the {role} column (on the command line: --{role} NAME)")
+    return header
+
+
+def _header(file: Path, log_format: Format) -> tuple[str, ...]:
+    line = _first_line(file).rstrip("\r")
+    names = tuple(next(csv.reader([line]), ()) if log_format is Format.CSV else line.split("\t"))
+    if not any(names):
+        raise LogError(str(file), "is empty", "Give a log whose first line names its columns")
+    if len(set(names)) < len(names):
+        raise LogError(str(file), "names two columns alike", "Give every column a name of its own")
+    return names
+
+
+def _described(header: Sequence[str]) -> str:
+    """Say which columns there are. The first line of a text file may be a person's row, so its words stay inside."""
+    usual = [name for name in header if name.casefold() in _USUAL_NAMES]
+    among = f", among them {', '.join(usual)}" if usual else ""
+    return f"its first line names {len(header)} columns{among}"
+
+
+def _first_line(file: Path) -> str:
+    try:
+        with pa.input_stream(str(file)) as start:
+            return bytes(start.read(_LONGEST_LINE)).partition(b"\n")[0].decode("utf-8-sig")
+    except (UnicodeDecodeError, OSError):
+        raise LogError(str(file), "its first line cannot be read as UTF-8 text", "Check the file and its ending") from None

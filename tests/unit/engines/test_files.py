@@ -1,0 +1,201 @@
+"""Every format, and every way a row can be bad: counted by reason, without stopping or shifting anything else."""
+
+from __future__ import annotations
+
+import gzip
+import json
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from blender_dp import Columns, LogError
+from blender_dp.engines import DuckDBEngine, Problem, Tally
+from blender_dp.logs import find
+from tests.generators.aol import write_aol
+from tests.generators.yandex import write_yandex
+
+HEADER = b"user\tquery\turl\n"
+GOOD = b"".join(b"u%d\tquery %d\thttps://x.example/%d\n" % (i, i, i) for i in range(3000))
+
+
+def bounded(path, columns=None, **options) -> tuple[list[tuple[str, str | None, str | None]], Tally]:
+    engine = DuckDBEngine(ordered=True)
+    source = find(path, columns=columns or Columns(), **options)
+    group, tally = engine.bound(engine.read(source), 1, "k")
+    (table,) = group.over_records(pa.Table.from_batches)
+    return [(row["user"], row["query"], row["url"]) for row in table.to_pylist()], tally
+
+
+ROWS = [("1", 'say "hi", you', "https://x.example/"), ("2", "b", "https://y.example/"), ("3", "’tis", "https://z.example/")]
+
+
+def write(path, rows=ROWS) -> None:
+    """The same rows in the format that the name says."""
+    name = path.name
+    if name.endswith(".parquet"):
+        columns = dict(zip(("who", "what", "where"), zip(*rows, strict=True), strict=True))
+        pq.write_table(pa.table({key: list(values) for key, values in columns.items()}), path)
+        return
+    if ".jsonl" in name:
+        lines = [json.dumps({"where": c, "who": int(a), "what": b, "more": [1]}, ensure_ascii=False) for a, b, c in rows]
+    elif ".csv" in name:
+        quoted = [['"' + field.replace('"', '""') + '"' for field in row] for row in rows]
+        lines = ["who,what,where", *(",".join(row) for row in quoted)]
+    else:
+        lines = ["who\twhat\twhere", *("\t".join(row) for row in rows)]
+    data = "\n".join([*lines, ""]).encode()
+    path.write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+
+
+@pytest.mark.parametrize(
+    "name", ["log.csv", "log.tsv", "log.txt", "log.jsonl", "log.parquet", "log.csv.gz", "log.tsv.gz", "log.jsonl.gz"]
+)
+def test_every_format_says_the_same(tmp_path, name):
+    write(tmp_path / name)
+    rows, tally = bounded(tmp_path / name, Columns("who", "what", "where"))
+    assert rows == ROWS
+    assert tally == Tally(3, 3, {})
+
+
+BAD_LINES = {
+    b"u1\tq": Problem.WRONG_NUMBER_OF_COLUMNS,
+    b"u1\tq\tu\textra": Problem.WRONG_NUMBER_OF_COLUMNS,
+    b"u1\tq\tu\t": Problem.WRONG_NUMBER_OF_COLUMNS,
+    b"u1\tq\xff\xfe\tu": Problem.NOT_UTF8,
+    b"u1\tcut \xc3\tu": Problem.NOT_UTF8,
+    b"\tq\tu": Problem.NO_USER,
+    b"u1\t" + b"a" * 9000 + b"\tu": Problem.TOO_LONG,
+    b"u1\t" + b"a" * 5_000_000 + b"\tu": Problem.TOO_LONG,
+}
+
+
+@pytest.mark.parametrize("line", BAD_LINES, ids=lambda line: repr(line[:20]))
+def test_a_bad_line_is_counted_and_nobody_else_is_touched(tmp_path, line):
+    (tmp_path / "log.tsv").write_bytes(HEADER + GOOD + line + b"\n" + GOOD)
+    (tmp_path / "without.tsv").write_bytes(HEADER + GOOD + GOOD)
+    rows, tally = bounded(tmp_path / "log.tsv")
+    assert tally == Tally(6001, 6000, {BAD_LINES[line]: 1})
+    assert rows == bounded(tmp_path / "without.tsv")[0]
+
+
+BAD_CSV = {
+    b'u1,"open,u': Problem.BROKEN_QUOTES,
+    b'u1,a"b,u': Problem.BROKEN_QUOTES,
+    b'u1,"a"b,u': Problem.BROKEN_QUOTES,
+    b"u1,a": Problem.WRONG_NUMBER_OF_COLUMNS,
+    b"u1,a,b,c": Problem.WRONG_NUMBER_OF_COLUMNS,
+    b'u1,"a,b"': Problem.WRONG_NUMBER_OF_COLUMNS,
+    b",a,b": Problem.NO_USER,
+    b'"",a,b': Problem.NO_USER,
+    b"u1,a\x01b,c": Problem.CONTROL_CHARACTER,
+    b"u1,\xff,c": Problem.NOT_UTF8,
+    b"u1,#1 'best' \\,c": None,
+    b"u1,NULL,c": None,
+    b'u1,"say ""hi"", you",c': None,
+    b'u1,"","c"': None,
+}
+
+
+@pytest.mark.parametrize("line", BAD_CSV, ids=repr)
+def test_one_users_row_never_changes_how_the_others_are_read(tmp_path, line):
+    """A quote cannot reach beyond its line, and nothing is guessed: one row must not move everybody's record."""
+    good = b"".join(b"v%d,'query %d',https://x.example/%d\n" % (i, i, i) for i in range(200))
+    (tmp_path / "log.csv").write_bytes(b"user,query,url\n" + line + b"\n" + good)
+    rows, tally = bounded(tmp_path / "log.csv")
+    assert tally.problems == ({} if BAD_CSV[line] is None else {BAD_CSV[line]: 1})
+    others = [row for row in rows if row[0] != "u1"]
+    assert len(others) == 200
+    assert ("v7", "'query 7'", "https://x.example/7") in others
+    assert len(rows) == 200 + (BAD_CSV[line] is None)
+
+
+def test_json_lines(tmp_path):
+    lines = [
+        '{"user": 1, "query": "caf\\u00e9", "url": "x.example"}',
+        '{"user": "2", "query": null, "url": "x.example"}',
+        '{"user": "3", "url": "x.example"}',
+        "",
+        "{broken",
+        "17",
+        '{"query": "a", "url": "b"}',
+    ]
+    (tmp_path / "log.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    rows, tally = bounded(tmp_path / "log.jsonl")
+    assert rows == [("1", "café", "https://x.example/"), ("2", None, None), ("3", None, None)]
+    assert tally == Tally(6, 1, {Problem.NOT_JSON: 1, Problem.NO_USER: 2})
+
+
+def test_invisible_characters_go_and_blank_lines_are_no_rows(tmp_path):
+    (tmp_path / "log.tsv").write_bytes(HEADER + b"u1\ta\x00b\tx.example\n\n\nu2\tc\ty.example\r\nu3\td\tz.example")
+    rows, tally = bounded(tmp_path / "log.tsv")
+    assert [row[1] for row in rows] == ["ab", "c", "d"]
+    assert tally == Tally(3, 3, {})
+
+
+def test_a_file_that_was_cut_off_is_used_up_to_there(tmp_path):
+    whole = gzip.compress(HEADER + GOOD * 20)
+    (tmp_path / "a.tsv.gz").write_bytes(whole[: len(whole) * 2 // 3])
+    (tmp_path / "b.tsv.gz").write_bytes(gzip.compress(HEADER + b"last\tone\tx.example\n"))
+    rows, tally = bounded(tmp_path)
+    assert tally.problems == {Problem.FILE_CUT_OFF: 1}
+    assert 30_000 < tally.records < 60_000
+    assert ("last", "one", "https://x.example/") in rows
+
+
+def test_aol(tmp_path):
+    write_aol(tmp_path, 20_000, files=3, compress=True)
+    rows, tally = bounded(tmp_path)
+    assert tally.rows == 20_000
+    assert tally.problems == {}
+    assert 0.4 < tally.records / tally.rows < 0.65
+    assert 250 < len(rows) < 600
+    assert ("google", "http://www.google.com/") in {row[1:] for row in rows}
+
+
+def test_yandex_clicks_meet_their_query(tmp_path):
+    lines = [
+        "0\tM\t1\t7",
+        "0\t0\tQ\t0\t55\t9,8\t100,1\t200,2\t300,3",
+        "0\t5\tC\t0\t200",
+        "1\tM\t1\t8",
+        "1\t0\tT\t0\t55\t9,8\t100,1\t200,2",
+        "2\tM\t1\t9",
+        "2\t0\tQ\t0\t56\t9\t100,1",
+        "2\t0\tQ\t1\t57\t9\t400,4",
+        "2\t3\tC\t1\t400",
+        "2\t4\tC\t1\t999",
+        "3\t4\tC\t0\t100",
+        "nonsense",
+    ]
+    (tmp_path / "train").write_text("\n".join([*lines, ""]), encoding="utf-8")
+    rows, tally = bounded(tmp_path / "train")
+    assert rows == [
+        ("7", "55", "https://domain2.example/200"),
+        ("8", None, None),
+        ("9", "57", "https://domain4.example/400"),
+    ]
+    expected = {Problem.WRONG_NUMBER_OF_COLUMNS: 1, Problem.NO_USER: 1, Problem.CLICK_WITHOUT_RESULTS_PAGE: 1}
+    assert tally == Tally(8, 2, expected)
+
+
+def test_a_yandex_file(tmp_path):
+    write_yandex(tmp_path / "train.gz", 3000)
+    rows, tally = bounded(tmp_path / "train.gz")
+    assert tally.problems == {}
+    assert sum(row[1] is not None for row in rows) > len(rows) / 2
+
+
+SECRET = "how to hide my illness"  # noqa: S105
+
+
+def test_no_error_repeats_what_a_row_says(tmp_path):
+    (tmp_path / "headerless.csv").write_bytes(f"u77,{SECRET},https://x.example/\n".encode())
+    with pytest.raises(LogError) as caught:
+        bounded(tmp_path / "headerless.csv")
+    assert "illness" not in str(caught.value)
+    bad = pa.array([f"{SECRET} ".encode() + b"\xff"], pa.binary()).view(pa.string())
+    pq.write_table(pa.table({"user": ["1"], "query": bad, "url": ["x"]}), tmp_path / "log.parquet")
+    with pytest.raises(LogError) as caught:
+        bounded(tmp_path / "log.parquet")
+    assert "illness" not in str(caught.value)
