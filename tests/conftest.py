@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from blender_dp import Entropy, HeadList
+from blender_dp import Entropy, HeadList, Release
+from tests.items import release_of_items
 
 settings.register_profile("ci", deadline=None, derandomize=True, max_examples=200)
 settings.load_profile("ci")
@@ -24,3 +25,15 @@ def small_list() -> HeadList:
     return HeadList.of(
         [("google", "https://www.google.com/"), ("google", "https://www.google.com/2"), ("yahoo", "https://www.yahoo.com/")]
     )
+
+
+@pytest.fixture
+def item_list() -> HeadList:
+    """Single items: one level."""
+    return HeadList.of([("calculator", None), ("camera", None), ("maps", None)])
+
+
+@pytest.fixture(scope="session")
+def item_release() -> Release:
+    """A release of single items, made stage by stage."""
+    return release_of_items()

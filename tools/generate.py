@@ -17,7 +17,7 @@ from blender_dp.records.head_list import HeadList
 from blender_dp.release.document import json_schema
 
 ROOT = Path(__file__).resolve().parent.parent
-VERBS = ("demo", "run", "search", "trends", "audit")
+VERBS = ("demo", "run", "search", "trends", "aggregate", "audit")
 
 _LISTS = {
     "two queries": [
@@ -28,6 +28,7 @@ _LISTS = {
     "one query": [("maps", "https://maps.example/")],
     "many URLs": [("news", f"https://news.example/{i}") for i in range(7)] + [("weather", "https://weather.example/")],
     "empty": [],
+    "single items": [("calculator", None), ("google", None), ("maps", None)],
 }
 _CASES = (
     ("two queries", "4", "1e-5", "0.85", 1),
@@ -37,6 +38,8 @@ _CASES = (
     ("many URLs", "2.5", "1e-5", "0.7", 1),
     ("many URLs", "40", "1e-5", "0.85", 1),
     ("empty", "4", "1e-5", "0.85", 1),
+    ("single items", "4", "1e-5", "0.85", 1),
+    ("single items", "1", "1e-7", "0.5", 2),
 )
 _RECORDS = (
     ("Google", "http://unlisted.example"),
@@ -45,6 +48,8 @@ _RECORDS = (
     ("google", ""),
     (None, None),
 )
+# With one level a URL neither makes a record nor spoils it.
+_ITEMS = ((" MAPS ", ""), ("maps", "https://maps.example/?token=1"), ("joe@example.org", None))
 
 
 def main() -> None:
@@ -72,7 +77,7 @@ def local_alg_vectors() -> dict[str, Any]:
 def _case(name: str, epsilon: str, delta: str, f_c: str, m_c: int) -> dict[str, Any]:
     head_list = HeadList.of(_LISTS[name])
     device = Device(head_list, epsilon=epsilon, delta=delta, f_c=f_c, m_c=m_c)
-    records = [*head_list.records(), *_RECORDS]
+    records = [*head_list.records(), *_RECORDS, *(_ITEMS if head_list.levels == 1 else ())]
     return {
         "name": f"{name}, ε {epsilon}, m_c {m_c}",
         "head_list": head_list.to_document(),
@@ -107,16 +112,17 @@ def _streams(channel: Channel) -> list[bytes]:
 def head_list_schema() -> dict[str, Any]:
     """The JSON Schema of a head-list file."""
     text = {"type": "string", "minLength": 1}
-    urls = {"type": "array", "items": text, "minItems": 1, "uniqueItems": True}
+    urls = {"type": "array", "items": text, "uniqueItems": True}
     query = {"type": "object", "properties": {"query": text, "urls": urls}, "required": ["query", "urls"]}
+    levels = [{"items": {"properties": {"urls": bound}}} for bound in ({"minItems": 1}, {"maxItems": 0})]
     properties = {
         "schema": {"const": HEAD_LIST_SCHEMA},
         "canonical_version": {"type": "integer", "minimum": 1},
-        "queries": {"type": "array", "items": query},
+        "queries": {"type": "array", "items": query, "anyOf": levels},
     }
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "A BLENDER head list: queries and URLs, both sorted by code point",
+        "title": "A BLENDER head list: queries and URLs, both sorted by code point; single items have no URLs, all of them",
         "type": "object",
         "properties": properties,
         "required": list(properties),

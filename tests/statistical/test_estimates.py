@@ -30,9 +30,18 @@ RUNS, CLIENTS = 60_000, 1000
 ERROR = (2 / RUNS) ** 0.5
 
 
-def drawn_cells(count: int, entropy: Entropy) -> np.ndarray:
+ITEMS = HeadList.of([("a", None), ("b", None), ("c", None)])  # one level
+ITEM_SHARES = np.array([0.20, 0.10, 0.05, 0.65])
+ITEM_CHANNEL = Channel.of(ITEMS, Fraction(1), Fraction(1, 10**5), Fraction("0.7"))
+
+
+def drawn_cells(count: int, entropy: Entropy, shares: np.ndarray = SHARES) -> np.ndarray:
     uniform = entropy.words(count) / 2.0**64
-    return np.minimum(np.searchsorted(np.cumsum(SHARES), uniform, side="right"), SHARES.size - 1).astype(np.int32)
+    return np.minimum(np.searchsorted(np.cumsum(shares), uniform, side="right"), shares.size - 1).astype(np.int32)
+
+
+def counted(cells: np.ndarray, size: int) -> np.ndarray:
+    return np.apply_along_axis(np.bincount, 1, cells, minlength=size)
 
 
 @pytest.fixture(scope="module")
@@ -44,8 +53,7 @@ def client_runs():
     for _ in range(RUNS // 1000):
         cells = drawn_cells(1000 * CLIENTS, entropy)
         reports = mechanism.respond(cells, entropy).reshape(1000, CLIENTS)
-        counts = np.apply_along_axis(np.bincount, 1, reports, minlength=size)
-        estimates += [denoise(row, CHANNEL) for row in counts]
+        estimates += [denoise(row, CHANNEL) for row in counted(reports, size)]
     return estimates
 
 
@@ -54,8 +62,18 @@ def opt_in_runs():
     entropy = Entropy.seeded("opt-in runs")
     mechanism, users = LaplaceHistogram.of(Fraction(1)), 300
     cells = drawn_cells(RUNS * users, entropy).reshape(RUNS, users)
-    counts = np.apply_along_axis(np.bincount, 1, cells, minlength=SHARES.size)
-    return [calibrate(row, LIST, mechanism, 10, entropy) for row in counts]
+    return [calibrate(row, LIST, mechanism, 10, entropy) for row in counted(cells, SHARES.size)]
+
+
+@pytest.fixture(scope="module")
+def item_runs():
+    """Opt-in and client estimates of single items, from 300 fresh users each."""
+    entropy, users = Entropy.seeded("item runs"), 300
+    mechanism, channel = LaplaceHistogram.of(Fraction(1)), TwoStageResponse(ITEM_CHANNEL)
+    cells = drawn_cells(2 * RUNS * users, entropy, ITEM_SHARES).reshape(2, RUNS, users)
+    reports = channel.respond(cells[1].ravel(), entropy).reshape(RUNS, users)
+    opt_in = [calibrate(row, ITEMS, mechanism, 3, entropy) for row in counted(cells[0], ITEM_SHARES.size)]
+    return opt_in, [denoise(row, ITEM_CHANNEL) for row in counted(reports, ITEM_SHARES.size)]
 
 
 def stacked(runs, level: str, what: str) -> np.ndarray:
@@ -104,6 +122,37 @@ def test_opt_in_estimates_are_unbiased_with_their_variance(opt_in_runs):
     for cell in listed:
         assert_mean(share[:, cell], truth[cell])
         assert_ratio(share[:, cell].var(ddof=1), claimed[:, cell].mean(), tolerance=0.03, noise=ERROR)
+
+
+@pytest.mark.parametrize("level", ["cells", "queries"])
+@pytest.mark.parametrize("group", [0, 1], ids=["opt-in", "client"])
+def test_estimates_of_single_items_are_unbiased_with_their_variance(item_runs, group, level):
+    """Theorems 3.5 and 3.6 with one level, ⋆ included; the opt-in users' counts have the heavier tails of Laplace noise."""
+    share, claimed = (stacked(item_runs[group], level, what) for what in ("share", "variance"))
+    for column, variance, truth in zip(share.T, claimed.mean(axis=0), ITEM_SHARES, strict=True):
+        assert_mean(column, truth)
+        kurtosis = float((((column - truth) ** 4).mean()) / column.var() ** 2)
+        noise = ((kurtosis - 1) / RUNS) ** 0.5
+        assert_ratio(column.var(ddof=1), variance, tolerance=0.035, noise=noise)
+
+
+def test_all_of_the_budget_makes_single_items_more_certain(item_runs):
+    """Against the variance with the split of two levels (f_C = 0.7), by the formula that the runs confirm for one level."""
+    split = Channel.of(HeadList.of((q, "u") for q in "abc"), Fraction(1), Fraction(1, 10**5), Fraction("0.7"))
+    slopes = [1 - len(c.url_counts) * c.query_step / c.words for c in (ITEM_CHANNEL, split)]
+    claimed = [[r * (1 - r) / slope**2 for r in (1 - slope) / 4 + slope * ITEM_SHARES] for slope in slopes]
+    real = stacked(item_runs[1], "cells", "share").var(axis=0, ddof=1)
+    for measured, expected, worse in zip(real, *claimed, strict=True):
+        assert_ratio(measured, expected / 300, tolerance=0.03, noise=ERROR)
+        assert measured < 0.7 * worse / 300
+
+
+def test_blended_single_items_are_better_than_either_group(item_runs):
+    runs = 5000
+    opt_in, client = (group[:runs] for group in item_runs)
+    blends = [blend(o, c, project=False) for o, c in zip(opt_in, client, strict=True)]
+    errors = [((stacked(e, "cells", "share") - ITEM_SHARES) ** 2).sum() for e in (blends, opt_in, client)]
+    assert errors[0] < 0.95 * min(errors[1:])
 
 
 def test_the_weights_are_optimal(client_runs, opt_in_runs):

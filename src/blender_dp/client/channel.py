@@ -40,12 +40,16 @@ class Channel:
 
     @classmethod
     def of(cls, head_list: HeadList, epsilon: Number, delta: Number, f_c: Number, m_c: int = 1) -> Channel:
-        """Compute the channel of a list: LocalAlg's t and t_q for a budget of ε/m_c and δ/m_c per report."""
+        """Compute the channel of a list: LocalAlg's t and t_q for a budget of ε/m_c and δ/m_c per report.
+
+        With one level there is no URL to choose, so the query gets all of it, whatever f_c says.
+        """
         p = Parameters.of(epsilon=epsilon, delta=delta, f_c=f_c, m_c=m_c)
-        epsilon_query, delta_query = p.f_c * p.epsilon / p.m_c, p.f_c * p.delta / p.m_c
+        for_query = p.f_c if head_list.levels == 2 else Fraction(1)
+        epsilon_query, delta_query = for_query * p.epsilon / p.m_c, for_query * p.delta / p.m_c
         epsilon_url, delta_url = p.epsilon / p.m_c - epsilon_query, p.delta / p.m_c - delta_query
-        if min(epsilon_query, epsilon_url) < _LEAST_EPSILON:
-            problem = f"leaves less than {float(_LEAST_EPSILON):g} for one of the two choices of a report"
+        if min((epsilon_query, epsilon_url)[: head_list.levels]) < _LEAST_EPSILON:
+            problem = f"leaves less than {float(_LEAST_EPSILON):g} for a choice that a report makes"
             raise ParameterError("epsilon", problem, "Raise epsilon, take f_c away from 0 and 1, or lower m_c")
         counts = head_list.url_counts
         return cls(

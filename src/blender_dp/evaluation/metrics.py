@@ -35,11 +35,12 @@ def score(release: Release, truth: Truth) -> dict[str, Scores]:
 def ndcg(ranking: Ranking, truth: Truth, k: int) -> float:
     """The normalised gain of a ranking against the population's true top k queries.
 
-    A query's gain is multiplied by the NDCG of its own URL list, whose length is the number of URLs listed. A list
-    shorter than k is compared with the full ideal one, so it pays for what it lacks.
+    A query's gain is multiplied by the NDCG of its own URL list, whose length is the number of URLs listed; a single item
+    has none, and its gain counts in full. A list shorter than k is compared with the full ideal one, so it pays for what
+    it lacks.
     """
     top = nlargest(k, truth.queries.values())
-    quality = [_ndcg([truth.urls.get(q, {}).get(u, 0) for u in urls], truth.urls.get(q, {})) for q, urls in ranking[:k]]
+    quality = [_url_quality(urls, truth.urls.get(q, {})) for q, urls in ranking[:k]]
     gains = [truth.queries.get(q, 0) for q, _ in ranking[:k]]
     ideal = _dcg(top, sum(top))
     return _dcg(gains, sum(top), quality) / ideal if ideal else 0.0
@@ -47,16 +48,22 @@ def ndcg(ranking: Ranking, truth: Truth, k: int) -> float:
 
 def _score(release: Release, truth: Truth, share: Callable[[QueryEstimate], float]) -> Scores:
     queries = {row.query: share(row) for row in release.queries if row.query is not None}
+    query_l1 = sum(abs(value - truth.query_share(query)) for query, value in queries.items())
     records = {(row.query, row.url): share(row) for row in release.records if row.query is not None and row.url is not None}
     ranking = [
         (query, sorted(urls, key=lambda url: -records[query, url]))
         for query, urls in sorted(release.head_list.entries, key=lambda entry: -queries[entry[0]])
     ]
+    record_l1 = sum(abs(value - truth.record_share(record)) for record, value in records.items())
     return Scores(
-        query_l1=sum(abs(value - truth.query_share(query)) for query, value in queries.items()),
-        record_l1=sum(abs(value - truth.record_share(record)) for record, value in records.items()),
+        query_l1=query_l1,
+        record_l1=record_l1 if release.head_list.levels == 2 else query_l1,  # a single item is its query
         ndcg=ndcg(ranking, truth, release.manifest.settings.max_queries),
     )
+
+
+def _url_quality(urls: Sequence[str], truth: Mapping[str, int]) -> float:
+    return _ndcg([truth.get(url, 0) for url in urls], truth) if urls else 1.0
 
 
 def _ndcg(counts: Sequence[int], truth: Mapping[str, int]) -> float:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-import pyarrow.compute as pc
+import pyarrow as pa
 
 from blender_dp.logs.tables import TableLike, as_table
 
-Pair = tuple[str, str]
+Pair = tuple[str, str | None]
 
 
 @dataclass(frozen=True)
@@ -21,11 +21,15 @@ class Truth:
 
     @classmethod
     def of(cls, data: TableLike) -> Truth:
-        """Count a table with one canonical record per user (columns query and url); a missing record is nobody's."""
+        """Count a table with one canonical record per user (columns query and url); a missing record is nobody's.
+
+        A table without a single URL, or without the column, is one of single items: their url is None.
+        """
         table = as_table(data, "truth")
-        held = table.filter(pc.and_(pc.is_valid(table["query"]), pc.is_valid(table["url"])))
-        counts = held.group_by(["query", "url"]).aggregate([([], "count_all")])
-        names = zip(counts["query"].to_pylist(), counts["url"].to_pylist(), strict=True)
+        columns = ["query", "url"] if _has_urls(table) else ["query"]
+        counts = table.select(columns).drop_null().group_by(columns).aggregate([([], "count_all")])
+        urls = counts["url"].to_pylist() if "url" in columns else [None] * counts.num_rows
+        names = zip(counts["query"].to_pylist(), urls, strict=True)
         return cls(table.num_rows, dict(zip(names, counts["count_all"].to_pylist(), strict=True)))
 
     @cached_property
@@ -41,7 +45,8 @@ class Truth:
         """How many of all users hold each URL of a query."""
         counts: dict[str, dict[str, int]] = {}
         for (query, url), count in self.records.items():
-            counts.setdefault(query, {})[url] = count
+            if url is not None:
+                counts.setdefault(query, {})[url] = count
         return counts
 
     def query_share(self, query: str) -> float:
@@ -51,3 +56,7 @@ class Truth:
     def record_share(self, record: Pair) -> float:
         """The share of all users who hold the record."""
         return self.records.get(record, 0) / self.users
+
+
+def _has_urls(table: pa.Table) -> bool:
+    return "url" in table.column_names and table["url"].null_count < table.num_rows

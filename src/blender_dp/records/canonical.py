@@ -39,8 +39,13 @@ _DEFAULT_PORTS = {"http": "80", "https": "443", "ftp": "21"}
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 
 
-def canonical_record(query: str | None, url: str | None) -> Record:
-    """Return the canonical record; without a query or without a URL there is none, which is ⟨⋆, ⋆⟩."""
+def canonical_record(query: str | None, url: str | None, *, levels: int = 2) -> Record:
+    """Return the canonical record; without a query or without a URL there is none, which is ⟨⋆, ⋆⟩.
+
+    With one level (single items) the query is the record, and a URL does not count.
+    """
+    if levels == 1:
+        return Record(canonical_query(query or "") or None, None)
     record = Record(canonical_query(query or ""), canonical_url(url or ""))
     return record if record.query and record.url else Record(None, None)
 

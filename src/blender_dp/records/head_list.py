@@ -5,6 +5,9 @@ Every query has its URLs and one place for "any other URL"; after the last query
     google  → url a, url b, ⋆      cells 0 1 2
     yahoo   → url c, ⋆             cells 3 4
     ⋆                              cell  5
+
+A list of single items (apps, words, error codes) has one level: no query has URLs, and its only cell, ⟨q, ⋆⟩, stands for
+the item itself.
 """
 
 from __future__ import annotations
@@ -35,13 +38,19 @@ class HeadList:
     entries: Entries
 
     @classmethod
-    def of(cls, records: Iterable[tuple[str, str]]) -> HeadList:
-        """Make the list of the given (canonical) records; order and repeats do not matter."""
+    def of(cls, records: Iterable[tuple[str, str | None]]) -> HeadList:
+        """Make the list of the given (canonical) records; order and repeats do not matter.
+
+        Single items are records without a URL: (query, None), every one of them.
+        """
+        rows = list(records)
+        if len({url is None for _, url in rows}) > 1:
+            raise ParameterError("records", "some have a URL and some have none", "Give a URL to all of them, or to none")
         urls: dict[str, set[str]] = {}
-        for query, url in records:
-            if not (_is_text(query) and _is_text(url)):
+        for query, url in rows:
+            if not _is_text(query) or not (url is None or _is_text(url)):
                 raise ParameterError("records", "a query or URL is empty or no text", "List only whole records")
-            urls.setdefault(query, set()).add(url)
+            urls.setdefault(query, set()).update(() if url is None else (url,))
         return cls(tuple((query, tuple(sorted(urls[query]))) for query in sorted(urls)))
 
     def __len__(self) -> int:
@@ -51,6 +60,11 @@ class HeadList:
     def queries(self) -> tuple[str, ...]:
         """The listed queries, without ⋆."""
         return tuple(query for query, _ in self.entries)
+
+    @cached_property
+    def levels(self) -> int:
+        """1 for a list of single items, 2 for one of queries and their URLs; an empty list is taken for the latter."""
+        return 1 if self.entries and not any(urls for _, urls in self.entries) else 2
 
     @property
     def url_counts(self) -> tuple[int, ...]:
@@ -67,19 +81,22 @@ class HeadList:
         """The first cell of every query, ⋆ last."""
         return tuple(accumulate((0, *self.url_counts[:-1])))
 
-    def records(self) -> Iterator[tuple[str, str]]:
-        """The listed records, without any ⋆, in the order of their cells."""
-        return ((query, url) for query, urls in self.entries for url in urls)
+    def records(self) -> Iterator[tuple[str, str | None]]:
+        """The listed records, without any ⋆, in the order of their cells; single items have no URL, which is None."""
+        return ((query, url) for query, urls in self.entries for url in urls or (None,))
 
     def cells(self) -> Iterator[Record]:
-        """What every cell stands for, in order; None is ⋆."""
+        """What every cell stands for, in order; None is ⋆, or the missing URL of a single item."""
         for query, urls in self.entries:
             yield from (Record(query, url) for url in urls)
             yield Record(query, None)
         yield Record(None, None)
 
     def position(self, query: str | None, url: str | None) -> tuple[int, int]:
-        """Where a canonical record falls: index of the query and of the URL; what is not listed falls on ⋆."""
+        """Where a canonical record falls: index of the query and of the URL; what is not listed falls on ⋆.
+
+        With one level the query alone decides.
+        """
         found = self._positions.get(query)
         if found is None:
             return len(self.entries), 0
@@ -146,13 +163,16 @@ def _checked(document: object, source: str) -> Entries:
             if type(version) is not int or version != CANONICAL_VERSION:
                 problem = f"has canonical form {version!r}, and this version knows only {CANONICAL_VERSION}"
                 raise DocumentError(source, problem, "Use a matching version of blender-dp")
-            return tuple(_entry(row, f"{source}, queries[{i}]") for i, row in enumerate(rows))
+            entries = tuple(_entry(row, f"{source}, queries[{i}]") for i, row in enumerate(rows))
+            if len({bool(urls) for _, urls in entries}) > 1:
+                raise DocumentError(source, "only some of its queries have URLs", "Write it with HeadList.save")
+            return entries
     raise DocumentError(source, "needs schema, canonical_version and queries", "Give a head-list.json that blender-dp wrote")
 
 
 def _entry(row: object, source: str) -> tuple[str, tuple[str, ...]]:
     match row:
-        case {"query": str(query), "urls": list(urls)} if query and urls and all(_is_text(url) for url in urls):
+        case {"query": str(query), "urls": list(urls)} if query and all(_is_text(url) for url in urls):
             return query, tuple(urls)
     raise DocumentError(source, "needs a query and its list of URLs", "Give a head-list.json that blender-dp wrote")
 

@@ -60,9 +60,9 @@ _LONG_WORD = re.compile(r"[A-Za-z0-9]{20,}")
 _UUID = re.compile(r"[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
 
 
-def usable_record(query: str | None, url: str | None) -> Record:
-    """Return the canonical record, or ⟨⋆, ⋆⟩ if there is none or it looks personal."""
-    record = canonical_record(query, url)
+def usable_record(query: str | None, url: str | None, *, levels: int = 2) -> Record:
+    """Return the canonical record, or ⟨⋆, ⋆⟩ if there is none or it looks personal. With one level only the query counts."""
+    record = canonical_record(query, url, levels=levels)
     return Record(None, None) if looks_personal(record.query or "", record.url or "") else record
 
 

@@ -1,4 +1,4 @@
-"""A record: one query and the URL clicked for it."""
+"""A record: one query and the URL clicked for it; or a single item, which is a query without a URL."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ STAR = "⋆"
 
 
 class Record(NamedTuple):
-    """One query and the URL clicked for it; None stands for "not on the list"."""
+    """One query and the URL clicked for it; None stands for "not on the list", or for the URL that an item has not."""
 
     query: str | None
     url: str | None

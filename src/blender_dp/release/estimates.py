@@ -41,7 +41,10 @@ class QueryEstimate:
 
 @dataclass(frozen=True, kw_only=True)
 class RecordEstimate(QueryEstimate):
-    """A record's estimated share; a url of None is "any other URL of this query"."""
+    """A record's estimated share; a url of None is "any other URL of this query".
+
+    In a release of single items every url is None, and a record is its query.
+    """
 
     url: str | None
 

@@ -19,7 +19,7 @@ from blender_dp.release.manifest import Manifest
 
 @dataclass(frozen=True)
 class Suggestion:
-    """A listed query with its share, and its URLs with theirs, best first."""
+    """A listed query with its share, and its URLs with theirs, best first; a single item has none."""
 
     query: str
     share: float
@@ -71,6 +71,5 @@ class Release:
         for row in sorted(self.records, key=lambda row: -row.share):
             if row.query is not None and row.url is not None:
                 urls.setdefault(row.query, []).append((row.url, row.share))
-        return [
-            Suggestion(row.query, row.share, tuple(urls[row.query])) for row in self.trends(len(self.queries)) if row.query
-        ]
+        listed = self.trends(len(self.queries))
+        return [Suggestion(row.query, row.share, tuple(urls.get(row.query, ()))) for row in listed if row.query]

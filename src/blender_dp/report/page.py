@@ -33,6 +33,7 @@ def render(release: Release, truth: Truth | None = None, scores: Mapping[str, Sc
         manifest=manifest,
         manifest_text=json.dumps(asdict(manifest), indent=2, ensure_ascii=False),
         listed=len(release.head_list),
+        levels=release.head_list.levels,
         records=sum(1 for _ in release.head_list.records()),
         urls={suggestion.query: suggestion.urls for suggestion in release.search("", _TOP)},
         trends=release.trends(_TOP),

@@ -20,7 +20,8 @@ from blender_dp.stages.layout import Estimate, Floats, Integers, Layout
 class OptInEstimate:
     """The opt-in users' view of the final list, by cell and by query (⋆ last).
 
-    The papers' opt-in users do not tell ⟨q, ⋆⟩ from ⟨⋆, ⋆⟩: the former are NaN, the latter holds both.
+    The papers' opt-in users do not tell ⟨q, ⋆⟩ from ⟨⋆, ⋆⟩: the former are NaN, the latter holds both. In a list of single
+    items ⟨q, ⋆⟩ is the item, and estimated like any record.
     """
 
     head_list: HeadList
@@ -61,7 +62,7 @@ def sample_variance(share: Floats, users: int, noise: float) -> Floats:
 
 def _noisy_shares(cell_counts: Integers, layout: Layout, mechanism: LaplaceHistogram, entropy: Entropy) -> Floats:
     """Noisy shares of the listed records and of everything else; NaN for ⟨q, ⋆⟩, which joins everything else."""
-    unlisted_urls = layout.star_cells[:-1]
+    unlisted_urls = layout.star_cells[layout.counts > 1]  # with one cell, that is the item itself, or ⟨⋆, ⋆⟩
     counts = cell_counts.copy()
     counts[-1] += counts[unlisted_urls].sum()
     counted = np.ones(counts.size, bool)

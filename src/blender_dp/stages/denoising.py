@@ -31,15 +31,14 @@ def denoise(report_counts: Integers, channel: Channel) -> ClientEstimate:
     layout = Layout(channel.url_counts)
     r = report_counts / n
     r_query = layout.per_query(r)
-    if len(channel.url_counts) == 1:  # an empty list: everything is ⋆, and that is certain
-        certain = Estimate(np.ones(1), np.zeros(1))
-        return ClientEstimate(certain, certain, n)
-
     words = float(channel.words)
     s = channel.query_step / words  # every other query
     t = 1 - channel.query_lie_bound / words  # the true query
     query_share = (r_query - s) / (t - s)
     query_variance = r_query * (1 - r_query) / ((n - 1) * (t - s) ** 2)
+    queries = Estimate(query_share, query_variance)
+    if layout.cell_count == layout.counts.size:  # single items, or an empty list: every query is one cell
+        return ClientEstimate(queries, queries, n)
 
     k = layout.per_cell(layout.counts.astype(float))
     false_url = layout.per_cell(np.array(channel.url_steps) / words)
@@ -50,4 +49,4 @@ def denoise(report_counts: Integers, channel: Channel) -> ClientEstimate:
     share = (r - a * of_query - s / k * (1 - of_query)) / d
     covariance = r * (1 - of_r) / (n * (t - s))
     variance = n / (n - 1) / d**2 * (r * (1 - r) / n + c**2 * of_variance + 2 * c * covariance)
-    return ClientEstimate(Estimate(share, variance), Estimate(query_share, query_variance), n)
+    return ClientEstimate(Estimate(share, variance), queries, n)

@@ -28,8 +28,9 @@ class Discovery:
 def discover(counts: Iterable[pa.RecordBatch], mechanism: LaplaceThreshold, entropy: Entropy) -> Discovery:
     """List the records whose noisy count exceeds the threshold.
 
-    `counts` holds every distinct record once, with columns query, url and count. Records are decided independently of
-    each other, so they may come in any number of batches, and none but the survivors is ever held.
+    `counts` holds every distinct record once, with columns query, url and count; single items have a url of null, all of
+    them. Records are decided independently of each other, so they may come in any number of batches, and none but the
+    survivors is ever held.
     """
     return listed([survivors(counts, mechanism, entropy)])
 

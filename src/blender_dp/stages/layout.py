@@ -31,7 +31,7 @@ class Layout:
 
     @property
     def star_cells(self) -> Integers:
-        """The cells ⟨q, ⋆⟩ of every query, and ⟨⋆, ⋆⟩ as the last one."""
+        """The cells ⟨q, ⋆⟩ of every query (with one level: all cells), and ⟨⋆, ⋆⟩ as the last one."""
         return self.ends - 1
 
     def per_query(self, values: Floats) -> Floats:

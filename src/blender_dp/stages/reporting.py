@@ -21,7 +21,10 @@ _CLIENTS = 1 << 20  # at a time
 
 
 def cells_of(records: Iterable[pa.RecordBatch], head_list: HeadList) -> Iterable[Cells]:
-    """Find every record's cell; what is not listed, or missing, falls on ⋆. Columns are query and url."""
+    """Find every record's cell; what is not listed, or missing, falls on ⋆. Columns are query and url.
+
+    On a list of single items the query alone decides.
+    """
     place = _Placer(head_list)
     return (place(batch["query"], batch["url"]) for batch in records)
 
@@ -78,11 +81,12 @@ class _Placer:
 
     def __init__(self, head_list: HeadList) -> None:
         layout = Layout(head_list.url_counts)
+        urls = [url for _, urls in head_list.entries for url in urls]  # none with one level: all falls on ⟨q, ⋆⟩
         self._queries = pa.array(head_list.queries, pa.string())
-        self._urls = pa.array(sorted({url for _, url in head_list.records()}), pa.string())
+        self._urls = pa.array(sorted(set(urls)), pa.string())
         self._star_cells = layout.star_cells
         query = np.repeat(np.arange(len(head_list)), layout.counts[:-1] - 1)
-        pairs = self._pair(query, _index_in(pa.array([url for _, url in head_list.records()], pa.string()), self._urls))
+        pairs = self._pair(query, _index_in(pa.array(urls, pa.string()), self._urls))
         cells = np.delete(np.arange(layout.cell_count), layout.star_cells)
         order = np.argsort(pairs)
         # One pair that nobody holds, so that every search ends inside the array.

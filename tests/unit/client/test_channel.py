@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from blender_dp import ParameterError
 from blender_dp.arithmetic import exp_bounds
 from blender_dp.client import Channel
 from blender_dp.client.channel import lie_step
@@ -64,6 +65,7 @@ CHANNELS = [
     small_channel(5, (5, 1), 7, 4),
     small_channel(5, (1,), 3, 2),
     small_channel(7, (4, 3, 1), 1, 1),
+    small_channel(6, (1, 1, 1, 1), 5, 2),  # single items
     small_channel(6, (3, 3, 1), 1, 40),  # its URLs are so honest that reporting another one tells a lot
 ]
 
@@ -92,8 +94,11 @@ def test_the_audit_of_any_list_is_the_enumeration_of_a_small_one(channel, epsilo
     assert finding.holds == (max(deltas) <= Fraction(1, 100))
 
 
-HEAD_LISTS = st.lists(st.integers(1, 40), max_size=30).map(
-    lambda counts: HeadList.of((f"q{i}", f"u{j}") for i, count in enumerate(counts) for j in range(count))
+HEAD_LISTS = st.one_of(
+    st.lists(st.integers(1, 40), max_size=30).map(
+        lambda counts: HeadList.of((f"q{i}", f"u{j}") for i, count in enumerate(counts) for j in range(count))
+    ),
+    st.integers(1, 1000).map(lambda count: HeadList.of((f"q{i}", None) for i in range(count))),
 )
 EPSILONS = st.one_of(
     st.fractions(min_value=Fraction(1, 20), max_value=12, max_denominator=200), st.just(Fraction(1, 1 << 15))
@@ -128,6 +133,38 @@ def test_the_papers_probabilities():
     e_q, d_q, e_u, d_u = math.exp(3.4), 0.85e-5, math.exp(0.6), 0.15e-5
     assert t == pytest.approx((e_q + d_q / 2 * 50) / (e_q + 50), rel=1e-12)
     assert t_q == pytest.approx((e_u + d_u / 2) / (e_u + 1), rel=1e-12)
+
+
+def worst_case(channel: Channel, epsilon: Fraction) -> tuple[Fraction, Fraction]:
+    """The largest ratio and the exact δ at ε, over all pairs of records and all outputs."""
+    factor = exp_bounds(epsilon)[0]
+    rows = [channel.weights(*p) for p in positions(channel)]
+    pairs = list(permutations(rows, 2))
+    ratio = max(Fraction(x, y) for a, b in pairs for x, y in zip(a, b, strict=True))
+    excess = max(sum(max(Fraction(0), x - factor * y) for x, y in zip(a, b, strict=True)) for a, b in pairs)
+    return ratio, excess / channel.words**2
+
+
+@pytest.mark.parametrize("items", [1, 2, 7])
+@pytest.mark.parametrize("epsilon", [Fraction(1, 2), Fraction(4)])
+@pytest.mark.parametrize("m_c", [1, 2])
+def test_single_items_spend_all_of_the_budget_and_no_more(items, epsilon, m_c):
+    head_list, delta = HeadList.of((f"q{i}", None) for i in range(items)), Fraction(1, 10**9)
+    channel = Channel.of(head_list, epsilon, delta, Fraction("0.85"), m_c)
+    ratio, excess = worst_case(channel, epsilon / m_c)
+    assert excess <= delta / m_c / 2  # (ε, δ/2)-private, exactly
+    assert math.log(ratio) == pytest.approx(epsilon / m_c, abs=1e-8)
+    two_stages = Channel(lie_step(items + 1, Fraction("0.85") * epsilon / m_c, delta), channel.url_counts, channel.url_steps)
+    assert math.log(worst_case(two_stages, epsilon / m_c)[0]) < 0.86 * epsilon / m_c  # splitting would leave the rest unused
+    assert two_stages.query_lie_bound > channel.query_lie_bound
+
+
+def test_single_items_need_no_split(item_list):
+    channels = {Channel.of(item_list, Fraction(4), Fraction(1, 10**5), f_c) for f_c in ("0.1", "0.85", "0.9999999999")}
+    assert len(channels) == 1
+    assert channels.pop().url_steps == (0, 0, 0, 0)
+    with pytest.raises(ParameterError, match="epsilon: leaves less than"):
+        Channel.of(item_list, Fraction(1), Fraction(1, 10**5), "0.85", 2_000_000)
 
 
 def test_the_weights_are_the_closed_form():

@@ -50,6 +50,23 @@ def test_a_device_without_a_record_reports_the_star(small_list):
     assert device.report(None, None).cell == device.report("google", "").cell == device.report("", "x.example").cell == 5
 
 
+def test_on_single_items_only_the_query_counts(item_list):
+    device = Device(item_list, epsilon=60, delta=1e-5)
+    records = [(" CAMERA ",), ("camera", None), ("camera", "https://x.example/"), ("camera", "https://x.example/?token=1")]
+    assert [device.report(*record).cell for record in records] == [1, 1, 1, 1]
+    nothing = [(None,), ("",), ("weather",), ("joe@example.org",), (None, "https://x.example/")]
+    assert [device.report(*record).cell for record in nothing] == [3] * 5
+
+
+def test_a_missing_url_is_no_item_of_a_list_with_urls(small_list):
+    device = Device(small_list, epsilon=60, delta=1e-5)
+    assert device.report("google").cell == device.report("google", None).cell == 5
+
+
+def test_the_vectors_have_single_items():
+    assert [HeadList.from_document(case["head_list"]).levels for case in VECTORS].count(1) == 2
+
+
 def test_too_few_random_bytes_are_refused(small_list):
     with pytest.raises(ParameterError, match="random_bytes: there are 0"):
         Device(small_list, epsilon=1, delta=1e-5).answer("google", "x.example", b"")

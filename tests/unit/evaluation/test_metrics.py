@@ -8,6 +8,7 @@ import pytest
 
 from blender_dp import Blender, Entropy, Truth, aol_like, score
 from blender_dp.evaluation import ndcg
+from tests.items import HELD, population
 
 TRUTH = Truth(100, {("a", "x"): 30, ("a", "y"): 10, ("b", "x"): 25, ("c", "x"): 20, ("d", "x"): 15})
 
@@ -27,6 +28,47 @@ def test_truth_takes_any_table_and_leaves_out_what_is_missing():
     rows = [("1", "a", "x"), ("2", None, None), ("3", "b", None)]
     assert Truth.of(rows) == Truth(3, {("a", "x"): 1})
     assert Truth.of(pd.DataFrame({"query": ["a"], "url": ["x"]})) == Truth(1, {("a", "x"): 1})
+
+
+ROWS = [("1", "a", None), ("2", "a", None), ("3", None, None), ("4", "b", None)]
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        ROWS,
+        pa.table({"query": ["a", "a", None, "b"]}),
+        pa.table({"query": ["a", "a", None, "b"], "url": pa.nulls(4)}),
+        pa.table({"query": ["a", "a", None, "b"], "url": pa.nulls(4, pa.string())}),
+    ],
+    ids=["rows", "no column", "null", "text"],
+)
+def test_truth_of_single_items(table):
+    truth = Truth.of(table)
+    assert truth == Truth(4, {("a", None): 2, ("b", None): 1})
+    assert truth.queries == {"a": 2, "b": 1}
+    assert truth.urls == {}
+    assert truth.query_share("a") == truth.record_share(("a", None)) == 0.5
+
+
+@pytest.mark.parametrize(
+    "urls", [{"url": pa.nulls(1000)}, {"url": ["https://x.example/"] * 1000}, {}], ids=["null", "with URLs", "no column"]
+)
+def test_a_single_item_is_scored_as_its_query(item_release, urls):
+    """Also where the truth knows URLs that the release does not ask for."""
+    truth = Truth.of(pa.table({"query": population(1)["query"], **urls}))
+    scores = score(item_release, truth)
+    for name, attribute in (("opt-in", "opt_in_share"), ("client", "client_share"), ("blended", "share")):
+        rows = [row for row in item_release.queries if row.query is not None]
+        query_l1 = sum(abs(getattr(row, attribute) - HELD[row.query] / 1000) for row in rows)
+        assert scores[name].query_l1 == scores[name].record_l1 == pytest.approx(query_l1)
+        assert scores[name].ndcg == pytest.approx(1)
+
+
+def test_the_order_of_single_items_counts():
+    truth = Truth(100, {("a", None): 40, ("b", None): 25})
+    assert ndcg([("a", []), ("b", [])], truth, 2) == pytest.approx(1)
+    assert ndcg([("b", []), ("a", [])], truth, 2) < 0.95
 
 
 def test_nothing_to_find_scores_nothing():

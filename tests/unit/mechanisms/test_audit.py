@@ -39,6 +39,16 @@ def test_the_figures_of_the_papers_defaults():
     assert channel.delta == 0
 
 
+def test_with_single_items_the_channel_spends_it_all():
+    items = Tables.of(PARAMETERS, HeadList.of((f"q{i}", None) for i in range(50)))
+    channel = audit_tables(items, PARAMETERS)[2]
+    assert channel.holds
+    assert channel.epsilon == pytest.approx(4, abs=1e-4)
+    assert channel.delta == pytest.approx(Fraction(1, 10**5) / 2, rel=1e-6)
+    too_honest = dataclasses.replace(items.channel, query_step=items.channel.query_step * 99 // 100)
+    assert not verdicts(dataclasses.replace(items, channel=too_honest))["local channel"]
+
+
 @given(st.fractions(Fraction(7, 10), 10, max_denominator=100), st.integers(3, 12).map(lambda n: Fraction(1, 10**n)))
 @settings(max_examples=25)
 def test_every_parameter_holds(epsilon, delta):

@@ -14,12 +14,12 @@ from blender_dp.mechanisms.two_stage_response.mechanism import _CHUNK
 from blender_dp.records.head_list import HeadList
 
 W = 1 << 64
-COUNTS = st.lists(st.integers(1, 6), max_size=6)
+COUNTS = st.one_of(st.lists(st.integers(1, 6), max_size=6), st.lists(st.just(0), max_size=6))  # 0: single items
 EDGES = st.integers(-2, 2)
 
 
 def channel_of(url_counts: list[int], epsilon: Fraction) -> Channel:
-    head_list = HeadList.of((f"q{i}", f"u{j}") for i, n in enumerate(url_counts) for j in range(n))
+    head_list = HeadList.of((f"q{i}", f"u{j}" if n else None) for i, n in enumerate(url_counts) for j in range(n or 1))
     return Channel.of(head_list, epsilon, Fraction(1, 10**6), Fraction(7, 10))
 
 

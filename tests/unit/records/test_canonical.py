@@ -39,6 +39,12 @@ def test_records(query, url, expected):
     assert list(canonical_record(query, url)) == expected
 
 
+@pytest.mark.parametrize("url", [None, "", "https://x.example/"])
+def test_with_one_level_the_query_is_the_record(url):
+    assert canonical_record("  Google ", url, levels=1) == ("google", None)
+    assert canonical_record(" ", url, levels=1) == canonical_record(None, url, levels=1) == (None, None)
+
+
 def test_the_tracking_parameters_are_the_specifications():
     assert list(TRACKING_PREFIXES) == VECTORS["tracking_prefixes"]
     assert sorted(TRACKING_NAMES) == VECTORS["tracking_names"]

@@ -7,12 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from blender_dp import DocumentError, HeadList
+from blender_dp import DocumentError, HeadList, ParameterError
 from blender_dp.records.record import Record
 from tests.conftest import ROOT
 
 NAMES = st.text(min_size=1, max_size=5)
-LISTS = st.lists(st.tuples(NAMES, NAMES), max_size=12).map(HeadList.of)
+RECORDS = st.one_of(st.lists(st.tuples(NAMES, NAMES), max_size=12), st.lists(st.tuples(NAMES, st.none()), max_size=12))
+LISTS = RECORDS.map(HeadList.of)
 SCHEMA = Draft202012Validator(json.loads((ROOT / "spec/schemas/head-list.json").read_text(encoding="utf-8")))
 
 
@@ -51,7 +52,7 @@ def test_a_query_that_looks_like_a_star_is_no_star():
     assert head_list.position("else", "⋆") == (1, 0)
 
 
-@given(st.lists(st.tuples(NAMES, NAMES), max_size=12))
+@given(RECORDS)
 def test_order_and_repeats_say_nothing(records):
     assert HeadList.of(records).digest == HeadList.of([*reversed(records), *records]).digest
 
@@ -61,6 +62,46 @@ def test_a_saved_list_comes_back(head_list):
     document = json.loads(json.dumps(head_list.to_document()))
     assert HeadList.from_document(document) == head_list
     assert not list(SCHEMA.iter_errors(document))
+
+
+def test_single_items_have_one_cell_each(item_list):
+    assert item_list.levels == 1
+    assert item_list.entries == (("calculator", ()), ("camera", ()), ("maps", ()))
+    assert item_list.url_counts == (1, 1, 1, 1)
+    assert item_list.starts == (0, 1, 2, 3)
+    assert list(item_list.records()) == [("calculator", None), ("camera", None), ("maps", None)]
+    assert list(item_list.cells()) == [*item_list.records(), (None, None)]
+    assert item_list.restrict(["maps"]).levels == 1
+
+
+def test_the_query_of_a_single_item_decides_where_it_falls(item_list):
+    assert item_list.position("camera", None) == item_list.position("camera", "https://camera.example/") == (1, 0)
+    assert item_list.position("weather", None) == item_list.position(None, None) == (3, 0)
+
+
+@given(LISTS)
+def test_a_list_has_one_level_if_no_record_has_a_url(head_list):
+    urls = {url for _, url in head_list.records()}
+    assert head_list.levels == (1 if urls == {None} else 2)
+
+
+def test_an_empty_list_has_two_levels(item_list):
+    assert HeadList.of([]).levels == item_list.restrict([]).levels == 2
+
+
+@pytest.mark.parametrize(
+    "records", [[("a", None), ("b", "x")], [("a", "x"), ("a", None)], [("a", "")], [("", None)], [("", "x")], [(None, None)]]
+)
+def test_part_records_are_refused(records):
+    with pytest.raises(ParameterError, match="records"):
+        HeadList.of(records)
+
+
+def test_the_schema_refuses_a_mixture():
+    queries = [{"query": "a", "urls": ["b"]}, {"query": "b", "urls": []}]
+    assert list(SCHEMA.iter_errors({**GOOD, "queries": queries}))
+    assert not list(SCHEMA.iter_errors({**GOOD, "queries": queries[:1]}))
+    assert not list(SCHEMA.iter_errors({**GOOD, "queries": queries[1:]}))
 
 
 def test_restricting_keeps_the_order(small_list):
@@ -84,7 +125,11 @@ GOOD = {"schema": "blender-dp/head-list/1", "canonical_version": 1, "queries": [
         ({"canonical_version": True}, "has canonical form True"),
         ({"canonical_version": 99}, "has canonical form 99, and this version knows only 1"),
         ({"queries": [{"query": "a"}]}, r"queries\[0\]: needs a query"),
-        ({"queries": [{"query": "a", "urls": []}]}, "needs a query"),
+        ({"queries": [{"query": "a", "urls": ["b"]}, {"query": "b", "urls": []}]}, "only some of its queries have URLs"),
+        ({"queries": [{"query": "a", "urls": None}]}, "needs a query"),
+        ({"queries": [{"query": "", "urls": []}]}, "needs a query"),
+        ({"queries": [{"query": "a", "urls": []}, {"query": "a", "urls": []}]}, "repeated"),
+        ({"queries": [{"query": "b", "urls": []}, {"query": "a", "urls": []}]}, "unsorted"),
         ({"queries": [{"query": "a", "urls": [1]}]}, "needs a query"),
         ({"queries": [{"query": "", "urls": ["b"]}]}, "needs a query"),
         ({"queries": [{"query": "a", "urls": ["c", "b"]}]}, "unsorted"),

@@ -49,6 +49,12 @@ def test_the_form_comes_first():
     assert usable_record("query", None) == usable_record(None, SITE) == (None, None)
 
 
+@pytest.mark.parametrize("url", [None, "", SITE, f"{SITE}?token=1"])
+def test_with_one_level_only_the_query_can_be_personal(url):
+    assert usable_record(" Google", url, levels=1) == ("google", None)
+    assert usable_record("joe＠example.com", url, levels=1) == usable_record(None, url, levels=1) == (None, None)
+
+
 @given(st.text(), EMAILS, st.text())
 def test_an_address_is_caught_in_any_query(before, email, after):
     assert personal_query(canonical_query(f"{before}{email}{after}"))

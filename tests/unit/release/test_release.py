@@ -99,6 +99,30 @@ def test_a_spoilt_file_is_refused_with_the_place(release, tmp_path, spoil, probl
         Release.load(path)
 
 
+def test_single_items_have_trends_and_suggestions_without_urls(item_release):
+    assert [row.query for row in item_release.trends(5)] == ["calculator", "camera", "maps"]
+    assert [row.share for row in item_release.trends(3)] == pytest.approx([0.3, 0.24, 0.15], abs=0.03)
+    (found,) = item_release.search(" CAM")
+    assert (found.query, found.urls) == ("camera", ())
+    assert [s.query for s in item_release.search("ca")] == ["calculator", "camera"]
+
+
+def test_single_items_are_estimated_by_both_groups(item_release):
+    assert [(row.query, row.url) for row in item_release.records] == list(item_release.head_list.cells())
+    for row in item_release.records:
+        assert row.opt_in_share is not None
+        assert 0 <= row.low <= row.share <= row.high <= 1
+
+
+def test_a_release_of_single_items_survives_its_file_and_follows_the_schema(item_release, tmp_path):
+    item_release.save(tmp_path / "release.json")
+    assert Release.load(tmp_path / "release.json") == item_release
+    assert not list(SCHEMA.iter_errors(json.loads((tmp_path / "release.json").read_text(encoding="utf-8"))))
+    table = item_release.to_arrow()
+    assert table.num_rows == 8
+    assert table["url"].null_count == 8
+
+
 def test_a_release_cannot_be_changed(release):
     with pytest.raises(dataclasses.FrozenInstanceError):
         release.queries = ()

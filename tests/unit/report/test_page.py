@@ -7,6 +7,7 @@ import pytest
 
 from blender_dp import Blender, Entropy, Truth, aol_like, score
 from blender_dp.report import render
+from tests.items import population
 
 EVIL = '<script>document.title="pwned"</script>'
 POPULATION = aol_like(2, users=60_000)
@@ -39,6 +40,19 @@ def test_what_people_typed_is_escaped(release):
     page = render(dataclasses.replace(release, queries=queries, records=records))
     assert "<script" not in page
     assert "&lt;script&gt;" in page
+
+
+def test_single_items_have_no_urls_on_the_page(release, item_release):
+    truth = Truth.of(population(1))
+    page, usual = (render(r, truth, score(r, truth)) for r in (item_release, release))
+    for text in ("best URLs", "and URLs", "records listed", "record L1"):
+        assert text in usual
+        assert text not in page
+    assert "⋆" not in page
+    assert "<td>calculator</td>" in page
+    for table in re.findall(r"<table>.*?</table>", page, re.DOTALL):
+        widths = {len(re.findall(r"<t[hd]\b", row)) for row in re.findall(r"<tr>.*?</tr>", table, re.DOTALL)}
+        assert len(widths) == 1
 
 
 def test_a_seeded_release_is_marked_and_a_real_one_is_not(release):

@@ -36,6 +36,13 @@ def test_where_the_opt_in_users_say_nothing_the_clients_decide():
     assert blended.variance == pytest.approx([0.5e-4, 1e-4])
 
 
+def test_single_items_are_blended_like_their_queries(item_release):
+    for record, query in zip(item_release.records, item_release.queries, strict=True):
+        assert (record.query, record.url) == (query.query, None)
+        assert (record.share, record.variance, record.opt_in_weight) == (query.share, query.variance, query.opt_in_weight)
+        assert 0 < record.opt_in_weight < 1
+
+
 def test_the_projection_is_optional():
     groups = estimates([-0.1, 0.7], [0.0, 0.9], (1e-4, 1e-4))
     assert blend(*groups, project=False).cells.share == pytest.approx([-0.05, 0.8])

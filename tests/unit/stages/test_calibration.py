@@ -33,6 +33,42 @@ def test_all_queries_are_kept_when_there_is_room(entropy):
     assert estimate.cells.share.size == LIST.cell_count
 
 
+def test_single_items_are_counted_like_any_record(entropy):
+    items, counts = HeadList.of([("a", None), ("b", None), ("c", None)]), np.array([40_000, 9_000, 30_000, 100_000])
+    estimate = calibrate(counts, items, MECHANISM, 2, entropy)
+    assert estimate.head_list.entries == (("a", ()), ("c", ()))
+    np.testing.assert_allclose(estimate.cells.share, np.array([40_000, 30_000, 109_000]) / counts.sum(), atol=1e-3)
+    np.testing.assert_array_equal(estimate.queries.share, estimate.cells.share)
+    np.testing.assert_array_equal(estimate.queries.variance, estimate.cells.variance)
+
+
+class Recorder:
+    """Stands in for the histogram: keeps the counts it is given."""
+
+    noise = MECHANISM.noise
+
+    def release(self, counts, _):
+        self.counts = counts.copy()
+        return counts.astype(float)
+
+
+@pytest.mark.parametrize("head_list", [LIST, HeadList.of([("a", None), ("b", None)]), HeadList.of([])], ids=str)
+def test_a_substitution_moves_two_noisy_counts_by_one(entropy, head_list):
+    """What the histogram's noise is made for: every record is counted, and counted once."""
+
+    def noisy(cell: int) -> np.ndarray:
+        counts = np.full(head_list.cell_count, 10)
+        counts[cell] += 1
+        recorder = Recorder()
+        calibrate(counts, head_list, recorder, 5, entropy)
+        assert recorder.counts.sum() == counts.sum()
+        return recorder.counts
+
+    seen = [noisy(cell) for cell in range(head_list.cell_count)]
+    assert all(np.abs(a - b).sum() in {0, 2} for a in seen for b in seen)
+    assert seen[0].size == len(list(head_list.records())) + 1
+
+
 def test_shares_and_variances_go_together(entropy):
     estimate = calibrate(COUNTS, LIST, MECHANISM, 2, entropy)
     expected = sample_variance(estimate.cells.share, int(COUNTS.sum()), MECHANISM.noise.variance)

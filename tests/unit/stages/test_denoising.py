@@ -44,6 +44,24 @@ def test_a_querys_urls_add_up_to_the_query():
     assert estimate.cells.share[-1] == pytest.approx(estimate.queries.share[-1])
 
 
+ITEMS = Channel.of(HeadList.of([("a", None), ("b", None)]), Fraction(4), Fraction(1, 10**5), Fraction("0.85"))
+
+
+def test_expected_reports_of_single_items_give_back_the_truth():
+    truth = np.array([0.3, 0.05, 0.65])
+    estimate = denoise(np.round(10**15 * expected_reports(ITEMS, truth)).astype(np.int64), ITEMS)
+    np.testing.assert_allclose(estimate.cells.share, truth, atol=1e-12)
+
+
+def test_a_single_item_is_its_query():
+    counts = np.array([400, 100, 500])
+    estimate = denoise(counts, ITEMS)
+    assert estimate.cells == estimate.queries
+    slope = 1 - 3 * ITEMS.query_step / ITEMS.words  # t - s
+    np.testing.assert_allclose(estimate.cells.variance, counts / 1000 * (1 - counts / 1000) / 999 / slope**2)
+    assert estimate.cells.share.sum() == pytest.approx(1)
+
+
 def test_an_empty_list_is_certain():
     channel = Channel.of(HeadList.of([]), Fraction(4), Fraction(1, 10**5), Fraction("0.85"))
     estimate = denoise(np.array([77]), channel)

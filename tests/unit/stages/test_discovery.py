@@ -5,14 +5,14 @@ from fractions import Fraction
 import pyarrow as pa
 import pytest
 
-from blender_dp import Entropy
+from blender_dp import Entropy, ParameterError
 from blender_dp.mechanisms.laplace_threshold import LaplaceThreshold
 from blender_dp.stages import discover
 
 MECHANISM = LaplaceThreshold.of(Fraction(4), Fraction(1, 10**5))
 
 
-def batch(*rows: tuple[str, str, int]) -> pa.RecordBatch:
+def batch(*rows: tuple[str, str | None, int]) -> pa.RecordBatch:
     return pa.RecordBatch.from_pylist([{"query": q, "url": u, "count": n} for q, u, n in rows])
 
 
@@ -27,6 +27,23 @@ def test_the_order_of_the_counts_says_nothing(entropy):
     found = discover([batch(("b", "x", 900), ("a", "y", 800), ("b", "w", 700))], MECHANISM, entropy)
     assert list(found.head_list.records()) == [("a", "y"), ("b", "w"), ("b", "x")]
     assert found.noisy_counts == pytest.approx([800, 700, 900], abs=20)
+
+
+@pytest.mark.parametrize("kind", [pa.null(), pa.string(), pa.large_string()])
+def test_counts_without_urls_make_a_list_of_single_items(entropy, kind):
+    counts = [
+        pa.record_batch({"query": queries, "url": pa.nulls(2, kind), "count": numbers})
+        for queries, numbers in ((["b", "rare"], [900, 1]), (["a", "c"], [800, 700]))
+    ]
+    found = discover(counts, MECHANISM, entropy)
+    assert found.head_list.entries == (("a", ()), ("b", ()), ("c", ()))
+    assert found.head_list.levels == 1
+    assert found.noisy_counts == pytest.approx([800, 900, 700], abs=20)
+
+
+def test_a_mixture_is_refused(entropy):
+    with pytest.raises(ParameterError, match="some have a URL and some have none"):
+        discover([batch(("a", "x", 900), ("b", None, 900))], MECHANISM, entropy)
 
 
 def test_nothing_gives_an_empty_list(entropy):

@@ -14,7 +14,10 @@ from blender_dp.stages import cells_of, count_cells, report
 
 NAMES = st.sampled_from(["a", "b", "c", "d", "é", "⋆", None])
 RECORDS = st.lists(st.tuples(NAMES, NAMES), max_size=30)
-LISTED = st.lists(st.tuples(st.sampled_from("abcd⋆"), st.sampled_from("abcdé")), max_size=10)
+QUERIES = st.sampled_from("abcd⋆")
+LISTED = st.one_of(
+    st.lists(st.tuples(QUERIES, st.sampled_from("abcdé")), max_size=10), st.lists(st.tuples(QUERIES, st.none()), max_size=10)
+)
 
 
 def batch(records: list[tuple[str | None, str | None]], kind: pa.DataType) -> pa.RecordBatch:
@@ -30,6 +33,14 @@ def test_columns_fall_where_single_records_fall(listed, records, kind):
     (cells,) = cells_of([batch(records, kind)], head_list)
     assert cells.tolist() == expected
     assert cells.dtype == np.int32
+
+
+@pytest.mark.parametrize("kind", [pa.null(), pa.string(), pa.large_string()])
+def test_single_items_fall_where_their_query_is(item_list, kind):
+    queries = ["maps", "calculator", None, "weather", "maps"]
+    records = pa.record_batch({"query": queries, "url": pa.nulls(len(queries), kind)})
+    (cells,) = cells_of([records], item_list)
+    assert cells.tolist() == [2, 0, 3, 3, 2]
 
 
 def test_cells_are_counted_over_batches():

@@ -19,7 +19,8 @@ def audit(channel: Channel, claim: Loss) -> Finding:
 
     Two records with different queries differ in the outputs of these two queries only, and what each of them adds does
     not depend on the other: the worst pair is the worst query to leave with the worst query to enter. Queries with
-    equally many URLs (and equal steps) are alike, so a few kinds of them stand for the whole list.
+    equally many URLs (and equal steps) are alike, so a few kinds of them stand for the whole list. Single items are
+    all of one kind, and so is ⋆.
     """
     if not channel.is_sound:
         return nothing_holds(NAME, claim)

@@ -1,0 +1,33 @@
+"""What clients' reports alone say: the shares of a head list, before opt-in users are blended in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from blender_dp.records.head_list import HeadList
+from blender_dp.release.estimates import interval
+from blender_dp.stages.denoising import ClientEstimate
+from blender_dp.stages.layout import Estimate
+
+_SCHEMA = pa.schema(
+    [(name, pa.string()) for name in ("level", "query", "url")]
+    + [(name, pa.float64()) for name in ("share", "variance", "low", "high")]
+)
+
+
+def client_shares(head_list: HeadList, estimate: ClientEstimate) -> pa.Table:
+    """Every query's and every record's share with its 95 % interval; `level` tells which. Null is ⋆, what is not listed.
+
+    Shares are unbiased, so that further reports can be averaged in: one may be below 0. The interval is not.
+    """
+    queries = [("query", query, None) for query in (*head_list.queries, None)]
+    records = [("record", cell.query, cell.url) for cell in head_list.cells()]
+    rows = [*_rows(queries, estimate.queries), *_rows(records, estimate.cells)]
+    return pa.Table.from_pylist([dict(zip(_SCHEMA.names, row, strict=True)) for row in rows], _SCHEMA)
+
+
+def _rows(names: Sequence[tuple[str, str | None, str | None]], estimate: Estimate) -> list[tuple[object, ...]]:
+    numbers = zip(estimate.share.tolist(), estimate.variance.tolist(), strict=True)
+    return [(*name, *pair, *interval(*pair)) for name, pair in zip(names, numbers, strict=True)]

@@ -1,0 +1,56 @@
+"""Clients simulated one by one and by cell counts: the same distribution; false-alarm rate 1e-6 per check."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+from scipy import stats
+
+from blender_dp import HeadList
+from blender_dp.client import Channel
+from blender_dp.stages.reporting import counted_cells, counted_reports, simulate, total
+from tests.statistical.checks import ALARM, assert_counts
+
+LIST = HeadList.of([("a", "x"), ("a", "y"), ("b", "x"), ("c", "x"), ("c", "y"), ("c", "z")])
+CHANNEL = Channel.of(LIST, Fraction(2), Fraction(1, 10**5), Fraction("0.7"))
+CLIENTS = 1_500_000  # more than are drawn at a time
+CELLS = LIST.cell_count
+
+
+def clients() -> list[pa.RecordBatch]:
+    """Clients of a few kinds, in several batches."""
+    kinds = [("a", "x"), ("a", "else"), ("b", "x"), ("c", "z"), (None, None), ("nobody", "x")]
+    chosen = [kinds[i % 11 % len(kinds)] for i in range(CLIENTS)]
+    table = pa.table({"query": [q for q, _ in chosen], "url": [u for _, u in chosen]})
+    return table.to_batches(max_chunksize=200_000)
+
+
+def test_both_ways_agree_with_the_channel_and_with_each_other(entropy):
+    batches = clients()
+    true = total([counted_cells(batches, LIST)])
+    assert true.sum() == CLIENTS
+    one_by_one = total(
+        [counted_reports(batches[:3], LIST, CHANNEL, entropy), counted_reports(batches[3:], LIST, CHANNEL, entropy)]
+    )
+    by_cells = simulate(true, CHANNEL, entropy)
+    assert one_by_one.sum() == by_cells.sum() == CLIENTS
+    for reported in (one_by_one, by_cells):
+        # A sum of multinomials over the true cells varies less than one multinomial, so χ² errs on the safe side.
+        assert_counts(reported, expected(true) / CLIENTS)
+    assert stats.chi2_contingency(np.array([one_by_one, by_cells])).pvalue > ALARM
+
+
+def test_every_true_cell_is_answered_by_its_own_row(entropy):
+    """One kind of client at a time, so that a mixed-up row would show."""
+    for cell in range(CELLS):
+        counts = np.zeros(CELLS, np.int64)
+        counts[cell] = 100_000
+        assert_counts(simulate(counts, CHANNEL, entropy), expected(counts) / 100_000)
+
+
+def expected(true: np.ndarray) -> np.ndarray:
+    places = [(query, url) for query, count in enumerate(LIST.url_counts) for url in range(count)]
+    rows = [[float(Fraction(weight, CHANNEL.words**2)) for weight in CHANNEL.weights(query, url)] for query, url in places]
+    return true @ np.array(rows)
