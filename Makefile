@@ -3,10 +3,10 @@ PYTHON ?= python3
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench spec clean
+.PHONY: help demo test lint bench bench-engine spec clean
 
 help:  ## list the verbs
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: .venv/.installed  ## run the whole system on a made-up population and show what comes out
 	@$(BIN)/blender-dp demo
@@ -23,6 +23,9 @@ lint: .venv/.dev  ## only the static checks: ruff, mypy, import-linter
 
 bench: .venv/.dev  ## measure speed as ratios to limits and peers (15 minutes the first time, then 5)
 	$(BIN)/python -m benchmarks
+
+bench-engine: .venv/.dev  ## measure whole runs over big logs (20 minutes, 15 GB of disk)
+	$(BIN)/python -m benchmarks engine
 
 spec: .venv/.dev  ## write spec/ and the generated docs anew
 	$(BIN)/python tools/generate.py

@@ -7,7 +7,7 @@ import json
 from dataclasses import asdict
 from pathlib import Path
 
-from benchmarks import discovery, growth, machine, reporting, utility
+from benchmarks import discovery, engine, growth, machine, reporting, utility
 from benchmarks.result import show, show_machine
 
 BENCHMARKS = {
@@ -15,12 +15,16 @@ BENCHMARKS = {
     "discovery": discovery.measure,
     "growth": growth.measure,
     "utility": utility.measure,
+    "engine": engine.measure,
 }
+USUAL = ("reporting", "discovery", "growth", "utility")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"which to run: {', '.join(BENCHMARKS)} (default: all)")
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help=f"which to run: {', '.join(BENCHMARKS)} (default: {', '.join(USUAL)})"
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write all figures to this file")
     arguments = parser.parse_args()
     if unknown := set(arguments.names) - set(BENCHMARKS):
@@ -28,7 +32,7 @@ def main() -> None:
     description = machine.description()
     show_machine(description)
     results = []
-    for name in arguments.names or BENCHMARKS:
+    for name in arguments.names or USUAL:
         results.append(BENCHMARKS[name]())
         show(results[-1])
     if arguments.json:

@@ -1,10 +1,11 @@
-"""Discovery and DuckDB's bare counting over one log: a fresh process for every run, taking turns, on two cores."""
+"""Contenders over one log: a fresh process for every run, taking turns, on two cores."""
 
 from __future__ import annotations
 
 import json
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from benchmarks import data
@@ -31,16 +32,20 @@ class Runs:
         return max(self.peak_bytes) / 1e6
 
 
-def race(rows: int, rounds: int) -> tuple[Runs, Runs]:
-    """Ours, and DuckDB alone."""
-    logs = [str(data.log(_SMALL)), str(data.log(rows))]
-    ours, alone = Runs(), Runs()
+def race(rows: int, rounds: int) -> list[Runs]:
+    """Discovery, ours, and DuckDB alone."""
+    return in_turn(["ours", "duckdb_alone"], [data.log(_SMALL), data.log(rows)], rounds)
+
+
+def in_turn(names: Sequence[str], arguments: Sequence[object], rounds: int) -> list[Runs]:
+    """Every module of `benchmarks.once` that is named, on the same arguments."""
+    runs = [Runs() for _ in names]
     with cores(CORES):
         for _ in range(rounds):
-            for name, runs in (("ours", ours), ("duckdb_alone", alone)):
-                command = [sys.executable, "-m", f"benchmarks.once.{name}", *logs]
+            for name, run in zip(names, runs, strict=True):
+                command = [sys.executable, "-m", f"benchmarks.once.{name}", *map(str, arguments)]
                 done = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
-                runs.seconds.append(done["seconds"])
-                runs.peak_bytes.append(done["peak_bytes"])
-                runs.records = done["records"]
-    return ours, alone
+                run.seconds.append(done["seconds"])
+                run.peak_bytes.append(done["peak_bytes"])
+                run.records = done["records"]
+    return runs

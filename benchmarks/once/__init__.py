@@ -15,7 +15,7 @@ from pathlib import Path
 
 def run(answer: Callable[[Path], int]) -> None:
     """Time one call for the log on the command line; the answer is a number of records."""
-    small, log = (Path(argument) for argument in sys.argv[1:])
+    small, log = (Path(argument) for argument in sys.argv[1:3])
     answer(small)
     start = time.perf_counter()
     records = answer(log)

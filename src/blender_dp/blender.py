@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from fractions import Fraction
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -14,14 +13,15 @@ from blender_dp.arithmetic import Number
 from blender_dp.client.channel import Channel
 from blender_dp.engines import PLAIN_COLUMNS, Columns, DuckDBEngine, Engine, Group, Source, Tally
 from blender_dp.entropy import system_bytes
-from blender_dp.errors import GroupError, LogError, ParameterError
+from blender_dp.errors import GroupError, ParameterError
+from blender_dp.logs.intake import check_tally, most_bad
 from blender_dp.logs.sources import find
 from blender_dp.logs.tables import TableLike, as_table
 from blender_dp.mechanisms.laplace_histogram import LaplaceHistogram
 from blender_dp.mechanisms.laplace_threshold import LaplaceThreshold
 from blender_dp.privacy.loss import Loss, Model, Promise
 from blender_dp.records.head_list import HeadList
-from blender_dp.records.parameters import Parameters, open_unit, share_of
+from blender_dp.records.parameters import Parameters, open_unit
 from blender_dp.release import Release
 from blender_dp.release.assemble import assemble
 from blender_dp.release.manifest import Sizes, manifest_of
@@ -103,7 +103,7 @@ class Blender:
         source, text_key = entropy or Entropy.system(), _key_text(key)
         engine = DuckDBEngine(ordered=source.is_seeded)
         progress("one record per user")
-        tables = [as_table(data, name) for data, name in ((opt_in, "opt_in"), (clients, "clients"))]
+        tables = [as_table(data, name, levels=columns.levels) for data, name in ((opt_in, "opt_in"), (clients, "clients"))]
         logs = [engine.load(table, columns, name) for table, name in zip(tables, ("opt_in", "clients"), strict=True)]
         chosen, _ = engine.bound(logs[0], self.parameters.m_o, text_key)
         others, _ = engine.bound(logs[1], self.parameters.m_c, text_key)
@@ -133,13 +133,13 @@ class Blender:
         """
         source, text_key, rule = entropy or Entropy.system(), _key_text(key), _opt_in_rule(opt_in)
         _check_simulation(simulation)
-        most = share_of(max_bad, "max_bad", "Give the largest share of bad rows to put up with, such as 0.01")
+        most = most_bad(max_bad)
         counting = engine or DuckDBEngine(ordered=source.is_seeded)
         progress("one record per user")
         rows = _opened(counting, log, columns)
         group, tally = counting.bound(rows, self.parameters.m_o, text_key)
         on_tally(tally)
-        _check_tally(tally, most)
+        check_tally(tally, most, "log")
         chosen, others = rule(group, text_key)
         if self.parameters.m_c != self.parameters.m_o:
             _, others = rule(counting.bound(rows, self.parameters.m_c, text_key)[0], text_key)
@@ -188,19 +188,16 @@ class Blender:
 def _opened(engine: Engine, log: TableLike | Source | Path | str, columns: Columns) -> Any:  # noqa: ANN401 (the engine's)
     if isinstance(log, Path | str):
         log = find(log, columns=columns)
-    return engine.read(log) if isinstance(log, Source) else engine.load(as_table(log, "log"), columns, "log")
+    return (
+        engine.read(log)
+        if isinstance(log, Source)
+        else engine.load(as_table(log, "log", levels=columns.levels), columns, "log")
+    )
 
 
 def _check_simulation(simulation: str) -> None:
     if simulation not in {"users", "cells"}:
         raise ParameterError("simulation", f"{simulation!r} is unknown", "Use users or cells")
-
-
-def _check_tally(tally: Tally, most: Fraction) -> None:
-    if tally.bad > most * tally.rows:
-        reasons = ", ".join(f"{problem} {rows:,}" for problem, rows in tally.problems.items())
-        problem = f"{tally.bad:,} of {tally.rows:,} rows are bad ({reasons}), more than the share {float(most):g}"
-        raise LogError("log", problem, "Mend the log, name its format or columns, or raise max_bad")
 
 
 def _opt_in_rule(opt_in: Number | Iterable[str]) -> Callable[[G, str], tuple[G, G]]:

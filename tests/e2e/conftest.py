@@ -9,9 +9,14 @@ import pytest
 
 
 @pytest.fixture
-def command(tmp_path):
+def executable() -> Path:
+    """The installed command."""
+    return Path(sys.executable).parent / "blender-dp"
+
+
+@pytest.fixture
+def command(tmp_path, executable):
     """Run the installed command in an empty folder."""
-    executable = Path(sys.executable).parent / "blender-dp"
 
     def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
         environment = {**os.environ, "COLUMNS": "120", "NO_COLOR": "1"}

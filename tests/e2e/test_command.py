@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import time
 
+import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 import pytest
 
-from blender_dp import HeadList, Release, aol_like
+from blender_dp import Device, HeadList, Release, aol_like
+from tests.generators.aol import write_aol
 
 PRIVACY = ("--epsilon", "4", "--delta", "1e-5")
 
@@ -192,7 +197,84 @@ def test_audit_says_violated_for_sabotaged_tables(command, tmp_path):
     assert json.loads(command("audit", *PRIVACY, "--tables", path, "--json").stdout)["findings"][2]["verdict"] == "violated"
 
 
-@pytest.mark.parametrize("verb", ["demo", "run", "search", "trends", "audit"])
+def test_run_counts_bad_rows_and_stops_when_there_are_too_many(command, log, tmp_path):
+    spoilt = tmp_path / "spoilt.csv"
+    spoilt.write_bytes(log.read_bytes() + b'u,"open,x\nu,\xff,x\nu,a\n')
+    run = ("run", spoilt, *PRIVACY, "--opt-in", "0.3", *COLUMNS, "--bad-rows", "bad.jsonl")
+    done = command(*run, "--out", "r", "--json")
+    assert done.returncode == 0, done.stderr
+    rows = json.loads(done.stdout)["log"]
+    assert rows["rows"] == 40_003
+    assert rows["bad"] == {"wrong number of columns": 1, "broken quotes": 1, "not UTF-8": 1}
+    reasons = [json.loads(line)["reason"] for line in (tmp_path / "bad.jsonl").read_text("utf-8").splitlines()]
+    assert sorted(reasons) == sorted(rows["bad"])
+    assert (tmp_path / "bad.jsonl").stat().st_mode & 0o077 == 0
+    assert "bad: broken quotes" in command(*run, "--out", "r2", "--max-bad", "0.001").stdout
+    done = command(*run, "--out", "r3", "--max-bad", "0.00001")
+    assert done.returncode == 2
+    assert "3 of 40,003 rows are bad" in done.stderr
+    assert not (tmp_path / "r3").exists()
+
+
+def test_run_takes_a_folder_of_aol_files(command, tmp_path):
+    write_aol(tmp_path / "aol", 300_000, files=3, compress=True)
+    run = ("run", "aol", *PRIVACY, "--opt-in", "0.5", "--memory", "200MB", "--key", "77", "--json")
+    first = command(*run, "--out", "a")
+    assert first.returncode == 0, first.stderr
+    groups = [
+        [group["users"] for group in json.loads(done.stdout)["manifest"]["groups"]]
+        for done in (first, command(*run, "--out", "b", "--simulation", "cells"))
+    ]
+    assert groups[0] == groups[1]
+
+
+def test_run_on_single_items(command, log):
+    run = ("run", log, *PRIVACY, "--opt-in", "0.3", "--user", "who", "--query", "what", "--no-url", "--out", "items")
+    assert command(*run).returncode == 0
+    assert "google" in command("trends", "items").stdout
+    assert "https" not in command("search", "items", "goo").stdout
+
+
+def test_an_interrupt_leaves_nothing_behind(executable, tmp_path):
+    arguments = [executable, "demo", "--users", "3000000", "--out", "r"]
+    with subprocess.Popen(arguments, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
+        while not (tmp_path / "r").exists():
+            time.sleep(0.1)
+        time.sleep(1)
+        running.send_signal(signal.SIGINT)
+        _, errors = running.communicate(timeout=60)
+    assert running.returncode == 130
+    assert b"Traceback" not in errors
+    assert not (tmp_path / "r").exists()
+
+
+def test_aggregate_estimates_from_reports(command, tmp_path, small_list):
+    """Every report says the truth or lies as a device does; the shares come back, and foreign reports are left out."""
+    small_list.save(tmp_path / "list.json")
+    device = Device(small_list, epsilon=4, delta="1e-5")
+    query, urls = small_list.entries[0]
+    reports = [device.report(query, urls[0]) for _ in range(3000)]
+    rows = [{"head_list": report.head_list, "cell": report.cell} for report in reports]
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "reports.parquet")
+    bad = ["no json", json.dumps({"head_list": "another", "cell": 0}), json.dumps({**rows[0], "cell": 10_000})]
+    lines = [*(json.dumps(row) for row in rows), *bad]
+    (tmp_path / "reports.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    options = ("--head-list", "list.json", *PRIVACY)
+    done = command("aggregate", "reports.parquet", *options, "--out", "shares.parquet")
+    assert done.returncode == 0, done.stderr
+    assert query in done.stdout
+    shares = pq.read_table(tmp_path / "shares.parquet").to_pylist()
+    share = next(row for row in shares if (row["level"], row["query"]) == ("query", query))
+    assert share["low"] - 0.1 < 1 < share["share"] + 0.1
+    from_lines = json.loads(command("aggregate", "reports.jsonl", *options, "--json").stdout)
+    assert from_lines["reports"]["records"] == 3000
+    assert from_lines["reports"]["bad"] == {"not JSON": 1, "another head list": 1, "no such cell": 1}
+    assert from_lines["top"][0]["share"] == pytest.approx(share["share"])
+    assert command("aggregate", "reports.jsonl", *options, "--max-bad", "0").returncode == 2
+    assert command("aggregate", "list.json", *options).returncode == 2
+
+
+@pytest.mark.parametrize("verb", ["demo", "run", "search", "trends", "aggregate", "audit"])
 def test_help_teaches_by_example(command, verb):
     done = command(verb, "--help")
     assert done.returncode == 0

@@ -174,3 +174,42 @@ def test_bad_groups_are_refused():
 
 def test_it_shows_its_parameters():
     assert repr(blender()).startswith("Blender(epsilon=4, delta=1/100000, f_o=19/20,")
+
+
+def test_a_log_of_bad_rows_is_refused_before_anything_is_released(tmp_path):
+    blender, heard = Blender(epsilon=4, delta=1e-5), []
+    rows = [
+        *((None, "q", "https://u.example/") for _ in range(30)),
+        *((str(i), "q", "https://u.example/") for i in range(970)),
+    ]
+    with pytest.raises(LogError, match="30 of 1,000 rows are bad"):
+        blender.run_log(rows, "0.5", on_tally=heard.append)
+    assert (heard[0].rows, heard[0].bad) == (1000, 30)
+    assert blender.run_log(rows, "0.5", max_bad="0.03").manifest.groups[0].users > 400
+
+
+def test_both_simulations_give_a_release():
+    rows = [(str(i), f"q{i % 2}", "https://u.example/") for i in range(4000)]
+    for simulation in ("users", "cells"):
+        release = Blender(epsilon=4, delta=1e-5).run_log(rows, "0.5", simulation=simulation)
+        assert release.head_list.queries == ("q0", "q1")
+        assert release.queries[0].client_share == pytest.approx(0.5, abs=0.1)
+    with pytest.raises(ParameterError, match="Use users or cells"):
+        Blender(epsilon=4, delta=1e-5).run_log(rows, "0.5", simulation="both")
+
+
+def test_records_without_a_url_are_single_items():
+    rows = [(str(i), "Crash 7" if i % 3 else "crash 8") for i in range(6000)]
+    blender, items = Blender(epsilon=4, delta=1e-5), Columns(url=None)
+    releases = [
+        blender.run_log(rows, "0.5", columns=items),
+        blender.run(
+            rows[:3000], pa.table(dict(zip(("user", "query"), zip(*rows[3000:], strict=True), strict=True))), columns=items
+        ),
+    ]
+    for release in releases:
+        assert release.head_list.levels == 1
+        assert release.head_list.queries == ("crash 7", "crash 8")
+        assert release.queries[0].share == pytest.approx(2 / 3, abs=0.06)
+    with pytest.raises(LogError, match=r"3 values.*\(user, query, url\)"):
+        blender.run_log(rows, "0.5")

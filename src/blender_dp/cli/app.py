@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from blender_dp.cli.aggregate import aggregate
 from blender_dp.cli.audit import audit
 from blender_dp.cli.demo import demo
 from blender_dp.cli.output import fail
@@ -27,7 +28,7 @@ app = typer.Typer(
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for verb in (demo, run, search, trends, audit):
+for verb in (demo, run, search, trends, aggregate, audit):
     app.command()(verb)
 
 

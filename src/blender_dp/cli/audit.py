@@ -22,7 +22,7 @@ def audit(
     delta: Delta,
     head_list: Annotated[Path | None, typer.Option(metavar="FILE", help="Audit the channel of this head list.")] = None,
     max_queries: Annotated[int, typer.Option(metavar="N", min=1, help="Without a list: how many queries.")] = 50,
-    urls: Annotated[int, typer.Option(metavar="N", min=1, help="Without a list: how many URLs each.")] = 2,
+    urls: Annotated[int, typer.Option(metavar="N", min=0, help="Without a list: how many URLs each (0: items).")] = 2,
     f_c: QueryBudget = "0.85",
     m_c: ClientRecords = 1,
     tables: Annotated[Path | None, typer.Option(metavar="FILE", help="Audit these integers instead (from --json).")] = None,
@@ -60,7 +60,8 @@ def audit(
 def _made_up(queries: int, urls: int) -> HeadList:
     from blender_dp.records.head_list import HeadList
 
-    return HeadList.of((f"query {q}", f"url {u}") for q in range(queries) for u in range(urls))
+    names: list[str | None] = [f"url {u}" for u in range(urls)]
+    return HeadList.of((f"query {q}", name) for q in range(queries) for name in names or [None])
 
 
 def _show(findings: list[Finding], m_c: int) -> None:

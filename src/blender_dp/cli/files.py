@@ -39,15 +39,15 @@ def write_folder(
     """Write every file whole or not at all, the release last; return what was written, by what it is."""
     page = _page(release, truth, scores)
     written = {
-        "head list": _write(folder / HEAD_LIST, release.head_list.save),
-        "estimates": _write(folder / ESTIMATES, lambda path: pq.write_table(release.to_arrow(), path)),
+        "head list": write_whole(folder / HEAD_LIST, release.head_list.save),
+        "estimates": write_whole(folder / ESTIMATES, lambda path: pq.write_table(release.to_arrow(), path)),
     }
     if page is None:
         (folder / REPORT).unlink(missing_ok=True)  # an older run's
         note("No report.html: it needs the extra 'plots' (pip install 'blender-dp[plots]').")
     else:
-        written["report"] = _write(folder / REPORT, lambda path: _write_text(path, page))
-    return {"release": _write(folder / RELEASE, release.save), **written}
+        written["report"] = write_whole(folder / REPORT, lambda path: _write_text(path, page))
+    return {"release": write_whole(folder / RELEASE, release.save), **written}
 
 
 def load_release(path: Path) -> Release:
@@ -58,7 +58,8 @@ def load_release(path: Path) -> Release:
     return release
 
 
-def _write(path: Path, write: Callable[[Path], None]) -> Path:
+def write_whole(path: Path, write: Callable[[Path], None]) -> Path:
+    """Write a file whole or not at all."""
     partial = path.with_name(f".{path.name}.partial")
     try:
         write(partial)

@@ -8,12 +8,15 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
+
+if TYPE_CHECKING:
+    from blender_dp.engines import Tally
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs instead of tables.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace a release that is already there.")]
@@ -21,6 +24,8 @@ Epsilon = Annotated[str, typer.Option(metavar="NUMBER", help="Privacy loss ε of
 Delta = Annotated[str, typer.Option(metavar="NUMBER", help="Probability δ outside the ε bound; far below 1 / users.")]
 QueryBudget = Annotated[str, typer.Option("--f-c", metavar="NUMBER", help="Share of a client's budget for the query (f_C).")]
 ClientRecords = Annotated[int, typer.Option("--m-c", metavar="N", help="Records used per client (m_C).")]
+Engine = Annotated[str, typer.Option(metavar="duckdb|spark[:MASTER]", help="What counts: this machine, or a cluster.")]
+Memory = Annotated[str | None, typer.Option(metavar="SIZE", help="Memory for counting, such as 2GB; more goes to disk.")]
 
 out = Console(highlight=False)
 _err = Console(stderr=True, highlight=False)
@@ -59,6 +64,15 @@ def print_table(title: str, columns: dict[str, bool], rows: list[list[str]]) -> 
     out.print(made)
 
 
+def print_tally(tally: Tally, title: str) -> None:
+    """Print what became of rows."""
+    used: dict[str, int] = {"used": tally.records, "without a record": tally.without_record}
+    bad = {f"bad: {problem}": rows for problem, rows in tally.problems.items()}
+    shown = [[what, f"{rows:,}"] for what, rows in (used | bad).items() if rows]
+    print_table(title, {"what": False, "rows": True}, [*shown, ["all", f"{tally.rows:,}"]])
+    say()
+
+
 def print_files(files: Mapping[str, Path]) -> None:
     """Print where the files are."""
     print_table("Files", {"what": False, "where": False}, [[what, str(path)] for what, path in files.items()])
@@ -78,6 +92,14 @@ class Steps:
         self._finish()
         self._current = step
         self._status.update(escape(step))
+
+    def update(self, percent: float) -> None:
+        """Say how much of the current step is done."""
+        self._status.update(f"{escape(self._current)} [dim]{percent:.0f} %[/]")
+
+    def remark(self, message: str) -> None:
+        """Say something about the current step when it is over."""
+        self._current = f"{self._current}: {message}"
 
     def _finish(self) -> None:
         now = time.monotonic()

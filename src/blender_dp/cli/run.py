@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -13,19 +14,22 @@ from blender_dp.cli.output import (
     AsJson,
     ClientRecords,
     Delta,
+    Engine,
     Epsilon,
     Force,
+    Memory,
     QueryBudget,
     Steps,
     print_files,
     print_json,
+    print_tally,
     say,
 )
 from blender_dp.errors import LogError, ParameterError
 
 
 def run(
-    log: Annotated[Path, typer.Argument(help="The log: a .csv, .tsv or .parquet file with a header.", metavar="LOG")],
+    log: Annotated[list[Path], typer.Argument(help="The log: files, folders or patterns such as 'logs/*.csv.gz'.")],
     epsilon: Epsilon,
     delta: Delta,
     opt_in: Annotated[str, typer.Option(metavar="SHARE|FILE", help="Share of opt-in users, or a file with their ids.")],
@@ -35,10 +39,21 @@ def run(
     user: Annotated[str, typer.Option(metavar="COLUMN", help="Column with the user.")] = "user",
     query: Annotated[str, typer.Option(metavar="COLUMN", help="Column with the query.")] = "query",
     url: Annotated[str, typer.Option(metavar="COLUMN", help="Column with the clicked URL.")] = "url",
+    no_url: Annotated[bool, typer.Option("--no-url", help="The log has no URLs: queries are single items.")] = False,
     f_o: Annotated[str, typer.Option("--f-o", metavar="NUMBER", help="Share of opt-in users who discover (f_O).")] = "0.95",
     f_c: QueryBudget = "0.85",
     m_c: ClientRecords = 1,
     project: Annotated[bool, typer.Option(help="Make the estimates a probability distribution.")] = True,
+    log_format: Annotated[
+        str | None, typer.Option("--format", help="csv, tsv, jsonl, parquet, aol or yandex, if it cannot be told.")
+    ] = None,
+    max_bad: Annotated[str, typer.Option(metavar="SHARE", help="Stop if more than this share of the rows is bad.")] = "0.01",
+    bad_rows: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the bad rows here, as JSON lines.")] = None,
+    engine: Engine = "duckdb",
+    memory: Memory = None,
+    simulation: Annotated[
+        str, typer.Option(metavar="users|cells", help="Make every client's report, or draw them by cell.")
+    ] = "users",
     key: Annotated[str, typer.Option(metavar="HEX", help="Key of the record choice and the groups, to repeat them.")] = "",
     force: Force = False,
     as_json: AsJson = False,
@@ -50,25 +65,57 @@ def run(
     \b
     Examples:
       blender-dp run log.csv --epsilon 4 --delta 1e-6 --opt-in 0.05 --out release
-      blender-dp run log.tsv --epsilon 2 --delta 1e-7 --opt-in volunteers.txt --user AnonID --url ClickURL --out release
+      blender-dp run log.tsv --epsilon 2 --delta 1e-7 --opt-in volunteers.txt --user who --url link --out release
+      blender-dp run crashes.csv --epsilon 4 --delta 1e-6 --opt-in 0.1 --query error_code --no-url --out release
+      blender-dp run AOL-user-ct-collection --epsilon 4 --delta 1e-5 --opt-in 0.05 --memory 2GB --out release
       blender-dp trends release
     """
     from blender_dp.blender import Blender
+    from blender_dp.cli.engine import chosen_engine, counted, watched, write_bad_rows
     from blender_dp.cli.files import output_folder, write_folder
-    from blender_dp.engines import Columns
+    from blender_dp.engines import Columns, Tally
+    from blender_dp.logs import find
 
     blender = Blender(
         epsilon=epsilon, delta=delta, f_o=f_o, f_c=f_c, m_c=m_c, max_queries=max_queries, project=project, profile=profile
     )
-    columns, users, key_bytes = Columns(user, query, url), _opt_in(opt_in), _key(key)
-    with output_folder(out_folder, replace=force), Steps(quiet=as_json).shown() as step:
-        release = blender.run_log(log, users, columns=columns, key=key_bytes, progress=step)
+    users, key_bytes = _opt_in(opt_in), _key(key)
+    source = find(log, log_format, Columns(user, query, None if no_url else url))
+    counting, tallies, started = chosen_engine(engine, memory), list[Tally](), time.monotonic()
+
+    def tell(tally: Tally) -> None:
+        tallies.append(tally)
+        step.remark(counted(tally, time.monotonic() - started))
+
+    with output_folder(out_folder, replace=force), Steps(quiet=as_json).shown() as step, watched(counting, step):
+        try:
+            release = blender.run_log(
+                source,
+                users,
+                key=key_bytes,
+                engine=counting,
+                max_bad=max_bad,
+                simulation=simulation,
+                progress=step,
+                on_tally=tell,
+            )
+        finally:
+            if bad_rows is not None and tallies:
+                write_bad_rows(bad_rows, counting, source)
         step("writing the files")
         files = write_folder(out_folder, release)
     if as_json:
         manifest = asdict(release.manifest)
-        print_json({"listed": len(release.head_list), "manifest": manifest, "files": {k: str(v) for k, v in files.items()}})
+        print_json(
+            {
+                "listed": len(release.head_list),
+                "log": tallies[0].to_document(),
+                "manifest": manifest,
+                "files": {k: str(v) for k, v in files.items()},
+            }
+        )
         return
+    print_tally(tallies[0], "Rows of the log (these numbers are exact: do not publish them)")
     say(f"{len(release.head_list)} queries listed. See them with: blender-dp trends {out_folder}")
     say()
     print_files(files)

@@ -26,12 +26,15 @@ def search(
     """
     from blender_dp.cli.files import load_release
 
-    found = load_release(release).search(prefix, n)
+    loaded = load_release(release)
+    found = loaded.search(prefix, n)
     if as_json:
         print_json([asdict(suggestion) for suggestion in found])
         return
-    rows = [[s.query if i == 0 else "", url, f"{share:.4f}"] for s in found for i, (url, share) in enumerate(s.urls)]
-    if not rows:
+    if not found:
         note(f"No listed query begins with {prefix!r}.")
-        return
-    print_table("", {"query": False, "URL": False, "share": True}, rows)
+    elif loaded.head_list.levels == 1:
+        print_table("", {"query": False, "share": True}, [[s.query, f"{s.share:.4f}"] for s in found])
+    else:
+        rows = [[s.query if i == 0 else "", url, f"{share:.4f}"] for s in found for i, (url, share) in enumerate(s.urls)]
+        print_table("", {"query": False, "URL": False, "share": True}, rows)

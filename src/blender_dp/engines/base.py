@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any, Protocol, Self
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from blender_dp.engines.source import Columns, Source, Tally
 
@@ -57,4 +59,16 @@ class Engine(Protocol):
 
     def bound(self, log: Any, m: int, key: str) -> tuple[Group, Tally]:  # noqa: ANN401
         """Keep at most m usable records of every user, chosen by keyed hash, and say what became of the rows."""
+        ...
+
+    def report_counts(self, source: Source, digest: str, cells: int) -> tuple[NDArray[np.int64], Tally]:
+        """How often every cell of the head list with this digest is reported; reports that answer no cell of it are bad."""
+        ...
+
+    def bad_rows(self, source: Source) -> Iterator[dict[str, object]]:
+        """The bad rows themselves, for whoever has to mend the log: the reason, and the fields or the refused line."""
+        ...
+
+    def progress(self) -> float:
+        """How much of what the engine is doing is done, in per cent, or less than 0 if it cannot tell."""
         ...

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from itertools import count
 from shutil import rmtree
 from tempfile import mkdtemp
@@ -15,12 +16,14 @@ from weakref import finalize
 import duckdb
 import ibis  # noqa: TID251 (this is where it belongs)
 import ibis.expr.types as ir  # noqa: TID251 (this is where it belongs)
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from blender_dp.engines import expressions
 from blender_dp.engines.base import Work
-from blender_dp.engines.files import parquet_sql, rows_sql, table_sql, text
+from blender_dp.engines.files import parquet_sql, reports_sql, rows_sql, table_sql, text
 from blender_dp.engines.forms import canonical
 from blender_dp.engines.mending import mended
 from blender_dp.engines.source import PLAIN_COLUMNS, Columns, Format, Problem, Source, Tally
@@ -42,6 +45,7 @@ class DuckDBLog:
 
     rows: ir.Table
     name: str
+    levels: int
     source: Source | None = None
     rejects: str = ""
     cut_off: int = 0
@@ -63,6 +67,7 @@ class DuckDBEngine:
         self._connection = duckdb.connect()
         self._scratch = mkdtemp(prefix="blender-dp-")  # readable for this user only
         finalize(self, rmtree, self._scratch, ignore_errors=True)
+        self._connection.execute("SET enable_progress_bar = true; SET enable_progress_bar_print = false")
         self._connection.execute(f"SET temp_directory = {text(self._scratch)}")
         if memory is not None:
             self._limit(memory)
@@ -73,13 +78,15 @@ class DuckDBEngine:
         rejects = next(self._names)
         if source.format is Format.PARQUET:
             self._check_columns(parquet_sql(source), source.columns, source.name)
-        return DuckDBLog(self._view(rows_sql(source, rejects), source.name), source.name, source, rejects)
+        return DuckDBLog(
+            self._view(rows_sql(source, rejects), source.name), source.name, source.columns.levels, source, rejects
+        )
 
     def load(self, data: pa.Table, columns: Columns = PLAIN_COLUMNS, name: str = "table") -> DuckDBLog:
         """Let the engine see a table where it is, without a copy."""
         table = self._register(data)
         self._check_columns(table, columns, name)
-        return DuckDBLog(self._view(table_sql(table, columns), name), name)
+        return DuckDBLog(self._view(table_sql(table, columns), name), name, columns.levels)
 
     def bound(self, log: DuckDBLog, m: int, key: str) -> tuple[DuckDBGroup, Tally]:
         """Keep at most m usable records of every user, chosen by keyed hash, and say what became of the rows."""
@@ -94,10 +101,36 @@ class DuckDBEngine:
         except duckdb.Error:
             raise _unreadable(log.name) from None
 
-    def bad_rows(self, log: DuckDBLog) -> Iterator[pa.RecordBatch]:
-        """The bad rows themselves, for whoever has to mend the log: reason, and the row or the refused line."""
-        rows = log.rows.filter(log.rows.problem.notnull())
-        yield from self._run(rows).to_arrow_reader(_BATCH_ROWS)
+    def bad_rows(self, source: Source) -> Iterator[dict[str, object]]:
+        """The bad rows themselves, for whoever has to mend the log: the reason, and the fields or the refused line."""
+        log = self.read(source)
+        for batch in self._run(log.rows.filter(log.rows.problem.notnull())).to_arrow_reader(_BATCH_ROWS):
+            for row in batch.to_pylist():
+                yield {"reason": str(Problem(row.pop("problem"))), **row}
+        if source.format is not Format.PARQUET:
+            refused = f"SELECT error_type::VARCHAR, line, csv_line FROM {log.rejects} ORDER BY ALL"  # noqa: S608 (our own name)
+            for error, line, content in self._connection.execute(refused).fetchall():
+                yield {"reason": str(_refusal(error)), "line": line, "content": content}
+
+    def report_counts(self, source: Source, digest: str, cells: int) -> tuple[NDArray[np.int64], Tally]:
+        """How often every cell of the head list with this digest is reported; reports that answer no cell of it are bad."""
+        rejects, name, counts = next(self._names), next(self._names), np.zeros(cells, np.int64)
+        problems: Counter[Problem] = Counter()
+        with _typed_errors(source.name):
+            self._connection.execute(f"CREATE TEMP VIEW {name} AS {reports_sql(source, rejects)}")
+            found = self._run(expressions.cell_counts(expressions.reports(name), digest, cells)).fetchall()
+            problems.update(self._refused(source, rejects))
+        for cell, problem, reports in found:
+            if problem is None:
+                counts[cell] = reports
+            else:
+                problems[Problem(problem)] += reports
+        counted = int(counts.sum())
+        return counts, Tally(counted + problems.total(), counted, dict(sorted(problems.items())))
+
+    def progress(self) -> float:
+        """How much of what DuckDB is doing is done, in per cent, or less than 0 if it cannot tell."""
+        return self._connection.query_progress()
 
     def hold(self, expression: ir.Table) -> ir.Table:
         """Run an expression once and keep its rows in the engine, on disk if memory is short."""
@@ -126,8 +159,8 @@ class DuckDBEngine:
             drawn = self.stream(expressions.drawn_many(log.rows, m, key, self._lottery), ("user", "query", "url"))
         # Streamed through the canonical form into a table, on a second connection: the first one is busy handing out.
         name, writer = next(self._names), self._connection.cursor()
-        filtered = log.source is None or log.source.filtered
-        batches = (batch for table in _usable(drawn, counts, filtered=filtered) for batch in table.to_batches())
+        form = partial(canonical, filtered=log.source is None or log.source.filtered, levels=log.levels)
+        batches = (batch for table in _usable(drawn, counts, form) for batch in table.to_batches())
         writer.register("drawn", pa.RecordBatchReader.from_batches(_GROUP, batches))
         writer.execute(f"CREATE TABLE {name} AS FROM drawn")
         writer.close()
@@ -137,12 +170,20 @@ class DuckDBEngine:
         problems = Counter({problem: counts[f"problem_{problem:d}"] for problem in Problem})
         problems[Problem.FILE_CUT_OFF] += log.cut_off
         rows = counts["rows"] + log.cut_off
-        if log.source is not None and log.source.format is not Format.PARQUET:
-            refused = f"SELECT error_type::VARCHAR, count(*) FROM {log.rejects} GROUP BY 1"  # noqa: S608 (our own name)
-            for error, lines in self._connection.execute(refused).fetchall():
-                problems[_REJECTS.get(error, Problem.WRONG_NUMBER_OF_COLUMNS)] += lines
-                rows += lines
+        if log.source is not None:
+            refused = self._refused(log.source, log.rejects)
+            problems.update(refused)
+            rows += refused.total()
         return Tally(rows, counts["records"], {problem: n for problem, n in sorted(problems.items()) if n})
+
+    def _refused(self, source: Source, rejects: str) -> Counter[Problem]:
+        """The lines that DuckDB itself could not make a row of."""
+        refused: Counter[Problem] = Counter()
+        if source.format is not Format.PARQUET:
+            query = f"SELECT error_type::VARCHAR, count(*) FROM {rejects} GROUP BY 1"  # noqa: S608 (our own name)
+            for error, lines in self._connection.execute(query).fetchall():
+                refused[_refusal(error)] += lines
+        return refused
 
     def _run(self, expression: ir.Expr) -> duckdb.DuckDBPyRelation:
         return self._connection.sql(expressions.sql(expression, "duckdb"))
@@ -161,7 +202,7 @@ class DuckDBEngine:
     def _check_columns(self, table: str, columns: Columns, where: str) -> None:
         with _typed_errors(where):
             there = self._connection.sql(f"FROM {table}").columns
-        for role, column in vars(columns).items():
+        for role, column in columns.named.items():
             if column not in there:
                 raise missing_column(where, role, column, f"its columns are {', '.join(there)}")
 
@@ -217,14 +258,20 @@ def missing_column(where: str, role: str, column: str, there: str) -> LogError:
     return LogError(where, problem, f"Name the {role} column (on the command line: --{role} NAME)")
 
 
-def _usable(drawn: Iterable[pa.RecordBatch], counts: Counter[str], *, filtered: bool) -> Iterator[pa.Table]:
+def _usable(
+    drawn: Iterable[pa.RecordBatch], counts: Counter[str], form: Callable[[pa.Table], pa.Table]
+) -> Iterator[pa.Table]:
     """The users' canonical records; what became of their rows is added to the counts on the way."""
     for batch in drawn:
         table = pa.Table.from_batches([batch])
         for column in table.column_names[len(_GROUP) :]:
             counts[column] += pc.sum(table[column]).as_py() or 0
         known = table.select(_GROUP.names).filter(pc.is_valid(table["user"]))
-        yield canonical(known, filtered=filtered).cast(_GROUP)
+        yield form(known).cast(_GROUP)
+
+
+def _refusal(error: str) -> Problem:
+    return _REJECTS.get(error, Problem.WRONG_NUMBER_OF_COLUMNS)
 
 
 def _own_hash(rows: ir.Table, key: str) -> ir.Value:

@@ -1,8 +1,8 @@
 """The counting as Ibis expressions, the same for every engine.
 
 A log has the columns user, query and url, all text, and problem: what is wrong with a row, or null. A group has the first
-three. A slot without a record has null in both query and url: under substitution the number of users is public, so a
-user whose rows are unusable must not disappear.
+three. A slot without a record has null in both query and url (a single item has no url): under substitution the number
+of users is public, so a user whose rows are unusable must not disappear.
 """
 
 from __future__ import annotations
@@ -70,6 +70,23 @@ def tally(rows: ir.Table) -> ir.Table:
     return tickets.agg(**_tally(tickets))
 
 
+def reports(name: str) -> ir.Table:
+    """Clients' reports that the engine knows by this name."""
+    return ibis.table({"head_list": "string", "cell": "int64", "problem": "int8"}, name=name)
+
+
+def cell_counts(reports: ir.Table, digest: str, cells: int) -> ir.Table:
+    """How often each cell of a head list was reported (cell, null problem), and each problem met (null cell, problem)."""
+    problem = ibis.cases(
+        (reports.problem.notnull(), reports.problem),
+        (ibis.coalesce(reports.head_list, "") != digest, Problem.ANOTHER_HEAD_LIST.value),
+        (~ibis.coalesce(reports.cell, -1).between(0, cells - 1), Problem.NO_SUCH_CELL.value),
+    )
+    checked = reports.select(cell=reports.cell, problem=problem)
+    counted = checked.select(cell=ibis.cases((checked.problem.isnull(), checked.cell)), problem=checked.problem)
+    return counted.group_by(["cell", "problem"]).agg(count=counted.count())
+
+
 def drawn_users(table: ir.Table, share: Fraction, key: str, purpose: str) -> ir.BooleanValue:
     """Whether a user is among the given share, by a portable keyed hash: the same user, always the same answer.
 
@@ -81,7 +98,7 @@ def drawn_users(table: ir.Table, share: Fraction, key: str, purpose: str) -> ir.
 
 def record_counts(table: ir.Table) -> ir.Table:
     """How many users hold each record."""
-    held = table.filter((table.query != "") & (table.url != ""))
+    held = table.filter(table.query != "")
     return held.group_by(["query", "url"]).agg(count=held.count())
 
 

@@ -15,8 +15,13 @@ from blender_dp.engines.source import LONGEST_ROW, Columns, Format, Problem, Sou
 _TAB = "\t"
 _NEVER, _NULL = "\x01", "\x02"  # what separates the columns of a log of lines, and what stands for null: no text has them
 _UNSPLIT = {"rest IS NOT NULL": Problem.CONTROL_CHARACTER}
+_CELL = "TRY_CAST({} AS BIGINT) AS cell"
 _NONE: Mapping[str, Problem] = MappingProxyType({})
 _FIELD = r"""("(?:[^"]|"")*"|[^,"]*)"""
+
+
+NO_URL = "'-'"
+"""What stands in for the URL in a log that has none: the rows of all logs look alike."""
 
 
 def rows_sql(source: Source, rejects: str) -> str:
@@ -34,6 +39,19 @@ def rows_sql(source: Source, rejects: str) -> str:
             return table_sql(parquet_sql(source), source.columns)
 
 
+def reports_sql(source: Source, rejects: str) -> str:
+    """A query for clients' reports: the head list they answer, the cell they report, and what is wrong with them."""
+    if source.format is Format.PARQUET:
+        columns = f"head_list::VARCHAR AS head_list, {_CELL.format('cell')}, NULL::TINYINT AS problem"
+        return f"SELECT {columns} FROM {parquet_sql(source)}"
+    head_list, cell = (f"CASE WHEN valid THEN json_extract_string(line, '$.{name}') END" for name in ("head_list", "cell"))
+    return (
+        f"SELECT {head_list} AS head_list, {_CELL.format(cell)}, "
+        f"CASE WHEN NOT valid THEN {Problem.NOT_JSON:d} END::TINYINT AS problem "
+        f"FROM (SELECT line, json_valid(line) AS valid FROM {_lines(source, rejects)})"
+    )
+
+
 def parquet_sql(source: Source) -> str:
     """Parquet files as a table."""
     return f"read_parquet({_files(source)})"
@@ -41,7 +59,7 @@ def parquet_sql(source: Source) -> str:
 
 def table_sql(table: str, columns: Columns) -> str:
     """A query for the rows of a table that has a schema."""
-    return _checked(table, {role: f"{quoted(name)}::VARCHAR" for role, name in vars(columns).items()})
+    return _checked(table, {role: f"{quoted(name)}::VARCHAR" for role, name in columns.named.items()})
 
 
 def text(value: str) -> str:
@@ -57,7 +75,7 @@ def quoted(name: str) -> str:
 def _tab_separated(source: Source, rejects: str) -> str:
     """Columns, of which there is one more than there should be: whoever fills it has too many."""
     names = [f"c{i}" for i in range(len(source.header) + 1)]
-    roles = {role: names[source.header.index(name)] for role, name in vars(source.columns).items()}
+    roles = {role: names[source.header.index(name)] for role, name in source.columns.named.items()}
     wrong = f"{names[-1]} IS NOT NULL OR {names[-2]} IS NULL"  # what is missing is padded with nulls
     return _checked(_read(source, names, _TAB, rejects), roles, {wrong: Problem.WRONG_NUMBER_OF_COLUMNS})
 
@@ -76,7 +94,7 @@ def _comma_separated(source: Source, rejects: str) -> str:
     }
     return _checked(
         f"(SELECT {fields} AS fields, rest FROM {_lines(source, rejects, header=True)})",
-        {role: f"fields[{source.header.index(name) + 1}]" for role, name in vars(source.columns).items()},
+        {role: f"fields[{source.header.index(name) + 1}]" for role, name in source.columns.named.items()},
         _UNSPLIT | problems,
     )
 
@@ -86,7 +104,7 @@ def _json_lines(source: Source, rejects: str) -> str:
         f"(SELECT line, rest, json_valid(line) AS valid FROM {_lines(source, rejects)})",
         {
             role: f"CASE WHEN valid THEN json_extract_string(line, {text(f'$.{quoted(name)}')}) END"
-            for role, name in vars(source.columns).items()
+            for role, name in source.columns.named.items()
         },
         _UNSPLIT | {"NOT valid": Problem.NOT_JSON},
     )
@@ -155,6 +173,7 @@ def _read(source: Source, names: list[str], delimiter: str, rejects: str, *, hea
 
 def _checked(table: str, roles: Mapping[str, str], problems: Mapping[str, Problem] = _NONE) -> str:
     """Choose the columns, and add what is wrong with a row: first what the format knows, then what any row can have."""
+    roles = {**roles, "url": roles.get("url", NO_URL)}
     user = roles["user"]
     length = " + ".join(f"strlen({value})" for value in roles.values())
     every = {**problems, f"{user} IS NULL OR {user} = ''": Problem.NO_USER, f"{length} > {LONGEST_ROW}": Problem.TOO_LONG}

@@ -28,13 +28,17 @@ _PATH = "[A-Za-z0-9]{0,19}(?:[/_~][A-Za-z0-9]{0,19}|[-.]+(?:[A-Za-z][A-Za-z0-9]{
 _PLAIN_URL = rf"\Ahttps?://{_LABEL}(?:\.{_LABEL})*(?:/{_PATH})?\z"
 
 
-def canonical(table: pa.Table, *, filtered: bool = True) -> pa.Table:
+def canonical(table: pa.Table, *, filtered: bool = True, levels: int = 2) -> pa.Table:
     """The canonical records of the columns user, query and url; a row without a usable one has null in both.
 
-    Not `filtered` are logs whose queries and URLs are numbers already: all of them look personal.
+    Not `filtered` are logs whose queries and URLs are numbers already: all of them look personal. With one level the URL
+    has no say, and is null.
     """
     query_form, url_form = (_usable_query, _usable_url) if filtered else (canonical_query, canonical_url)
-    query, url = _queries(table["query"].cast(pa.string()), query_form), _urls(table["url"].cast(pa.string()), url_form)
+    query = _queries(table["query"].cast(pa.string()), query_form)
+    if levels == 1:
+        return pa.table({"user": table["user"], "query": query, "url": pa.nulls(len(table), pa.string())})
+    url = _urls(table["url"].cast(pa.string()), url_form)
     usable = pc.and_(pc.is_valid(query), pc.is_valid(url))
     nothing = pa.scalar(None, pa.string())
     return pa.table(

@@ -10,11 +10,21 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Columns:
-    """The names under which a log keeps user, query and URL."""
+    """The names under which a log keeps user, query and URL; without a URL, records are single items."""
 
     user: str = "user"
     query: str = "query"
-    url: str = "url"
+    url: str | None = "url"
+
+    @property
+    def levels(self) -> int:
+        """How many parts a record has."""
+        return 1 if self.url is None else 2
+
+    @property
+    def named(self) -> dict[str, str]:
+        """The columns that there are, by what they hold."""
+        return {role: name for role, name in vars(self).items() if name is not None}
 
 
 PLAIN_COLUMNS = Columns()
@@ -62,6 +72,8 @@ class Problem(IntEnum):
     NO_USER = 7
     CLICK_WITHOUT_RESULTS_PAGE = 8
     FILE_CUT_OFF = 9
+    ANOTHER_HEAD_LIST = 10
+    NO_SUCH_CELL = 11
 
     def __str__(self) -> str:
         return self.name.lower().replace("_", " ").replace("utf8", "UTF-8").replace("json", "JSON")
@@ -83,6 +95,11 @@ class Tally:
     def bad(self) -> int:
         """How many rows could not be used for what they are; a row without a click is no record, but not bad."""
         return sum(self.problems.values())
+
+    def to_document(self) -> dict[str, object]:
+        """The tally for programs."""
+        problems = {str(problem): rows for problem, rows in self.problems.items()}
+        return {"rows": self.rows, "records": self.records, "without_record": self.without_record, "bad": problems}
 
     @property
     def without_record(self) -> int:

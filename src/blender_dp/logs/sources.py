@@ -6,6 +6,7 @@ import csv
 import glob
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -52,12 +53,20 @@ def find(
     name = ", ".join(str(part) for part in parts)
     files = tuple(dict.fromkeys(path for part in parts for path in _expanded(part)))
     chosen = _named(log_format, name) if log_format else _detected(files, name)
-    if chosen is Format.AOL:
-        columns = _AOL_COLUMNS if columns == PLAIN_COLUMNS else columns
+    if chosen is Format.AOL and columns == replace(PLAIN_COLUMNS, url=columns.url and PLAIN_COLUMNS.url):
+        columns = replace(_AOL_COLUMNS, url=columns.url and _AOL_COLUMNS.url)
     if chosen is Format.YANDEX:
         return Source(name, files, chosen, _YANDEX_COLUMNS)
     header = _common_header(files, chosen, columns) if chosen in _WITH_HEADER else ()
     return Source(name, files, chosen, columns, header)
+
+
+def find_reports(reports: Sequence[Path | str]) -> Source:
+    """Find clients' reports: Parquet files, or JSON lines."""
+    source = find(reports)
+    if source.format not in {Format.PARQUET, Format.JSONL}:
+        raise LogError(source.name, f"reports in {source.format} cannot be read", "Give .parquet or .jsonl files")
+    return source
 
 
 def _expanded(part: Path | str) -> list[Path]:
@@ -119,7 +128,7 @@ def _common_header(files: Sequence[Path], log_format: Format, columns: Columns) 
     for file, other in headers.items():
         if other != header:
             raise LogError(str(file), f"its first line differs from that of {files[0]}", "Give files with the same columns")
-    for role, column in vars(columns).items():
+    for role, column in columns.named.items():
         if column not in header:
             problem = f"has no column {column!r} for the {role}; {_described(header)}"
             raise LogError(str(files[0]), problem, f"Name the {role} column (on the command line: --{role} NAME)")

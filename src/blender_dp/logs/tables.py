@@ -17,12 +17,15 @@ TableLike = Any
 """Anything that speaks the Arrow stream protocol, or an iterable of (user, query, url)."""
 
 
-def as_table(data: TableLike, source: str = "table") -> pa.Table:
-    """Return the data as an Arrow table. Frames keep their columns; rows get the names user, query and url."""
+def as_table(data: TableLike, source: str = "table", *, levels: int = 2) -> pa.Table:
+    """Return the data as an Arrow table. Frames keep their columns; rows get the names user, query and url.
+
+    With one level there is no url: rows are (user, item).
+    """
     if hasattr(data, "__arrow_c_stream__"):
         return _from_frame(data, source)
     if isinstance(data, Iterable) and not isinstance(data, str | bytes | Mapping):
-        return _from_rows(data, source)
+        return _from_rows(data, source, levels)
     raise LogError(source, f"{type(data).__name__} is no table", _SHAPES)
 
 
@@ -37,14 +40,16 @@ def _from_frame(frame: TableLike, source: str) -> pa.Table:
     return table
 
 
-def _from_rows(rows: Iterable[Any], source: str) -> pa.Table:
-    columns: list[list[str | None]] = [[], [], []]
+def _from_rows(rows: Iterable[Any], source: str, levels: int) -> pa.Table:
+    schema = pa.schema([_SCHEMA.field(i) for i in range(1 + levels)])
+    columns: list[list[str | None]] = [[] for _ in schema]
     for number, row in enumerate(rows):
         if not isinstance(row, tuple | list) or len(row) != len(columns):
-            raise LogError(source, f"row {number} is not a tuple or list of 3 values", "Give rows of (user, query, url)")
+            fix = f"Give rows of ({', '.join(schema.names)})"
+            raise LogError(source, f"row {number} is not a tuple or list of {len(schema)} values", fix)
         for column, value in zip(columns, row, strict=True):
             column.append(_text(value, number, source))
-    return pa.table(columns, schema=_SCHEMA)
+    return pa.table(columns, schema=schema)
 
 
 def _text(value: object, number: int, source: str) -> str | None:

@@ -153,6 +153,21 @@ def test_aol(tmp_path):
     assert ("google", "http://www.google.com/") in {row[1:] for row in rows}
 
 
+@pytest.mark.parametrize("name", ["log.csv", "log.tsv", "log.jsonl", "log.parquet"])
+def test_without_a_url_queries_are_single_items(tmp_path, name):
+    write(tmp_path / name)
+    rows, tally = bounded(tmp_path / name, Columns("who", "what", None))
+    assert rows == [(user, query, None) for user, query, _ in ROWS]
+    assert tally == Tally(3, 3, {})
+
+
+def test_aol_without_urls_counts_rows_without_a_click_too(tmp_path):
+    write_aol(tmp_path, 5000)
+    rows, tally = bounded(tmp_path, Columns(url=None))
+    assert tally.records == 5000
+    assert {row[2] for row in rows} == {None}
+
+
 def test_yandex_clicks_meet_their_query(tmp_path):
     lines = [
         "0\tM\t1\t7",

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import subprocess
 import sys
 
@@ -74,3 +75,12 @@ def test_the_key_is_renewed_in_time(monkeypatch):
 @pytest.mark.parametrize("bound", [1, 2, 3, 1000, 1 << 64, 3**60])
 def test_below_stays_below(entropy, bound):
     assert all(0 <= entropy.below(bound) < bound for _ in range(50))
+
+
+def test_a_stream_sent_elsewhere_is_another_one():
+    entropy = Entropy.system()
+    copy = pickle.loads(pickle.dumps(entropy))  # noqa: S301 (our own bytes)
+    assert not copy.is_seeded
+    assert copy.words(4).tolist() != entropy.words(4).tolist()
+    with pytest.raises(TypeError, match="seeded stream cannot be sent"):
+        pickle.dumps(Entropy.seeded(1))

@@ -1,0 +1,83 @@
+"""From a log's files to a release, against one bare pass of DuckDB over the same files; and how that grows."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from benchmarks.data import FOLDER
+from benchmarks.race import CORES, Runs, in_turn
+from benchmarks.result import Cell, Result, Verdict
+from tests.generators.aol import write_aol
+from tests.generators.yandex import write_yandex
+
+AOL_ROUNDS = {4_000_000: 3, 36_000_000: 3, 150_000_000: 1}
+REAL_SIZE = 36_000_000  # rows of the real log, about
+YANDEX_SESSIONS = 4_000_000
+MEMORY = "2GB"
+_SMALL_ROWS, _SMALL_SESSIONS = 200_000, 20_000
+
+
+def aol(rows: int) -> Path:
+    """A folder with a log of this many rows, made on first use."""
+    return _made(FOLDER / f"aol-{rows}", lambda folder: write_aol(folder, rows, files=10))
+
+
+def yandex(sessions: int) -> Path:
+    """A log of this many sessions, made on first use."""
+    return _made(FOLDER / f"yandex-{sessions}.txt", lambda path: write_yandex(path, sessions))
+
+
+def measure() -> Result:
+    small = aol(_SMALL_ROWS)
+    free = in_turn(["whole", "aol_alone"], [small, aol(REAL_SIZE)], AOL_ROUNDS[REAL_SIZE])
+    limited = {rows: in_turn(["whole"], [small, aol(rows), MEMORY], rounds)[0] for rows, rounds in AOL_ROUNDS.items()}
+    joined = in_turn(["whole", "yandex_alone"], [yandex(_SMALL_SESSIONS), yandex(YANDEX_SESSIONS)], 3)
+    per_row = {rows: runs.best / rows for rows, runs in limited.items()}
+    peak = {rows: runs.peak_megabytes for rows, runs in limited.items()}
+    _, middle, large = sorted(limited)
+    return Result(
+        "engine",
+        "from the files of a log to a release",
+        f"ε = 4, δ = 1e-5, 5 % opt-in, every client's report made, {CORES} cores, each run in a fresh process, best time "
+        f"and highest peak. The limit is one bare pass of DuckDB: read, one record per user, count. With {MEMORY} for "
+        "DuckDB where it says so.",
+        [
+            _row("AOL", REAL_SIZE, "no limit", free[0], free[1]),
+            _row("AOL, DuckDB alone", REAL_SIZE, "no limit", free[1], free[1]),
+            *(_row("AOL", rows, MEMORY, runs, None) for rows, runs in limited.items()),
+            _row("Yandex, sessions", YANDEX_SESSIONS, "no limit", joined[0], joined[1]),
+            _row("Yandex, DuckDB alone", YANDEX_SESSIONS, "no limit", joined[1], joined[1]),
+        ],
+        [
+            Verdict(f"AOL, {REAL_SIZE:,} rows, to DuckDB's bare pass", free[0].best / free[1].best, 1.6, "at most"),
+            Verdict("AOL, peak GB at that size", free[0].peak_megabytes / 1000, 4, "at most"),
+            Verdict("Yandex join, to DuckDB's bare join", joined[0].best / joined[1].best, 1.6, "at most"),
+            Verdict(f"time per row, {large:,} to {middle:,} rows", per_row[large] / per_row[middle], 1.25, "at most"),
+            Verdict(f"peak memory, {large:,} to {middle:,} rows", peak[large] / peak[middle], 1.25, "at most"),
+        ],
+    )
+
+
+def _row(what: str, size: int, memory: str, runs: Runs, alone: Runs | None) -> dict[str, Cell]:
+    return {
+        "log": what,
+        "size": size,
+        "memory": memory,
+        "users": runs.records,
+        "s": runs.best,
+        "million/s": size / runs.best / 1e6,
+        "times DuckDB": runs.best / alone.best if alone else "",
+        "peak MB": runs.peak_megabytes,
+    }
+
+
+def _made(path: Path, write: Callable[[Path], object]) -> Path:
+    if not path.exists():
+        print(f"making {path} (once)", file=sys.stderr)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        unfinished = path.with_name(f"unfinished-{path.name}")
+        write(unfinished)
+        unfinished.rename(path)
+    return path

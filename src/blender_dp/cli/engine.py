@@ -1,0 +1,61 @@
+"""The engine that a verb counts with: which one, how far it is, and what it could not read."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from blender_dp.cli.output import Steps
+from blender_dp.engines import DuckDBEngine, Engine, Source, Tally
+from blender_dp.errors import ParameterError
+
+_EVERY_SECONDS = 0.5
+
+
+def chosen_engine(name: str, memory: str | None) -> Engine:
+    """The engine called `duckdb`, or `spark` with or without a master, as in `spark:local[2]`."""
+    kind, _, master = name.partition(":")
+    if kind == "duckdb" and not master:
+        return DuckDBEngine(memory=memory)
+    if kind == "spark":
+        from blender_dp.engines.spark import SparkEngine
+
+        return SparkEngine(master=master or "local[*]", memory=memory)
+    raise ParameterError("engine", f"{name!r} is unknown", "Use duckdb, spark or spark:MASTER")
+
+
+def counted(tally: Tally, seconds: float) -> str:
+    """What was counted, and how fast."""
+    bad = f", {tally.bad:,} bad" if tally.bad else ""
+    return f"{tally.rows:,} rows{bad}, {tally.rows / max(seconds, 1e-9):,.0f} rows/s"
+
+
+@contextmanager
+def watched(engine: Engine, steps: Steps) -> Iterator[None]:
+    """Show how far the engine is while the block runs, if it can tell."""
+    done = threading.Event()
+
+    def watch() -> None:
+        while not done.wait(_EVERY_SECONDS):
+            if (percent := engine.progress()) > 0:
+                steps.update(percent)
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        done.set()
+        watcher.join()
+
+
+def write_bad_rows(path: Path, engine: Engine, source: Source) -> None:
+    """Write the bad rows as JSON lines, for their owner only: they are as private as the log."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        for row in engine.bad_rows(source):
+            file.write(json.dumps(row, ensure_ascii=False) + "\n")

@@ -1,0 +1,23 @@
+"""How much of a log may be bad before it is better not to use it."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from blender_dp.arithmetic import Number
+from blender_dp.engines import Tally
+from blender_dp.errors import LogError
+from blender_dp.records.parameters import share_of
+
+
+def most_bad(share: Number) -> Fraction:
+    """The largest share of bad rows to put up with."""
+    return share_of(share, "max_bad", "Give the largest share of bad rows to put up with, such as 0.01")
+
+
+def check_tally(tally: Tally, most: Fraction, name: str) -> None:
+    """Stop if too many rows are bad."""
+    if tally.bad > most * tally.rows:
+        reasons = ", ".join(f"{problem} {rows:,}" for problem, rows in tally.problems.items())
+        problem = f"{tally.bad:,} of {tally.rows:,} rows are bad ({reasons}), more than the share {float(most):g}"
+        raise LogError(name, problem, "Mend them, name their format or columns, or raise max_bad (--max-bad)")
