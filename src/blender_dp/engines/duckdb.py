@@ -108,8 +108,7 @@ class DuckDBEngine:
             for row in batch.to_pylist():
                 yield {"reason": str(Problem(row.pop("problem"))), **row}
         if source.format is not Format.PARQUET:
-            refused = f"SELECT error_type::VARCHAR, line, csv_line FROM {log.rejects} ORDER BY ALL"  # noqa: S608 (our own name)
-            for error, line, content in self._connection.execute(refused).fetchall():
+            for error, line, content in self._connection.execute(_lines_sql(log.rejects)).fetchall():
                 yield {"reason": str(_refusal(error)), "line": line, "content": content}
 
     def report_counts(self, source: Source, digest: str, cells: int) -> tuple[NDArray[np.int64], Tally]:
@@ -180,9 +179,7 @@ class DuckDBEngine:
         """The lines that DuckDB itself could not make a row of."""
         refused: Counter[Problem] = Counter()
         if source.format is not Format.PARQUET:
-            query = f"SELECT error_type::VARCHAR, count(*) FROM {rejects} GROUP BY 1"  # noqa: S608 (our own name)
-            for error, lines in self._connection.execute(query).fetchall():
-                refused[_refusal(error)] += lines
+            refused.update(_refusal(error) for error, _, _ in self._connection.execute(_lines_sql(rejects)).fetchall())
         return refused
 
     def _run(self, expression: ir.Expr) -> duckdb.DuckDBPyRelation:
@@ -268,6 +265,15 @@ def _usable(
             counts[column] += pc.sum(table[column]).as_py() or 0
         known = table.select(_GROUP.names).filter(pc.is_valid(table["user"]))
         yield form(known).cast(_GROUP)
+
+
+def _lines_sql(rejects: str) -> str:
+    """The refused lines, each once: it is kept for every field that is wrong, and for every time the log is read."""
+    return f"""
+        SELECT min(error_type::VARCHAR), any_value(line), any_value(csv_line)
+        FROM {rejects} JOIN {rejects}_scan USING (scan_id, file_id)
+        GROUP BY file_path, line_byte_position ORDER BY file_path, line_byte_position
+        """  # noqa: S608 (our own name)
 
 
 def _refusal(error: str) -> Problem:

@@ -15,7 +15,7 @@ from blender_dp.engines.source import LONGEST_ROW, Columns, Format, Problem, Sou
 _TAB = "\t"
 _NEVER, _NULL = "\x01", "\x02"  # what separates the columns of a log of lines, and what stands for null: no text has them
 _UNSPLIT = {"rest IS NOT NULL": Problem.CONTROL_CHARACTER}
-_CELL = "TRY_CAST({} AS BIGINT) AS cell"
+_CELL = "CASE WHEN TRY_CAST({0} AS BIGINT) = TRY_CAST({0} AS DOUBLE) THEN TRY_CAST({0} AS BIGINT) END AS cell"
 _NONE: Mapping[str, Problem] = MappingProxyType({})
 _FIELD = r"""("(?:[^"]|"")*"|[^,"]*)"""
 
@@ -118,8 +118,8 @@ def _yandex(source: Source, rejects: str) -> str:
     first, second, third, fourth, fifth = (f"split_part(line, {text(_TAB)}, {n})" for n in range(1, 6))
     rows = f"""
         WITH lines AS MATERIALIZED (
-            SELECT line, rest, {first} AS session, CASE WHEN {second} = 'M' THEN 'M' ELSE {third} END AS kind,
-                {fourth} AS page, {fifth} AS id
+            SELECT line, rest, {first} AS session, {fourth} AS page, {fifth} AS id,
+                CASE WHEN rest IS NOT NULL THEN '' WHEN {second} = 'M' THEN 'M' ELSE {third} END AS kind
             FROM {_lines(source, rejects)}
         ),
         sessions AS (SELECT session, min(page) AS visitor FROM lines WHERE kind = 'M' GROUP BY session),
@@ -148,7 +148,7 @@ def _yandex(source: Source, rejects: str) -> str:
 def _lines(source: Source, rejects: str, *, header: bool = False) -> str:
     """Whole lines. A character that no text has, found in one, makes a second column. Blank lines are no rows."""
     read = _read(source, ["line", "rest"], _NEVER, rejects, header=header)
-    return f"(SELECT line, rest FROM {read} WHERE line <> '')"
+    return f"(SELECT line, rest FROM {read} WHERE line <> '' OR rest IS NOT NULL)"
 
 
 def _read(source: Source, names: list[str], delimiter: str, rejects: str, *, header: bool = True) -> str:

@@ -1,21 +1,40 @@
-"""Compressed files that end too early: what can be read of them is used, and that they were cut off is counted."""
+"""Compressed files, also those that end too early: what can be read of these is used, and counted as cut off."""
 
 from __future__ import annotations
 
+import re
 import zlib
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import pyarrow as pa
+
 from blender_dp.engines.source import Source
 
 _PIECE = 1 << 20
+_LINE_END = re.compile(rb"[\r\n]")
 _GZIP = 16 + zlib.MAX_WBITS
+
+
+def first_line(path: Path) -> bytes:
+    """The first line of a file, zipped or not, whole or cut off."""
+    if path.suffix.lower() != ".gz":
+        with pa.input_stream(str(path)) as file:
+            return _LINE_END.split(bytes(file.read(_PIECE)), maxsplit=1)[0]
+    start = b""
+    for piece in _pieces(path):
+        start += piece
+        if len(start) >= _PIECE or _LINE_END.search(start):
+            break
+    if not start and path.stat().st_size:
+        raise OSError("nothing can be unzipped")
+    return _LINE_END.split(start, maxsplit=1)[0]
 
 
 def mended(source: Source, folder: str) -> tuple[Source, int] | None:
     """The same log without its cut-off ends, and how many there were; None if that is not what is wrong with it."""
-    whole = [_whole_lines(path, Path(folder)) if path.suffix == ".gz" else path for path in source.files]
+    whole = [_whole_lines(path, Path(folder)) if path.suffix.lower() == ".gz" else path for path in source.files]
     cut_off = sum(new != old for new, old in zip(whole, source.files, strict=True))
     return (replace(source, files=tuple(whole)), cut_off) if cut_off else None
 

@@ -9,9 +9,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import pyarrow as pa
-
 from blender_dp.engines import PLAIN_COLUMNS, Columns, Format, Source
+from blender_dp.engines.mending import first_line
 from blender_dp.errors import LogError
 
 AOL_HEADER = ("AnonID", "Query", "QueryTime", "ItemRank", "ClickURL")
@@ -30,7 +29,6 @@ _SUFFIXES = {
     ".txt": Format.TSV,
 }
 _PACKED = {".gz", ".zst"}
-_LONGEST_LINE = 1 << 20
 _WITH_HEADER = {Format.CSV, Format.TSV, Format.AOL}
 _USUAL_NAMES = frozenset(
     {
@@ -119,7 +117,7 @@ def _format_of(file: Path) -> Format:
     first = _first_line(file)
     if _YANDEX_LINE.fullmatch(first):
         return Format.YANDEX
-    return Format.AOL if tuple(first.rstrip("\r").split("\t")) == AOL_HEADER else usual
+    return Format.AOL if tuple(first.split("\t")) == AOL_HEADER else usual
 
 
 def _common_header(files: Sequence[Path], log_format: Format, columns: Columns) -> tuple[str, ...]:
@@ -136,7 +134,7 @@ def _common_header(files: Sequence[Path], log_format: Format, columns: Columns) 
 
 
 def _header(file: Path, log_format: Format) -> tuple[str, ...]:
-    line = _first_line(file).rstrip("\r")
+    line = _first_line(file)
     names = tuple(next(csv.reader([line]), ()) if log_format is Format.CSV else line.split("\t"))
     if not any(names):
         raise LogError(str(file), "is empty", "Give a log whose first line names its columns")
@@ -154,7 +152,6 @@ def _described(header: Sequence[str]) -> str:
 
 def _first_line(file: Path) -> str:
     try:
-        with pa.input_stream(str(file)) as start:
-            return bytes(start.read(_LONGEST_LINE)).partition(b"\n")[0].decode("utf-8-sig")
+        return first_line(file).decode("utf-8-sig")
     except (UnicodeDecodeError, OSError):
         raise LogError(str(file), "its first line cannot be read as UTF-8 text", "Check the file and its ending") from None

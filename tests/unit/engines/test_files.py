@@ -143,6 +143,24 @@ def test_a_file_that_was_cut_off_is_used_up_to_there(tmp_path):
     assert ("last", "one", "https://x.example/") in rows
 
 
+def test_a_short_file_that_was_cut_off(tmp_path):
+    whole = gzip.compress(HEADER + GOOD)
+    (tmp_path / "a.tsv.gz").write_bytes(whole[: len(whole) - 9])
+    _, tally = bounded(tmp_path)
+    assert tally.problems == {Problem.FILE_CUT_OFF: 1}
+    assert 2900 < tally.records <= 3000
+
+
+def test_a_refused_line_is_counted_once(tmp_path):
+    """However many of its fields are wrong, and however often the log is read."""
+    (tmp_path / "log.tsv").write_bytes(HEADER + GOOD + b"\xff\t\xfe\t\xff\n" + b"u\t\xff\tx\n")
+    engine = DuckDBEngine()
+    for m in (1, 3):
+        _, tally = engine.bound(engine.read(find(tmp_path)), m, "k")
+        assert tally == Tally(3002, 3000, {Problem.NOT_UTF8: 2})
+    assert [row["line"] for row in engine.bad_rows(find(tmp_path))] == [3002, 3003]
+
+
 def test_aol(tmp_path):
     write_aol(tmp_path, 20_000, files=3, compress=True)
     rows, tally = bounded(tmp_path)

@@ -1,0 +1,387 @@
+"""The engine for logs that one machine cannot hold: Spark, on this machine or on many.
+
+Every worker needs blender-dp with the extra `spark`, and sees the log's files under the names that they have here.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import partial
+from itertools import chain, count
+from shutil import rmtree
+from tempfile import mkdtemp
+from weakref import finalize
+
+import ibis  # noqa: TID251 (this is where it belongs)
+import ibis.expr.types as ir  # noqa: TID251 (this is where it belongs)
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from blender_dp.engines import expressions, spark_files
+from blender_dp.engines.base import Work
+from blender_dp.engines.duckdb import missing_column
+from blender_dp.engines.forms import canonical
+from blender_dp.engines.mending import mended
+from blender_dp.engines.source import PLAIN_COLUMNS, Columns, Format, Problem, Source, Tally
+from blender_dp.errors import LogError, ParameterError
+
+try:
+    from py4j.protocol import Py4JError
+    from pyspark import StorageLevel
+    from pyspark.errors import PySparkException
+    from pyspark.sql import DataFrame, Row, SparkSession
+except ImportError:
+    _INSTALLED = False
+else:
+    _INSTALLED = True
+
+_BATCH_ROWS = 1 << 16
+_PACKED = "part binary"
+_GROUP = ("user", "query", "url")
+_QUIET = {
+    "spark.log.level": "OFF",  # Spark's errors quote rows
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+}
+_FEW_PARTITIONS = 4  # for a shuffle on one machine; AQE joins small ones, but starts with 200
+_SETTINGS = {
+    "spark.sql.variable.substitute": "false",  # or a key with ${...} in it would be another key
+    "spark.sql.parser.escapedStringLiterals": "false",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": str(_BATCH_ROWS),
+}
+
+
+@ibis.udf.scalar.builtin(name="xxhash64")  # type: ignore[untyped-decorator]
+def _hash(key: str, user: str, query: str, url: str) -> int:  # type: ignore[empty-body]
+    """Spark's own hash."""
+
+
+@dataclass(frozen=True)
+class SparkLog:
+    """A log that Spark can see: its rows, and where it comes from."""
+
+    rows: ir.Table
+    name: str
+    levels: int
+    source: Source | None = None
+    cut_off: int = 0
+
+
+class SparkEngine:
+    """Reads, bounds, splits and counts with Spark.
+
+    Ibis writes the statements, Spark runs them. What comes back to this process is sums, and what `Work` makes of rows.
+    """
+
+    def __init__(
+        self,
+        session: SparkSession | None = None,
+        *,
+        master: str = "local[*]",
+        portable: bool = False,
+        ordered: bool = False,
+        memory: str | None = None,
+    ) -> None:
+        """Use the given session's cluster, or start Spark with this master and this much memory (such as "2GB").
+
+        With `portable`, a key chooses the same records as on any other engine; Spark's own hash is faster. With
+        `ordered`, rows come in one order and to this process, so that a seeded simulation repeats itself: it is for logs
+        that are small.
+        """
+        if not _INSTALLED:
+            raise ParameterError("engine", "Spark is not installed", "Install it: pip install 'blender-dp[spark]'")
+        # A session of our own on the same cluster, so that nobody else's settings and views are touched.
+        self._session = (session or _started(master, memory)).newSession()
+        for name, value in _SETTINGS.items():
+            self._session.conf.set(name, value)
+        self.ordered = ordered
+        self._lottery = expressions.portable_hash if portable else _own_hash
+        self._scratch = mkdtemp(prefix="blender-dp-")  # readable for this user only
+        finalize(self, rmtree, self._scratch, ignore_errors=True)
+        self._names = (f"blender_{number}" for number in count())
+
+    def read(self, source: Source) -> SparkLog:
+        """Open log files; little more than their headers is read yet."""
+        with _typed_errors(source.name):
+            frame = self._opened(source)
+        if source.format is Format.PARQUET:
+            _check_columns(frame.columns, source.columns, source.name)
+        if source.format is Format.JSONL:
+            frame = self._json(frame, spark_files.json_columns(source.columns), spark_files.LOG_ROWS)
+        with _typed_errors(source.name):
+            rows = self._log(spark_files.rows_sql(source, self._view(frame)))
+        return SparkLog(rows, source.name, source.columns.levels, source)
+
+    def load(self, data: pa.Table, columns: Columns = PLAIN_COLUMNS, name: str = "table") -> SparkLog:
+        """Hand a table to Spark; it has to fit into this process, of course."""
+        _check_columns(data.column_names, columns, name)
+        with _typed_errors(name):
+            texts = pa.table({role: data[column].cast(pa.string()) for role, column in columns.named.items()})
+            frame = self._session.createDataFrame(texts, ", ".join(f"{role} string" for role in columns.named))
+            renamed = PLAIN_COLUMNS if columns.levels == 2 else replace(PLAIN_COLUMNS, url=None)
+            return SparkLog(self._log(spark_files.table_sql(self._view(frame), renamed)), name, columns.levels)
+
+    def bound(self, log: SparkLog, m: int, key: str) -> tuple[SparkGroup, Tally]:
+        """Keep at most m usable records of every user, chosen by keyed hash, and say what became of the rows."""
+        try:
+            return self._bound(log, m, key)
+        except (PySparkException, Py4JError):
+            whole = mended(log.source, self._scratch) if log.source else None
+            if whole is None:
+                raise _unreadable(log.name) from None
+        source, cut_off = whole
+        return self.bound(replace(self.read(source), cut_off=cut_off), m, key)
+
+    def report_counts(self, source: Source, digest: str, cells: int) -> tuple[NDArray[np.int64], Tally]:
+        """How often every cell of the head list with this digest is reported; reports that answer no cell of it are bad."""
+        counts, problems = np.zeros(cells, np.int64), Counter[Problem]()
+        with _typed_errors(source.name):
+            frame = self._opened(source)
+            if source.format is not Format.PARQUET:
+                frame = self._json(frame, spark_files.REPORT, spark_files.REPORT_ROWS)
+            view = self._view(self._session.sql(spark_files.reports_sql(source, self._view(frame))))
+            found = self._frame(expressions.cell_counts(expressions.reports(view), digest, cells)).collect()
+        for cell, problem, reports in found:
+            if problem is None:
+                counts[cell] = reports
+            else:
+                problems[Problem(problem)] += reports
+        counted = int(counts.sum())
+        return counts, Tally(counted + problems.total(), counted, dict(sorted(problems.items())))
+
+    def bad_rows(self, source: Source) -> Iterator[dict[str, object]]:
+        """The bad rows themselves, for whoever has to mend the log: the reason, and the fields if there are any."""
+        log = self.read(source)
+        with _typed_errors(source.name):
+            for row in self._frame(log.rows.filter(log.rows.problem.notnull())).toLocalIterator():
+                fields = row.asDict()
+                yield {"reason": str(Problem(fields.pop("problem"))), **fields}
+
+    def progress(self) -> float:
+        """How many of the tasks that Spark has begun are done, in per cent, or less than 0 if there are none."""
+        try:
+            tracker = self._session.sparkContext.statusTracker()
+            stages = [stage for number in tracker.getActiveStageIds() if (stage := tracker.getStageInfo(number))]
+        except Py4JError:
+            return -1
+        tasks = sum(stage.numTasks for stage in stages)
+        return 100 * sum(stage.numCompletedTasks for stage in stages) / tasks if tasks else -1
+
+    def hold(self, expression: ir.Table) -> ir.Table:
+        """Run an expression once, when it is first asked for, and keep its rows where the workers are."""
+        frame = self._frame(expression).persist(StorageLevel.MEMORY_AND_DISK)
+        return expressions.group(self._view(frame))
+
+    def over(self, expression: ir.Table, order: tuple[str, ...], work: Work) -> list[pa.Table]:
+        """Do some work on every part of an expression's rows, where they are, and collect what comes of it.
+
+        Spark may do a part's work again if a worker is lost. It hands out one result of every part, and this asks for
+        them once: whatever is drawn at random inside is seen once.
+        """
+        if self.ordered:
+            return [work(self._ordered(expression, order))]
+        with _typed_errors("log"):
+            parts = self._frame(expression).mapInArrow(partial(_worked, work=work), _PACKED).collect()
+        return [_unpacked(part) for part in parts] or [work(iter(()))]
+
+    def number(self, expression: ir.IntegerScalar) -> int:
+        """Run an expression that gives one number."""
+        with _typed_errors("log"):
+            return int(self._frame(expression).collect()[0][0])
+
+    def users(self, names: pa.Array) -> ir.Table:
+        """Named users, for `SparkGroup.part`; a name that is missing is nobody's."""
+        texts = pa.table({"user": names.cast(pa.string()).drop_null()})
+        return expressions.group(self._view(self._session.createDataFrame(texts, "user string"))).select("user")
+
+    def _bound(self, log: SparkLog, m: int, key: str) -> tuple[SparkGroup, Tally]:
+        if m == 1:
+            kept = self._kept(expressions.drawn(log.rows, key, self._lottery), log)
+            counts = self._sums(kept)
+        else:
+            slots = ibis.literal(m, "int64")  # of the type that is asked for: Spark does not cast what it explodes
+            kept = self._kept(expressions.drawn_many(log.rows, slots, key, self._lottery), log)
+            counts = self._frame(expressions.tally(log.rows)).collect()[0].asDict()
+        group = kept.where("user IS NOT NULL").select(*_GROUP)
+        return SparkGroup(self, expressions.group(self._view(group)), m), _tally(Counter(counts), log)
+
+    def _kept(self, drawn: ir.Table, log: SparkLog) -> DataFrame:
+        """The canonical records, made by the workers and kept there: groups are asked several times."""
+        frame, filtered = self._frame(drawn), log.source is None or log.source.filtered
+        form = partial(canonical, filtered=filtered, levels=log.levels)
+        return frame.mapInArrow(partial(_usable, form=form), frame.schema).persist(StorageLevel.MEMORY_AND_DISK)
+
+    def _sums(self, frame: DataFrame) -> dict[str, int]:
+        names = frame.columns[len(_GROUP) :]
+        return frame.selectExpr(*(f"sum({name}) AS {name}" for name in names)).collect()[0].asDict()
+
+    def _opened(self, source: Source) -> DataFrame:
+        paths = [spark_files.path(str(path.absolute())) for path in source.files]
+        reader = self._session.read
+        frame = reader.parquet(*paths) if source.format is Format.PARQUET else reader.text(paths)
+        if len(frame.inputFiles()) < len(paths):
+            problem = "Spark overlooks a file, because of its name"
+            raise LogError(source.name, problem, "Rename files that begin with a dot or an underscore")
+        return frame
+
+    def _json(self, frame: DataFrame, columns: str, schema: str) -> DataFrame:
+        """What the workers find in JSON lines."""
+        lines = self._session.sql(spark_files.lines_sql(self._view(frame)))
+        return lines.mapInArrow(partial(spark_files.json_rows, columns=columns), schema)
+
+    def _ordered(self, expression: ir.Table, order: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
+        """All rows in one order, here: a seeded stream of random words cannot be sent to workers."""
+        frame = self._frame(expression).coalesce(1)
+        frame = frame.sortWithinPartitions(*(frame[name].asc_nulls_last() for name in order))
+        with _typed_errors("log"):
+            for part in frame.mapInArrow(_sent, _PACKED).toLocalIterator():
+                yield from _unpacked(part).to_batches()
+
+    def _frame(self, expression: ir.Expr) -> DataFrame:
+        return self._session.sql(expressions.sql(expression, "pyspark"))
+
+    def _log(self, sql: str) -> ir.Table:
+        return expressions.log(self._view(self._session.sql(sql)))
+
+    def _view(self, frame: DataFrame) -> str:
+        name = next(self._names)
+        frame.createTempView(name)
+        return name
+
+
+@dataclass(frozen=True)
+class SparkGroup:
+    """One group's records in Spark."""
+
+    engine: SparkEngine
+    table: ir.Table
+    slots: int = 1
+
+    @property
+    def users(self) -> int:
+        """How many users the group has; a user without a usable record counts."""
+        return self.engine.number(self.table.count()) // self.slots
+
+    def over_records(self, work: Work) -> list[pa.Table]:
+        """Do some work on every user's record(s), null where a user has none."""
+        return self.engine.over(self.table, _GROUP, work)
+
+    def over_record_counts(self, work: Work) -> list[pa.Table]:
+        """Do some work on every distinct record with the number of users who hold it."""
+        return self.engine.over(expressions.record_counts(self.table), ("query", "url"), work)
+
+    def split(self, share: Fraction, key: str, purpose: str) -> tuple[SparkGroup, SparkGroup]:
+        """Part the users in two by keyed hash: about the given share, and the others."""
+        drawn = expressions.drawn_users(self.table, share, key, purpose)
+        return self._part(self.table.filter(drawn)), self._part(self.table.filter(~drawn))
+
+    def part(self, users: pa.Array) -> tuple[SparkGroup, SparkGroup]:
+        """Part the users in two: the named ones, and the others."""
+        named = self.engine.users(users)
+        return self._part(self.table.semi_join(named, "user")), self._part(self.table.anti_join(named, "user"))
+
+    def shared_users(self, other: SparkGroup) -> int:
+        """How many users are in both groups."""
+        return self.engine.number(self.table.semi_join(other.table, "user").user.nunique())
+
+    def _part(self, rows: ir.Table) -> SparkGroup:
+        return SparkGroup(self.engine, self.engine.hold(rows), self.slots)
+
+
+def _started(master: str, memory: str | None) -> SparkSession:
+    local = master.startswith("local")
+    settings = {**_QUIET, "spark.sql.shuffle.partitions": str(_FEW_PARTITIONS)} if local else {}
+    if memory is not None:
+        settings["spark.driver.memory" if local else "spark.executor.memory"] = _amount(memory)
+    builder = SparkSession.builder.master(master).appName("blender-dp")
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    try:
+        session = builder.getOrCreate()
+    except (PySparkException, Py4JError):
+        raise ParameterError("engine", "Spark does not start", "Install Java 17 or newer, and check the master") from None
+    if local:
+        session.sparkContext.pythonExec = sys.executable  # otherwise whatever `python3` is
+    return session
+
+
+def _amount(memory: str) -> str:
+    """An amount of memory in Java's words."""
+    found = re.fullmatch(r"([0-9]+) ?([KMGT])i?B?", memory.strip(), re.IGNORECASE)
+    if found is None:
+        raise ParameterError("memory", f"{memory!r} is no amount of memory", "Give one such as 2GB")
+    return found[1] + found[2].lower()
+
+
+def _usable(batches: Iterator[pa.RecordBatch], *, form: Callable[[pa.Table], pa.Table]) -> Iterator[pa.RecordBatch]:
+    """The users' canonical records, on a worker; what became of their rows stays beside them."""
+    for batch in batches:
+        table = pa.Table.from_batches([batch])
+        forms = form(table.select(_GROUP))
+        for place, name in enumerate(_GROUP):
+            table = table.set_column(place, name, forms[name])
+        yield from table.to_batches()
+
+
+def _worked(batches: Iterator[pa.RecordBatch], *, work: Work) -> Iterator[pa.RecordBatch]:
+    """One part's result, on a worker; nothing for a part without rows."""
+    filled = (batch for batch in batches if batch.num_rows)
+    for first in filled:
+        yield _packed(work(chain([first], filled)))
+
+
+def _sent(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The rows themselves, on a worker."""
+    return (_packed(pa.Table.from_batches([batch])) for batch in batches if batch.num_rows)
+
+
+def _packed(table: pa.Table) -> pa.RecordBatch:
+    """A table of any shape as a row of one shape."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as stream:
+        stream.write_table(table)
+    return pa.RecordBatch.from_pydict({"part": pa.array([sink.getvalue().to_pybytes()], pa.binary())})
+
+
+def _unpacked(row: Row) -> pa.Table:
+    return pa.ipc.open_stream(row["part"]).read_all()
+
+
+def _tally(counts: Counter[str], log: SparkLog) -> Tally:
+    problems = {problem: counts[f"problem_{problem:d}"] or 0 for problem in Problem}
+    problems[Problem.FILE_CUT_OFF] += log.cut_off
+    rows, records = (counts[name] or 0 for name in ("rows", "records"))  # there is no sum of no rows
+    return Tally(rows + log.cut_off, records, {problem: n for problem, n in problems.items() if n})
+
+
+def _check_columns(there: list[str], columns: Columns, where: str) -> None:
+    for role, column in columns.named.items():
+        if column not in there:
+            raise missing_column(where, role, column, f"its columns are {', '.join(there)}")
+
+
+def _own_hash(rows: ir.Table, key: str) -> ir.Value:
+    return _hash(key, rows.user, rows.query, rows.url)
+
+
+@contextmanager
+def _typed_errors(name: str) -> Iterator[None]:
+    try:
+        yield
+    except (PySparkException, Py4JError, pa.ArrowException):
+        raise _unreadable(name) from None
+
+
+def _unreadable(name: str) -> LogError:
+    """Instead of Spark's error, which quotes the rows it stumbles over."""
+    problem = "cannot be read: a file is damaged, or not what its format says, or a worker failed"
+    return LogError(name, problem, "Check the files, or name --format; every worker needs blender-dp[spark]")

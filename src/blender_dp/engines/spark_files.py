@@ -1,0 +1,190 @@
+"""Log files as SQL for Spark: the same rows, and the same problems, as `files` has for DuckDB.
+
+A file of text comes as a view with one column, `value`: a line each, its bytes as they are. Lines end where DuckDB ends
+them. One thing differs: Spark reads a file in pieces and does not know which line is the first, so a line that has the
+very fields of the header is a header wherever it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+
+import duckdb
+import pyarrow as pa
+
+from blender_dp.engines import files
+from blender_dp.engines.source import LONGEST_ROW, Columns, Format, Problem, Source
+
+LOG_ROWS = "user string, query string, url string, valid boolean, unread tinyint"
+"""What `json_rows` makes of the lines of a log."""
+
+REPORT_ROWS = "head_list string, cell bigint, valid boolean, unread tinyint"
+"""What `json_rows` makes of the lines of clients' reports."""
+
+_TAB = "\t"
+_CONTROL = "\x01"  # what DuckDB splits at where nothing is to be split, so it is refused here as well
+_LONGEST_LINE = 1_999_999  # bytes without the line's end: what DuckDB's reader takes
+_NONE: Mapping[str, Problem] = MappingProxyType({})
+_AS_NAMED: Mapping[str, str] = MappingProxyType({role: role for role in ("user", "query", "url")})
+
+# As in `files`, but possessive: what has matched is never tried again, so no line takes long and none fills Java's stack.
+_FIELD = r"""("(?:[^"]++|"")*+"|[^,"]*+)"""
+_WHOLE = rf"\A(?:{_FIELD},)*+{_FIELD}\z"
+
+
+def rows_sql(source: Source, view: str) -> str:
+    """A query for the rows of a log, given a view of its lines; for JSON, of what `json_rows` makes of them."""
+    match source.format:
+        case Format.TSV | Format.AOL:
+            return _separated(source, f"({lines_sql(view, in_columns=True)})", f"split(line, {text(_TAB)}, -1)")
+        case Format.CSV:
+            return _separated(source, f"({lines_sql(view)})", _comma_separated())
+        case Format.JSONL:
+            return _checked(view, _AS_NAMED, {"NOT valid": Problem.NOT_JSON})
+        case Format.YANDEX:
+            return _yandex(view)
+        case Format.PARQUET:
+            return table_sql(view, source.columns)
+
+
+def lines_sql(view: str, *, in_columns: bool = False) -> str:
+    """The lines that are not blank, or why one cannot be read."""
+    unread = {
+        "NOT is_valid_utf8(value)": Problem.NOT_UTF8,
+        f"octet_length(value) > {_LONGEST_LINE}": Problem.TOO_LONG,
+    }
+    if not in_columns:
+        unread[f"contains(value, {text(_CONTROL)})"] = Problem.CONTROL_CHARACTER
+    found = f"SELECT value, CAST({_first(unread)} AS TINYINT) AS unread FROM {view} WHERE value <> ''"
+    return f"SELECT CASE WHEN unread IS NULL THEN value END AS line, unread FROM ({found})"
+
+
+def table_sql(view: str, columns: Columns) -> str:
+    """A query for the rows of a table that has a schema."""
+    texts = {"url": files.NO_URL} | {role: f"CAST({quoted(name)} AS STRING)" for role, name in columns.named.items()}
+    named = ", ".join(f"{value} AS {role}" for role, value in texts.items())
+    valid = " AND ".join(f"coalesce(is_valid_utf8({role}), true)" for role in _AS_NAMED)
+    unread = f"CASE WHEN NOT ({valid}) THEN {Problem.NOT_UTF8:d} END"
+    return _checked(f"(SELECT *, {unread} AS unread FROM (SELECT {named} FROM {view}))", _AS_NAMED)
+
+
+def reports_sql(source: Source, view: str) -> str:
+    """A query for clients' reports, given a view of Parquet files or of what `json_rows` makes of `REPORT`."""
+    if source.format is Format.PARQUET:
+        columns = (
+            "CAST(head_list AS STRING) AS head_list, try_cast(cell AS BIGINT) AS cell, CAST(NULL AS TINYINT) AS problem"
+        )
+        return f"SELECT {columns} FROM {view}"
+    problem = f"CAST(coalesce(unread, {_first({'NOT valid': Problem.NOT_JSON})}) AS TINYINT)"
+    return f"SELECT head_list, cell, {problem} AS problem FROM {view}"
+
+
+def json_columns(columns: Columns) -> str:
+    """What `json_rows` has to take out of the lines of a log."""
+    found = {"url": files.NO_URL} | {role: _json(name) for role, name in columns.named.items()}
+    return ", ".join(f"{found[role]} AS {files.quoted(role)}" for role in _AS_NAMED)
+
+
+def json_rows(batches: Iterator[pa.RecordBatch], columns: str) -> Iterator[pa.RecordBatch]:
+    """What JSON lines say, on a worker. DuckDB reads them there too: no two readers of JSON agree on every line."""
+    with duckdb.connect() as connection:
+        connection.execute("SET threads = 1")  # Spark has a worker for every core already
+        for batch in batches:
+            connection.register("lines", pa.Table.from_batches([batch]))
+            lines = "(SELECT *, json_valid(line) AS valid FROM lines)"
+            yield from connection.sql(f"SELECT {columns}, valid, unread FROM {lines}").to_arrow_table().to_batches()
+
+
+def path(file: str) -> str:
+    """A file's name for Spark, which takes a name for a pattern."""
+    return "file://" + re.sub(r"([\\\[\]{}*?])", r"\\\1", file)
+
+
+def text(value: str) -> str:
+    """A text as an SQL literal."""
+    return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def quoted(name: str) -> str:
+    """A name in SQL."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+def _json(name: str) -> str:
+    return f"CASE WHEN valid THEN json_extract_string(line, {files.text(f'$.{files.quoted(name)}')}) END"
+
+
+REPORT = f"{_json('head_list')} AS head_list, TRY_CAST({_json('cell')} AS BIGINT) AS cell"
+"""What `json_rows` has to take out of the lines of clients' reports."""
+
+
+def _separated(source: Source, lines: str, fields: str) -> str:
+    header = f"array({', '.join(text(name) for name in source.header)})"
+    problems = {
+        "fields IS NULL": Problem.BROKEN_QUOTES,
+        f"size(fields) <> {len(source.header)}": Problem.WRONG_NUMBER_OF_COLUMNS,
+    }
+    return _checked(
+        f"(SELECT * FROM (SELECT {fields} AS fields, unread FROM {lines}) WHERE NOT fields <=> {header})",
+        {role: f"get(fields, {source.header.index(name)})" for role, name in source.columns.named.items()},
+        problems,
+    )
+
+
+def _comma_separated() -> str:
+    unquoted = """f -> CASE WHEN startswith(f, '"') THEN replace(substring(f, 2, length(f) - 2), '""', '"') ELSE f END"""
+    return (
+        "CASE WHEN NOT contains(line, '\"') THEN split(line, ',', -1) "
+        f"WHEN line RLIKE {text(_WHOLE)} "
+        f"THEN transform(regexp_extract_all(line || ',', {text(_FIELD + ',')}, 1), {unquoted}) END"
+    )
+
+
+def _yandex(view: str) -> str:
+    """The clicks with their session's user and their results page's query and domain, and a row for every session."""
+    first, second, third, fourth, fifth = (f"split_part(line, {text(_TAB)}, {n})" for n in range(1, 6))
+    rows = f"""
+        WITH lines AS (
+            SELECT line, unread, {first} AS session, CASE WHEN {second} = 'M' THEN 'M' ELSE {third} END AS kind,
+                {fourth} AS page, {fifth} AS id
+            FROM ({lines_sql(view)})
+        ),
+        sessions AS (SELECT session, min(page) AS visitor FROM lines WHERE kind = 'M' GROUP BY session),
+        pages AS (
+            SELECT session, page, min(id) AS query, min(line) AS results
+            FROM lines WHERE kind IN ('Q', 'T') GROUP BY session, page
+        ),
+        clicks AS (
+            SELECT visitor, query, id,
+                get(filter(split(results, {text(_TAB)}, -1), r -> startswith(r, id || ',')), 0) AS result
+            FROM (SELECT session, page, id FROM lines WHERE kind = 'C')
+            LEFT JOIN sessions USING (session) LEFT JOIN pages USING (session, page)
+        )
+        SELECT visitor, query, id, result, 'C' AS kind, NULL AS unread FROM clicks
+        UNION ALL SELECT visitor, NULL, NULL, NULL, 'M', NULL FROM sessions
+        UNION ALL SELECT NULL, NULL, NULL, NULL, '', unread FROM lines
+            WHERE unread IS NOT NULL OR kind NOT IN ('M', 'Q', 'T', 'C')
+        """
+    site = "'https://domain' || split_part(result, ',', 2) || '.example/' || id"
+    problems = {
+        "kind = ''": Problem.WRONG_NUMBER_OF_COLUMNS,
+        "kind = 'C' AND visitor IS NOT NULL AND result IS NULL": Problem.CLICK_WITHOUT_RESULTS_PAGE,
+    }
+    return _checked(f"({rows})", {"user": "visitor", "query": "query", "url": site}, problems)
+
+
+def _checked(table: str, roles: Mapping[str, str], problems: Mapping[str, Problem] = _NONE) -> str:
+    """Choose the columns, and add what is wrong with a row: first why it was not read, then as in `files`."""
+    roles = {**roles, "url": roles.get("url", files.NO_URL)}
+    user = roles["user"]
+    length = " + ".join(f"octet_length({value})" for value in roles.values())
+    every = {**problems, f"{user} IS NULL OR {user} = ''": Problem.NO_USER, f"{length} > {LONGEST_ROW}": Problem.TOO_LONG}
+    columns = ", ".join(f"{value} AS {quoted(role)}" for role, value in roles.items())
+    return f"SELECT {columns}, CAST(coalesce(unread, {_first(every)}) AS TINYINT) AS problem FROM {table}"
+
+
+def _first(problems: Mapping[str, Problem]) -> str:
+    cases = " ".join(f"WHEN {condition} THEN {problem:d}" for condition, problem in problems.items())
+    return f"CASE {cases} END"

@@ -1,0 +1,33 @@
+"""Every engine, once for all tests of a run: Spark takes seconds to start."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+
+import pytest
+
+from blender_dp.engines import DuckDBEngine
+
+
+@pytest.fixture(scope="session")
+def spark():
+    if (
+        importlib.util.find_spec("pyspark") is None or not (shutil.which("java") or os.environ.get("JAVA_HOME"))
+    ) and not os.environ.get("BLENDER_DP_NEEDS_SPARK"):
+        pytest.skip("no Spark on this machine (pip install 'blender-dp[spark]', and Java 17)")
+    from pyspark.sql import SparkSession  # noqa: PLC0415 (may be missing)
+
+    from blender_dp.engines.spark import SparkEngine  # noqa: PLC0415 (likewise)
+
+    with pytest.MonkeyPatch.context() as patch:
+        # Java's better compiler takes longer than it saves in so short a life.
+        patch.setenv("PYSPARK_SUBMIT_ARGS", "--driver-java-options -XX:TieredStopAtLevel=1 pyspark-shell")
+        yield SparkEngine(master="local[2]", portable=True)
+    SparkSession.getActiveSession().stop()
+
+
+@pytest.fixture(params=["duckdb", "spark"])
+def engine(request):
+    return DuckDBEngine(portable=True) if request.param == "duckdb" else request.getfixturevalue("spark")

@@ -1,0 +1,112 @@
+"""What only Spark has: sessions, workers, and files read in pieces."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+from blender_dp import Blender, Entropy, LogError, ParameterError, aol_like
+from blender_dp.engines import PLAIN_COLUMNS, DuckDBEngine
+from blender_dp.logs import find
+
+pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
+
+USERS = pa.Table.from_pylist([{"user": f"u{i}", "query": f"q{i % 7}", "url": "x.example"} for i in range(500)])
+
+
+def test_spark_is_optional(monkeypatch):
+    module = pytest.importorskip("blender_dp.engines.spark")
+    monkeypatch.setattr(module, "_INSTALLED", False)
+    with pytest.raises(ParameterError, match=r"pip install 'blender-dp\[spark\]'"):
+        module.SparkEngine()
+
+
+@pytest.mark.parametrize("memory", ["much", "2", "-1GB", "2GB; rm"])
+def test_memory_is_an_amount(spark, memory):
+    with pytest.raises(ParameterError, match="no amount of memory"):
+        type(spark)(master="local[2]", memory=memory)
+
+
+def test_somebody_elses_session_is_left_alone(spark):
+    from pyspark.sql import SparkSession  # noqa: PLC0415 (may be missing)
+
+    theirs = SparkSession.getActiveSession()
+    substitute = theirs.conf.get("spark.sql.variable.substitute")
+    views = len(theirs.catalog.listTables())
+    engine = type(spark)(theirs)
+    group, _ = engine.bound(engine.load(USERS, PLAIN_COLUMNS, "table"), 1, "k")
+    assert group.users == 500
+    assert theirs.conf.get("spark.sql.variable.substitute") == substitute
+    assert len(theirs.catalog.listTables()) == views
+
+
+def test_every_part_of_the_rows_is_worked_on_once_where_it_is(spark):
+    group, _ = spark.bound(spark.load(USERS, PLAIN_COLUMNS, "table"), 1, "k")
+    parts = group.over_records(lambda batches: pa.table({"rows": [sum(batch.num_rows for batch in batches)]}))
+    assert sum(part["rows"][0].as_py() for part in parts) == 500
+
+
+def test_a_worker_that_fails_quotes_nothing(spark):
+    group, _ = spark.bound(spark.load(USERS, PLAIN_COLUMNS, "table"), 1, "k")
+
+    def work(batches):
+        raise ValueError(next(batches).to_pylist())
+
+    with pytest.raises(LogError, match="a worker failed") as caught:
+        group.over_records(work)
+    assert "q1" not in str(caught.value)
+    assert caught.value.__suppress_context__
+
+
+def test_its_own_hash_chooses_among_the_users_records(spark):
+    data = pa.Table.from_pylist([{"user": f"u{i}", "query": f"q{j}", "url": "x.example"} for i in range(40) for j in "ab"])
+    engine = type(spark)(master="local[2]")
+    chosen = []
+    for key in ("k", "k", "l"):
+        group, _ = engine.bound(engine.load(data, PLAIN_COLUMNS, "table"), 1, key)
+        parts = group.over_records(lambda batches: pa.Table.from_batches(list(batches)))
+        chosen.append(sorted((row["user"], row["query"]) for part in parts for row in part.to_pylist()))
+    assert chosen[0] == chosen[1] != chosen[2]
+    assert {query for _, query in chosen[0]} == {"qa", "qb"}
+    assert len(chosen[0]) == 40
+
+
+@pytest.mark.parametrize("name", ["_log.tsv", ".log.tsv"])
+def test_a_file_that_spark_overlooks_is_an_error(spark, tmp_path, name):
+    (tmp_path / name).write_text("user\tquery\turl\n", encoding="utf-8")
+    with pytest.raises(LogError, match="overlooks"):
+        spark.read(find(tmp_path / name))
+
+
+def test_a_line_like_the_header_is_one(spark, tmp_path):
+    """Spark does not know which line is the first."""
+    (tmp_path / "log.csv").write_text('"user",query,url\n1,a,x.example\nuser,"query",url\n', encoding="utf-8")
+    _, tally = spark.bound(spark.read(find(tmp_path / "log.csv")), 1, "k")
+    assert (tally.rows, tally.records) == (1, 1)
+
+
+def test_bad_rows_can_be_seen_by_their_owner(spark, tmp_path):
+    (tmp_path / "log.tsv").write_text("user\tquery\turl\n1\ta\tx.example\n\tb\tx.example\n", encoding="utf-8")
+    assert list(spark.bad_rows(find(tmp_path / "log.tsv"))) == [
+        {"reason": "no user", "user": "", "query": "b", "url": "x.example"}
+    ]
+    assert spark.progress() <= 100
+
+
+def test_a_seeded_simulation_is_the_same_on_both_engines(spark):
+    population = aol_like(2, users=20_000)
+    blender = Blender(epsilon=4, delta=1e-5, max_queries=30)
+    releases = [
+        blender.run_log(population, 0.3, key=b"k", entropy=Entropy.seeded(1), engine=engine).records
+        for engine in (
+            DuckDBEngine(portable=True, ordered=True),
+            type(spark)(master="local[2]", portable=True, ordered=True),
+        )
+    ]
+    assert releases[0] == releases[1]
+    assert len(releases[0]) > 10
+
+
+def test_a_run_on_workers(spark):
+    release = Blender(epsilon=4, delta=1e-5, max_queries=30).run_log(aol_like(2, users=20_000), 0.3, engine=spark)
+    assert "google" in release.head_list.queries
