@@ -15,6 +15,7 @@ from weakref import finalize
 
 import duckdb
 import ibis  # noqa: TID251 (this is where it belongs)
+import ibis.expr.datatypes as dt  # noqa: TID251 (this is where it belongs)
 import ibis.expr.types as ir  # noqa: TID251 (this is where it belongs)
 import numpy as np
 import pyarrow as pa
@@ -35,7 +36,7 @@ _GROUP = pa.schema([(name, pa.string()) for name in ("user", "query", "url")])
 
 
 @ibis.udf.scalar.builtin(name="hash")  # type: ignore[untyped-decorator]
-def _hash(key: str, user: str, query: str, url: str) -> int:  # type: ignore[empty-body]
+def _hash(key: str, user: str, query: str, url: str) -> dt.UInt64:
     """DuckDB's own hash: the same for the same version of DuckDB."""
 
 
@@ -135,7 +136,7 @@ class DuckDBEngine:
         """Run an expression once and keep its rows in the engine, on disk if memory is short."""
         name = next(self._names)
         self._connection.execute(f"CREATE TABLE {name} AS {expressions.sql(expression, 'duckdb')}")
-        return expressions.group(name)
+        return ibis.table(expression.schema(), name=name)
 
     def stream(self, expression: ir.Table, order: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
         """Run an expression and hand out its rows batch by batch. Finish one stream before the next statement."""
@@ -150,30 +151,25 @@ class DuckDBEngine:
         return expressions.group(self._register(pa.table({"user": names.drop_null()}))).user
 
     def _bound(self, log: DuckDBLog, m: int, key: str) -> tuple[DuckDBGroup, Tally]:
-        counts: Counter[str] = Counter()
+        parts: list[tuple[int | None, int, int]] = []
         if m == 1:
             drawn = self.stream(expressions.drawn(log.rows, key, self._lottery), ("user",))
         else:
-            counts.update(self._run(expressions.tally(log.rows)).to_arrow_table().to_pylist()[0])
+            parts += self._run(expressions.tally(log.rows)).fetchall()
             drawn = self.stream(expressions.drawn_many(log.rows, m, key, self._lottery), ("user", "query", "url"))
         # Streamed through the canonical form into a table, on a second connection: the first one is busy handing out.
         name, writer = next(self._names), self._connection.cursor()
         form = partial(canonical, filtered=log.source is None or log.source.filtered, levels=log.levels)
-        batches = (batch for table in _usable(drawn, counts, form) for batch in table.to_batches())
+        batches = (batch for table in _usable(drawn, parts, form) for batch in table.to_batches())
         writer.register("drawn", pa.RecordBatchReader.from_batches(_GROUP, batches))
         writer.execute(f"CREATE TABLE {name} AS FROM drawn")
         writer.close()
-        return DuckDBGroup(self, expressions.group(name), m), self._tally(counts, log)
+        return DuckDBGroup(self, expressions.group(name), m), Tally.of(parts, self._unread(log))
 
-    def _tally(self, counts: Counter[str], log: DuckDBLog) -> Tally:
-        problems = Counter({problem: counts[f"problem_{problem:d}"] for problem in Problem})
-        problems[Problem.FILE_CUT_OFF] += log.cut_off
-        rows = counts["rows"] + log.cut_off
-        if log.source is not None:
-            refused = self._refused(log.source, log.rejects)
-            problems.update(refused)
-            rows += refused.total()
-        return Tally(rows, counts["records"], {problem: n for problem, n in sorted(problems.items()) if n})
+    def _unread(self, log: DuckDBLog) -> Counter[Problem]:
+        """What could not be made a row of."""
+        refused = self._refused(log.source, log.rejects) if log.source else Counter[Problem]()
+        return refused + Counter({Problem.FILE_CUT_OFF: log.cut_off})
 
     def _refused(self, source: Source, rejects: str) -> Counter[Problem]:
         """The lines that DuckDB itself could not make a row of."""
@@ -233,20 +229,21 @@ class DuckDBGroup:
 
     def split(self, share: Fraction, key: str, purpose: str) -> tuple[DuckDBGroup, DuckDBGroup]:
         """Part the users in two by keyed hash: about the given share, and the others."""
-        drawn = expressions.drawn_users(self.table, share, key, purpose)
-        return self._part(drawn), self._part(~drawn)
+        return self._parted(expressions.drawn_users(self.table, share, key, purpose))
 
     def part(self, users: pa.Array) -> tuple[DuckDBGroup, DuckDBGroup]:
         """Part the users in two: the named ones, and the others."""
-        named = self.table.user.isin(self.engine.users(users))
-        return self._part(named), self._part(~named)
+        return self._parted(self.table.user.isin(self.engine.users(users)))
 
     def shared_users(self, other: DuckDBGroup) -> int:
         """How many users are in both groups."""
         return self.engine.number(self.table.semi_join(other.table, "user").user.nunique())
 
-    def _part(self, predicate: ir.BooleanValue) -> DuckDBGroup:
-        return DuckDBGroup(self.engine, self.engine.hold(self.table.filter(predicate)), self.slots)
+    def _parted(self, predicate: ir.BooleanValue) -> tuple[DuckDBGroup, DuckDBGroup]:
+        """The users of whom something is true, and the others: decided once, and kept."""
+        held = self.engine.hold(self.table.mutate(inside=predicate))
+        inside, outside = (held.filter(chosen).drop("inside") for chosen in (held.inside, ~held.inside))
+        return DuckDBGroup(self.engine, inside, self.slots), DuckDBGroup(self.engine, outside, self.slots)
 
 
 def missing_column(where: str, role: str, column: str, there: str) -> LogError:
@@ -256,13 +253,14 @@ def missing_column(where: str, role: str, column: str, there: str) -> LogError:
 
 
 def _usable(
-    drawn: Iterable[pa.RecordBatch], counts: Counter[str], form: Callable[[pa.Table], pa.Table]
+    drawn: Iterable[pa.RecordBatch], parts: list[tuple[int | None, int, int]], form: Callable[[pa.Table], pa.Table]
 ) -> Iterator[pa.Table]:
-    """The users' canonical records; what became of their rows is added to the counts on the way."""
+    """The users' canonical records; what became of their rows, if it is told, is added to the parts on the way."""
     for batch in drawn:
         table = pa.Table.from_batches([batch])
-        for column in table.column_names[len(_GROUP) :]:
-            counts[column] += pc.sum(table[column]).as_py() or 0
+        if "problem" in table.column_names:
+            sums = table.group_by("problem").aggregate([("rows", "sum"), ("records", "sum")]).to_pylist()
+            parts += [(part["problem"], part["rows_sum"], part["records_sum"]) for part in sums]
         known = table.select(_GROUP.names).filter(pc.is_valid(table["user"]))
         yield form(known).cast(_GROUP)
 
@@ -281,7 +279,9 @@ def _refusal(error: str) -> Problem:
 
 
 def _own_hash(rows: ir.Table, key: str) -> ir.Value:
-    return _hash(key, rows.user, rows.query, rows.url)
+    # As a signed number: DuckDB has a fast way to find the least one of these only. Ibis takes the shifted number for
+    # signed already, and would leave the cast out.
+    return (_hash(key, rows.user, rows.query, rows.url) >> 1).cast("uint64").cast("int64")
 
 
 @contextmanager

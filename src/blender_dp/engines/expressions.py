@@ -47,10 +47,14 @@ def drawn(rows: ir.Table, key: str, lottery: Hash) -> ir.Table:
 
     The hash of (key, user, record) is blind to the order of the rows and to how often one is repeated.
     """
-    good = ibis.cases((rows.problem.isnull(), rows.user))  # whom a bad row names is not known: it is nobody's
-    tickets = rows.mutate(user=good, ticket=ibis.cases((_whole(rows), lottery(rows, key))))
-    return tickets.group_by("user").agg(
-        query=min_by(tickets.query, tickets.ticket), url=min_by(tickets.url, tickets.ticket), **_tally(tickets)
+    nobody = ibis.cases((rows.problem.isnull(), rows.user))  # whom a bad row names is not known
+    tickets = rows.mutate(user=nobody, ticket=ibis.cases((_whole(rows), lottery(rows, key))))
+    # The bad rows of a kind are a group of nobody's: cheaper than to count every problem for every user.
+    return tickets.group_by(["user", "problem"]).agg(
+        query=min_by(tickets.query, tickets.ticket),
+        url=min_by(tickets.url, tickets.ticket),
+        rows=tickets.count(),
+        records=tickets.ticket.count(),
     )
 
 
@@ -65,9 +69,8 @@ def drawn_many(rows: ir.Table, m: int, key: str, lottery: Hash) -> ir.Table:
 
 
 def tally(rows: ir.Table) -> ir.Table:
-    """What became of the rows, in one row."""
-    tickets = rows.mutate(ticket=ibis.cases((_whole(rows), 1)))
-    return tickets.agg(**_tally(tickets))
+    """What became of the rows: how many have each problem or none, and how many records are among them."""
+    return rows.group_by("problem").agg(rows=rows.count(), records=rows.count(where=_whole(rows)))
 
 
 def reports(name: str) -> ir.Table:
@@ -110,11 +113,6 @@ def sql(expression: ir.Expr, dialect: str) -> str:
 def _whole(rows: ir.Table) -> ir.BooleanValue:
     """Whether a row has a record: nothing is wrong, and neither part is empty (or null, of which nothing is true)."""
     return (rows.url != "") & (rows.query != "") & rows.problem.isnull()
-
-
-def _tally(tickets: ir.Table) -> dict[str, ir.IntegerScalar]:
-    problems = {f"problem_{problem:d}": tickets.count(where=tickets.problem == problem.value) for problem in Problem}
-    return {"rows": tickets.count(), "records": tickets.ticket.count(), **problems}
 
 
 def _joined(key: str, *parts: ir.StringValue) -> ir.StringValue:

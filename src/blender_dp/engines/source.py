@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 from pathlib import Path
@@ -90,6 +91,18 @@ class Tally:
     rows: int
     records: int
     problems: Mapping[Problem, int]
+
+    @classmethod
+    def of(cls, parts: Iterable[tuple[int | None, int, int]], more: Mapping[Problem, int]) -> Tally:
+        """Add up parts of the rows, given as problem or None, rows and records; and add bad rows that are in no part."""
+        problems, good, records = Counter(more), 0, 0
+        for problem, rows, found in parts:
+            records += found
+            if problem is None:
+                good += rows
+            else:
+                problems[Problem(problem)] += rows
+        return cls(good + problems.total(), records, {problem: rows for problem, rows in sorted(problems.items()) if rows})
 
     @property
     def bad(self) -> int:

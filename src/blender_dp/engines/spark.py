@@ -206,23 +206,21 @@ class SparkEngine:
     def _bound(self, log: SparkLog, m: int, key: str) -> tuple[SparkGroup, Tally]:
         if m == 1:
             kept = self._kept(expressions.drawn(log.rows, key, self._lottery), log)
-            counts = self._sums(kept)
+            parts = kept.groupBy("problem").sum("rows", "records").collect()
         else:
             slots = ibis.literal(m, "int64")  # of the type that is asked for: Spark does not cast what it explodes
             kept = self._kept(expressions.drawn_many(log.rows, slots, key, self._lottery), log)
-            counts = self._frame(expressions.tally(log.rows)).collect()[0].asDict()
+            parts = self._frame(expressions.tally(log.rows)).collect()
         group = kept.where("user IS NOT NULL").select(*_GROUP)
-        return SparkGroup(self, expressions.group(self._view(group)), m), _tally(Counter(counts), log)
+        return SparkGroup(self, expressions.group(self._view(group)), m), Tally.of(
+            parts, {Problem.FILE_CUT_OFF: log.cut_off}
+        )
 
     def _kept(self, drawn: ir.Table, log: SparkLog) -> DataFrame:
         """The canonical records, made by the workers and kept there: groups are asked several times."""
         frame, filtered = self._frame(drawn), log.source is None or log.source.filtered
         form = partial(canonical, filtered=filtered, levels=log.levels)
         return frame.mapInArrow(partial(_usable, form=form), frame.schema).persist(StorageLevel.MEMORY_AND_DISK)
-
-    def _sums(self, frame: DataFrame) -> dict[str, int]:
-        names = frame.columns[len(_GROUP) :]
-        return frame.selectExpr(*(f"sum({name}) AS {name}" for name in names)).collect()[0].asDict()
 
     def _opened(self, source: Source) -> DataFrame:
         paths = [spark_files.path(str(path.absolute())) for path in source.files]
@@ -327,8 +325,8 @@ def _usable(batches: Iterator[pa.RecordBatch], *, form: Callable[[pa.Table], pa.
     for batch in batches:
         table = pa.Table.from_batches([batch])
         forms = form(table.select(_GROUP))
-        for place, name in enumerate(_GROUP):
-            table = table.set_column(place, name, forms[name])
+        for name in _GROUP:
+            table = table.set_column(table.column_names.index(name), name, forms[name])
         yield from table.to_batches()
 
 
@@ -354,13 +352,6 @@ def _packed(table: pa.Table) -> pa.RecordBatch:
 
 def _unpacked(row: Row) -> pa.Table:
     return pa.ipc.open_stream(row["part"]).read_all()
-
-
-def _tally(counts: Counter[str], log: SparkLog) -> Tally:
-    problems = {problem: counts[f"problem_{problem:d}"] or 0 for problem in Problem}
-    problems[Problem.FILE_CUT_OFF] += log.cut_off
-    rows, records = (counts[name] or 0 for name in ("rows", "records"))  # there is no sum of no rows
-    return Tally(rows + log.cut_off, records, {problem: n for problem, n in problems.items() if n})
 
 
 def _check_columns(there: list[str], columns: Columns, where: str) -> None:
