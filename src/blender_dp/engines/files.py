@@ -116,31 +116,37 @@ def _yandex(source: Source, rejects: str) -> str:
     A session has a row without a record besides: the user of one without a click must not disappear.
     """
     first, second, third, fourth, fifth = (f"split_part(line, {text(_TAB)}, {n})" for n in range(1, 6))
+    results = "regexp_extract(line, '^(?:[^\\t]*\\t){5}[^\\t]*(.*)$', 1)"  # what follows the six fields of a query
+    found = f"{text(_TAB)} || id || ','"
+    domain = f"split_part(split_part(results, {found}, 2), {text(_TAB)}, 1)"
     rows = f"""
         WITH lines AS MATERIALIZED (
-            SELECT line, rest, {first} AS session, {fourth} AS page, {fifth} AS id,
-                CASE WHEN rest IS NOT NULL THEN '' WHEN {second} = 'M' THEN 'M' ELSE {third} END AS kind
-            FROM {_lines(source, rejects)}
+            SELECT rest, session, page, id, kind, CASE WHEN kind IN ('Q', 'T') THEN {results} END AS results FROM (
+                SELECT line, rest, {first} AS session, {fourth} AS page, {fifth} AS id,
+                    CASE WHEN rest IS NOT NULL THEN '' WHEN {second} = 'M' THEN 'M' ELSE {third} END AS kind
+                FROM {_lines(source, rejects)}
+            )
         ),
         sessions AS (SELECT session, min(page) AS visitor FROM lines WHERE kind = 'M' GROUP BY session),
         pages AS (
-            SELECT session, page, min(id) AS query, min(line) AS results
-            FROM lines WHERE kind IN ('Q', 'T') GROUP BY session, page
+            SELECT session, page, min(id) AS query, min(results) AS results
+            FROM lines SEMI JOIN (FROM lines WHERE kind = 'C') USING (session, page)
+            WHERE kind IN ('Q', 'T') GROUP BY session, page
         ),
         clicks AS (
             SELECT visitor, query, id,
-                list_filter(string_split(results, {text(_TAB)}), lambda r: starts_with(r, id || ','))[1] AS result
+                CASE WHEN contains(results, {found}) THEN {domain} END AS domain
             FROM (SELECT session, page, id FROM lines WHERE kind = 'C')
             LEFT JOIN sessions USING (session) LEFT JOIN pages USING (session, page)
         )
-        SELECT visitor, query, id, result, 'C' AS kind, NULL AS rest FROM clicks
+        SELECT visitor, query, id, domain, 'C' AS kind, NULL AS rest FROM clicks
         UNION ALL SELECT visitor, NULL, NULL, NULL, 'M', NULL FROM sessions
         UNION ALL SELECT NULL, NULL, NULL, NULL, '', rest FROM lines WHERE kind NOT IN ('M', 'Q', 'T', 'C')
         """
-    site = "'https://domain' || split_part(result, ',', 2) || '.example/' || id"
+    site = "'https://domain' || domain || '.example/' || id"
     problems = {
         "kind = ''": Problem.WRONG_NUMBER_OF_COLUMNS,
-        "kind = 'C' AND visitor IS NOT NULL AND result IS NULL": Problem.CLICK_WITHOUT_RESULTS_PAGE,
+        "kind = 'C' AND visitor IS NOT NULL AND domain IS NULL": Problem.CLICK_WITHOUT_RESULTS_PAGE,
     }
     return _checked(f"({rows})", {"user": "visitor", "query": "query", "url": site}, _UNSPLIT | problems)
 

@@ -158,7 +158,7 @@ def _yandex(view: str) -> str:
         ),
         clicks AS (
             SELECT visitor, query, id,
-                get(filter(split(results, {text(_TAB)}, -1), r -> startswith(r, id || ',')), 0) AS result
+                get(filter(slice(split(results, {text(_TAB)}, -1), 7, 1000), r -> startswith(r, id || ',')), 0) AS result
             FROM (SELECT session, page, id FROM lines WHERE kind = 'C')
             LEFT JOIN sessions USING (session) LEFT JOIN pages USING (session, page)
         )

@@ -189,7 +189,7 @@ def test_aol_without_urls_counts_rows_without_a_click_too(tmp_path):
 def test_yandex_clicks_meet_their_query(tmp_path):
     lines = [
         "0\tM\t1\t7",
-        "0\t0\tQ\t0\t55\t9,8\t100,1\t200,2\t300,3",
+        "0\t0\tQ\t0\t55\t200,8\t100,1\t200,2\t300,3",  # a term is called like the URL
         "0\t5\tC\t0\t200",
         "1\tM\t1\t8",
         "1\t0\tT\t0\t55\t9,8\t100,1\t200,2",
