@@ -26,7 +26,7 @@ def log(rows: int) -> Path:
     """The log of this many users, made on first use.
 
     Its mixture is the same at every size: 29 % of the users share 300 000 queries, everybody else asks alone. So the
-    number of distinct records grows with the number of rows, which is the hardest case for grouping and for selection.
+    number of distinct records grows with the number of rows, which is a hard case for grouping and for selection.
     """
     path = FOLDER / f"aol-like-{rows}.parquet"
     if not path.exists():

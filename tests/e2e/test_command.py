@@ -256,7 +256,12 @@ def test_aggregate_estimates_from_reports(command, tmp_path, small_list):
     reports = [device.report(query, urls[0]) for _ in range(3000)]
     rows = [{"head_list": report.head_list, "cell": report.cell} for report in reports]
     pq.write_table(pa.Table.from_pylist(rows), tmp_path / "reports.parquet")
-    bad = ["no json", json.dumps({"head_list": "another", "cell": 0}), json.dumps({**rows[0], "cell": 10_000})]
+    bad = [
+        "no json",
+        json.dumps({"head_list": "another", "cell": 0}),
+        json.dumps({**rows[0], "cell": 10_000}),
+        json.dumps({**rows[0], "cell": 1.5}),
+    ]
     lines = [*(json.dumps(row) for row in rows), *bad]
     (tmp_path / "reports.jsonl").write_text("\n".join(lines), encoding="utf-8")
     options = ("--head-list", "list.json", *PRIVACY)
@@ -268,7 +273,7 @@ def test_aggregate_estimates_from_reports(command, tmp_path, small_list):
     assert share["low"] - 0.1 < 1 < share["share"] + 0.1
     from_lines = json.loads(command("aggregate", "reports.jsonl", *options, "--json").stdout)
     assert from_lines["reports"]["records"] == 3000
-    assert from_lines["reports"]["bad"] == {"not JSON": 1, "another head list": 1, "no such cell": 1}
+    assert from_lines["reports"]["bad"] == {"not JSON": 1, "another head list": 1, "no such cell": 2}
     assert from_lines["top"][0]["share"] == pytest.approx(share["share"])
     assert command("aggregate", "reports.jsonl", *options, "--max-bad", "0").returncode == 2
     assert command("aggregate", "list.json", *options).returncode == 2

@@ -34,11 +34,12 @@ def assert_about(values: list[float], known: float, largest_tolerance: float) ->
 
 
 def test_about_49_queries_are_listed(runs):
+    assert 47.5 < np.mean([listed for listed, _ in runs]) <= 50
     assert_about([listed for listed, _ in runs], 49, 0.06)
 
 
 def test_the_clients_query_l1_is_about_017(runs):
-    assert_about([scores["client"].query_l1 for _, scores in runs], 0.017, 0.2)
+    assert np.mean([scores["client"].query_l1 for _, scores in runs]) == pytest.approx(0.017, abs=0.001)
 
 
 def test_the_blend_is_better_than_each_group(runs):
@@ -51,5 +52,6 @@ def test_the_blend_is_better_than_each_group(runs):
 
 def test_the_ranking_is_as_good_as_published(runs):
     """Figure 13: NDCG about .95 and query L1 below .016, with 50 queries and 5 % opt-in users."""
-    assert np.mean([s["blended"].ndcg for _, s in runs]) > 0.95
+    means = {group: np.mean([s[group].ndcg for _, s in runs]) for group in ("opt-in", "client", "blended")}
+    assert means["blended"] > max(0.97, means["opt-in"], means["client"])
     assert np.mean([s["blended"].query_l1 for _, s in runs]) < 0.016

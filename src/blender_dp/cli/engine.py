@@ -57,5 +57,6 @@ def write_bad_rows(path: Path, engine: Engine, source: Source) -> None:
     """Write the bad rows as JSON lines, for their owner only: they are as private as the log."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        os.fchmod(descriptor, 0o600)  # also if the file was there already
         for row in engine.bad_rows(source):
             file.write(json.dumps(row, ensure_ascii=False) + "\n")

@@ -104,6 +104,19 @@ class DuckDBEngine:
 
     def bad_rows(self, source: Source) -> Iterator[dict[str, object]]:
         """The bad rows themselves, for whoever has to mend the log: the reason, and the fields or the refused line."""
+        try:
+            yield from self._bad_rows(source)
+        except duckdb.IOException:
+            whole = mended(source, self._scratch)
+            if whole is None:
+                raise _unreadable(source.name) from None
+            for _ in range(whole[1]):
+                yield {"reason": str(Problem.FILE_CUT_OFF)}
+            yield from self._bad_rows(whole[0])
+        except duckdb.Error:
+            raise _unreadable(source.name) from None
+
+    def _bad_rows(self, source: Source) -> Iterator[dict[str, object]]:
         log = self.read(source)
         for batch in self._run(log.rows.filter(log.rows.problem.notnull())).to_arrow_reader(_BATCH_ROWS):
             for row in batch.to_pylist():

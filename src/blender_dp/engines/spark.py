@@ -45,8 +45,9 @@ else:
 _BATCH_ROWS = 1 << 16
 _PACKED = "part binary"
 _GROUP = ("user", "query", "url")
+_SILENT = {"spark.log.level": "OFF"}  # Spark's errors quote rows
 _QUIET = {
-    "spark.log.level": "OFF",  # Spark's errors quote rows
+    **_SILENT,
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.driver.bindAddress": "127.0.0.1",
@@ -297,7 +298,7 @@ class SparkGroup:
 
 def _started(master: str, memory: str | None) -> SparkSession:
     local = master.startswith("local")
-    settings = {**_QUIET, "spark.sql.shuffle.partitions": str(_FEW_PARTITIONS)} if local else {}
+    settings = {**_QUIET, "spark.sql.shuffle.partitions": str(_FEW_PARTITIONS)} if local else _SILENT
     if memory is not None:
         settings["spark.driver.memory" if local else "spark.executor.memory"] = _amount(memory)
     builder = SparkSession.builder.master(master).appName("blender-dp")

@@ -149,6 +149,7 @@ def test_a_short_file_that_was_cut_off(tmp_path):
     _, tally = bounded(tmp_path)
     assert tally.problems == {Problem.FILE_CUT_OFF: 1}
     assert 2900 < tally.records <= 3000
+    assert list(DuckDBEngine().bad_rows(find(tmp_path))) == [{"reason": "file cut off"}]
 
 
 def test_a_refused_line_is_counted_once(tmp_path):

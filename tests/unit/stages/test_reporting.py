@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from blender_dp import HeadList
 from blender_dp.client import Channel
 from blender_dp.stages import cells_of, count_cells, report
+from blender_dp.stages.reporting import simulate
 
 NAMES = st.sampled_from(["a", "b", "c", "d", "é", "⋆", None])
 RECORDS = st.lists(st.tuples(NAMES, NAMES), max_size=30)
@@ -55,3 +56,11 @@ def test_every_batch_is_reported(entropy, epsilon, small_list):
     reports = list(report(batches, channel, entropy))
     assert [r.size for r in reports] == [6, 50_000]
     assert (np.concatenate(reports) == np.concatenate(batches)).all() == (epsilon == "60")
+
+
+def test_simulated_clients_are_exactly_those_counted(entropy):
+    """At ε 60 nobody lies (once in 10^20 reports), so what is reported is what was counted, to the last client."""
+    head_list = HeadList.of([("a", "x"), ("b", "x")])
+    channel = Channel.of(head_list, Fraction(60), Fraction(1, 10**25), Fraction("0.8"))
+    counts = np.array([3, 0, 1, 5, 2], np.int64)
+    assert simulate(counts, channel, entropy).tolist() == counts.tolist()
