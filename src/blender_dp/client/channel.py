@@ -18,7 +18,10 @@ from itertools import pairwise
 from blender_dp.arithmetic import Number, ceil_decreasing_in_exp
 from blender_dp.errors import ParameterError
 from blender_dp.records.head_list import HeadList
-from blender_dp.records.parameters import Parameters
+from blender_dp.records.parameters import Parameters, at_least_one, checked_epsilon, open_unit
+
+Position = tuple[int, int]
+"""Index of a query and of one of its URLs."""
 
 WORD_BITS = 64
 
@@ -44,13 +47,10 @@ class Channel:
 
         With one level there is no URL to choose, so the query gets all of it, whatever f_c says.
         """
-        p = Parameters.of(epsilon=epsilon, delta=delta, f_c=f_c, m_c=m_c)
-        for_query = p.f_c if head_list.levels == 2 else Fraction(1)
-        epsilon_query, delta_query = for_query * p.epsilon / p.m_c, for_query * p.delta / p.m_c
-        epsilon_url, delta_url = p.epsilon / p.m_c - epsilon_query, p.delta / p.m_c - delta_query
-        if min((epsilon_query, epsilon_url)[: head_list.levels]) < _LEAST_EPSILON:
-            problem = f"leaves less than {float(_LEAST_EPSILON):g} for a choice that a report makes"
-            raise ParameterError("epsilon", problem, "Raise epsilon, take f_c away from 0 and 1, or lower m_c")
+        per_report = Parameters.of(epsilon=epsilon, delta=delta, f_c=f_c, m_c=m_c).delta / m_c
+        epsilon_query, epsilon_url = split_budget(head_list.levels, epsilon, f_c, m_c)
+        delta_query = per_report * epsilon_query / (epsilon_query + epsilon_url)
+        delta_url = per_report - delta_query
         counts = head_list.url_counts
         return cls(
             query_step=lie_step(len(counts), epsilon_query, delta_query),
@@ -58,10 +58,23 @@ class Channel:
             url_steps=tuple(lie_step(k, epsilon_url, delta_url) for k in counts),
         )
 
+    size = 1
+    """How many queries a report tells."""
+
     @property
     def words(self) -> int:
         """How many values a random word has."""
         return 1 << self.bits
+
+    @property
+    def query_truth(self) -> Fraction:
+        """The probability that the true query is reported."""
+        return 1 - Fraction(self.query_lie_bound, self.words)
+
+    @property
+    def query_lie(self) -> Fraction:
+        """The probability that another given query is reported."""
+        return Fraction(self.query_step, self.words)
 
     @property
     def query_lie_bound(self) -> int:
@@ -93,11 +106,22 @@ class Channel:
     def respond(self, query: int, url: int, first: int, second: int) -> tuple[int, int]:
         """Turn a true position and two random words into the reported position. This *is* LocalAlg."""
         if first < self.query_lie_bound:
-            other = _skip(first // self.query_step, query)
+            other = skip(first // self.query_step, query)
             return other, (second * self.url_counts[other]) >> self.bits
         if second < self.url_lie_bound(query):
-            return query, _skip(second // self.url_steps[query], url)
+            return query, skip(second // self.url_steps[query], url)
         return query, url
+
+
+def split_budget(levels: int, epsilon: Number, f_c: Number, m_c: int) -> tuple[Fraction, Fraction]:
+    """What a report may spend on the query and on the URL. With one level there is no URL to choose."""
+    budget = checked_epsilon(epsilon) / at_least_one(m_c, "m_c")
+    share = open_unit(f_c, "f_c", "The papers use 0.85")
+    for_query = share * budget if levels == 2 else budget
+    if min((for_query, budget - for_query)[:levels]) < _LEAST_EPSILON:
+        problem = f"leaves less than {float(_LEAST_EPSILON):g} for a choice that a report makes"
+        raise ParameterError("epsilon", problem, "Raise epsilon, take f_c away from 0 and 1, or lower m_c")
+    return for_query, budget - for_query
 
 
 @lru_cache(maxsize=4096)
@@ -118,6 +142,6 @@ def uniform_weights(words: int, count: int) -> list[int]:
     return [high - low for low, high in pairwise(edges)]
 
 
-def _skip(index: int, truth: int) -> int:
+def skip(index: int, truth: int) -> int:
     """The index-th choice that is not the truth."""
     return index + (index >= truth)

@@ -52,7 +52,7 @@ class Parameters:
         """Check the values and keep them exactly. There is no default for ε and δ: they are a promise to people."""
         return cls(
             epsilon=checked_epsilon(epsilon),
-            delta=open_unit(delta, "delta", "Take a value well below 1 / number of users, such as 1e-6"),
+            delta=checked_delta(delta),
             f_o=open_unit(f_o, "f_o", "The papers use 0.95"),
             f_c=open_unit(f_c, "f_c", "The papers use 0.85"),
             m_o=at_least_one(m_o, "m_o"),
@@ -77,6 +77,11 @@ def checked_epsilon(value: Number, field: str = "epsilon") -> Fraction:
             field, f"{value} protects nobody", f"Take a value of at most {_LARGEST_EPSILON}, better 4 or less"
         )
     return epsilon
+
+
+def checked_delta(value: Number, field: str = "delta") -> Fraction:
+    """Return δ as a fraction strictly between 0 and 1."""
+    return open_unit(value, field, "Take a value well below 1 / number of users, such as 1e-6")
 
 
 def open_unit(value: Number, field: str, fix: str) -> Fraction:

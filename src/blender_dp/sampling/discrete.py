@@ -59,6 +59,26 @@ def integers_below(bound: int, count: int, entropy: Entropy) -> NDArray[np.int64
     return np.concatenate(accepted) if accepted else np.empty(0, np.int64)
 
 
+def integers_below_each(bounds: NDArray[np.int64], entropy: Entropy) -> NDArray[np.int64]:
+    """Draw a uniform integer below each bound, exactly (by rejection)."""
+    limits = bounds.astype(np.uint64)
+    steps = np.uint64(WORD - 1) // limits
+    numbers = entropy.words(bounds.size).reshape(bounds.shape) // steps
+    while (refused := numbers >= limits).any():
+        numbers[refused] = entropy.words(int(np.count_nonzero(refused))) // steps[refused]
+    return numbers.astype(np.int64)
+
+
+def geometric(more: int, count: int, entropy: Entropy) -> NDArray[np.int64]:
+    """Draw how often "more" (of weight over 2^64) came up before it first did not."""
+    units = np.zeros(count, np.int64)
+    going = np.arange(count)
+    while going.size:
+        going = going[entropy.words(going.size) < np.uint64(more)]
+        units[going] += 1
+    return units
+
+
 def table(cumulative: Words, count: int, entropy: Entropy, *, at_least: int = 0) -> NDArray[np.int64]:
     """Draw indices of a table given by the running sums of its weights (over 2^64, starting with 0).
 

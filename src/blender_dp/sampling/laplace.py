@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blender_dp.arithmetic import ceil_decreasing_in_exp, exp_below
-from blender_dp.sampling.discrete import WORD, binomial, table
+from blender_dp.sampling.discrete import WORD, binomial, geometric, table
 from blender_dp.sampling.stream import Entropy, Words
 
 GRID_BITS = 10
@@ -59,6 +59,9 @@ class GridLaplace:
         """How many half steps one unit has: what noise values are counted in."""
         return 2 * self.steps
 
+    mean = 0.0
+    """The noise is symmetric."""
+
     @cached_property
     def variance(self) -> float:
         """The exact variance in squared units, from the integers."""
@@ -82,7 +85,7 @@ class GridLaplace:
     def sample(self, count: int, entropy: Entropy) -> NDArray[np.int64]:
         """Draw `count` noise values in half steps."""
         signs = 1 - 2 * (entropy.words(count) & np.uint64(1)).astype(np.int64)
-        return signs * self._magnitude(_geometric(self.more, count, entropy), entropy)
+        return signs * self._magnitude(geometric(self.more, count, entropy), entropy)
 
     def threshold_for(self, probability: Fraction) -> int:
         """The lowest threshold on the grid, not below 0, that the noise exceeds with at most this probability."""
@@ -106,7 +109,7 @@ class GridLaplace:
             left = binomial(left, self.more, entropy)
         beyond = binomial(left, self.more, entropy)
         within = binomial(left - beyond, WORD - self._sums[place], entropy)
-        further = units + 1 + _geometric(self.more, beyond, entropy)
+        further = units + 1 + geometric(self.more, beyond, entropy)
         same_unit = units * self.half_steps + 2 * table(self._cumulative, within, entropy, at_least=place) + 1
         return np.concatenate([self._magnitude(further, entropy), same_unit])
 
@@ -126,16 +129,6 @@ class GridLaplace:
     @cached_property
     def _cumulative(self) -> Words:
         return np.array(self._sums, np.uint64)
-
-
-def _geometric(more: int, count: int, entropy: Entropy) -> NDArray[np.int64]:
-    """Draw how often "more" (of weight over 2^64) came up before it first did not."""
-    units = np.zeros(count, np.int64)
-    going = np.arange(count)
-    while going.size:
-        going = going[entropy.words(going.size) < np.uint64(more)]
-        units[going] += 1
-    return units
 
 
 def _place_weights(loss: Fraction, steps: int) -> tuple[int, ...]:

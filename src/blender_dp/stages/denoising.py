@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
-from blender_dp.client.channel import Channel
+from blender_dp.client.subset import AnyChannel
 from blender_dp.errors import GroupError
-from blender_dp.stages.layout import Estimate, Integers, Layout
+from blender_dp.stages.layout import Estimate, Integers
+from blender_dp.stages.response import Response
 
 
 @dataclass(frozen=True)
@@ -20,33 +19,38 @@ class ClientEstimate:
     reports: int
 
 
-def denoise(report_counts: Integers, channel: Channel) -> ClientEstimate:
+def denoise(report_counts: Integers, channel: AnyChannel) -> ClientEstimate:
     """Estimate the shares of cells and queries from how often each cell was reported.
 
-    Theorem 3.6 with the shipped integers for t and t_q, so the estimate is unbiased for the code that ran.
+    Theorem 3.6 with the shipped integers for t and t_q, so the estimate is unbiased for the code that ran. It holds for
+    reports of several queries as well: t and s are then the probabilities that the true and another query are among them.
     """
-    n = int(report_counts.sum())
-    if n < 2:
-        raise GroupError("clients", f"{n} reports are too few for a variance", "Collect more reports; 2 is the least")
-    layout = Layout(channel.url_counts)
+    n = reports_in(report_counts, channel.size)
+    response = Response.of(channel)
+    layout, t, s = response.layout, response.query_truth, response.query_lie
     r = report_counts / n
     r_query = layout.per_query(r)
-    words = float(channel.words)
-    s = channel.query_step / words  # every other query
-    t = 1 - channel.query_lie_bound / words  # the true query
     query_share = (r_query - s) / (t - s)
     query_variance = r_query * (1 - r_query) / ((n - 1) * (t - s) ** 2)
     queries = Estimate(query_share, query_variance)
     if layout.cell_count == layout.counts.size:  # single items, or an empty list: every query is one cell
         return ClientEstimate(queries, queries, n)
 
-    k = layout.per_cell(layout.counts.astype(float))
-    false_url = layout.per_cell(np.array(channel.url_steps) / words)
-    a = t * false_url  # another URL of the kept query
-    d = t * (1 - (k - 1) * false_url) - a
-    c = s / k - a
+    base, d, c = (layout.per_cell(x) for x in (response.base, response.gain, -response.leak))
     of_query, of_variance, of_r = (layout.per_cell(x) for x in (query_share, query_variance, r_query))
-    share = (r - a * of_query - s / k * (1 - of_query)) / d
+    share = (r - base + c * of_query) / d
     covariance = r * (1 - of_r) / (n * (t - s))
     variance = n / (n - 1) / d**2 * (r * (1 - r) / n + c**2 * of_variance + 2 * c * covariance)
     return ClientEstimate(Estimate(share, variance), queries, n)
+
+
+def reports_in(report_counts: Integers, size: int) -> int:
+    """How many reports of so many queries each there are; too few for a variance are refused."""
+    told = int(report_counts.sum())
+    n, torn = divmod(told, size)
+    if torn:
+        problem = f"{told} reported cells are no whole number of reports of {size} each"
+        raise GroupError("clients", problem, "Give whole reports, and the size they were made with")
+    if n < 2:
+        raise GroupError("clients", f"{n} reports are too few for a variance", "Collect more reports; 2 is the least")
+    return n

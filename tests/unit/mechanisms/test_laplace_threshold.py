@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from blender_dp import Entropy, OutsideTheoremError, ParameterError
 from blender_dp.mechanisms.laplace_threshold import LaplaceThreshold
-from blender_dp.mechanisms.laplace_threshold.selector import Crowd
+from blender_dp.mechanisms.selector import Crowd
 from blender_dp.sampling.laplace import GridLaplace
 
 DELTA = Fraction(1, 10**5)

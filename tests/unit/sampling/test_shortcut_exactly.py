@@ -68,7 +68,7 @@ def enumerate_samplers(monkeypatch, paths: Paths) -> None:
         whole = sum(weights[at_least:])
         return independent([(f, w / whole) for f, w in enumerate(weights) if f >= at_least], count)
 
-    for name, replacement in (("binomial", binomial), ("_geometric", geometric), ("table", table)):
+    for name, replacement in (("binomial", binomial), ("geometric", geometric), ("table", table)):
         monkeypatch.setattr(laplace, name, replacement)
 
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from blender_dp.arithmetic import Number, exp_bounds
 from blender_dp.errors import OutsideTheoremError
-from blender_dp.mechanisms.laplace_threshold.selector import Selector
+from blender_dp.mechanisms.selector import Selector
 from blender_dp.records.parameters import Parameters
 from blender_dp.sampling import Entropy
 from blender_dp.sampling.laplace import GridLaplace

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,12 +13,32 @@ from numpy.typing import NDArray
 from blender_dp.errors import ParameterError
 from blender_dp.sampling import Entropy
 from blender_dp.sampling.discrete import distinct
-from blender_dp.sampling.laplace import GridLaplace
 
 Integers = NDArray[np.int64]
 
 # Where fewer than this share of a crowd survives, the survivors are drawn without drawing the others.
 _RARE = Fraction(1, 8)
+
+
+class Noise(Protocol):
+    """Noise that comes in whole steps, of which one record has `half_steps`."""
+
+    @property
+    def half_steps(self) -> int:
+        """How many steps one record has."""
+        ...
+
+    def sample(self, count: int, entropy: Entropy) -> Integers:
+        """Draw `count` noise values."""
+        ...
+
+    def exceeding(self, count: int, threshold: int, entropy: Entropy) -> Integers:
+        """Draw `count` noise values and return those above `threshold` (0 or more), without drawing the others."""
+        ...
+
+    def threshold_for(self, probability: Fraction) -> int:
+        """The lowest threshold, not below 0, that the noise exceeds with at most this probability."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -31,7 +52,7 @@ class Selection:
 class Selector:
     """Decides about every distinct record of one data set, each once, in as many batches as they come."""
 
-    def __init__(self, noise: GridLaplace, threshold: int, entropy: Entropy) -> None:
+    def __init__(self, noise: Noise, threshold: int, entropy: Entropy) -> None:
         self.noise = noise
         self.threshold = threshold
         self.entropy = entropy
@@ -77,7 +98,7 @@ class Crowd:
         self._passed = 0
         self._places = self._noise = np.empty(0, np.int64)
 
-    def look_ahead(self, size: int, noise: GridLaplace, threshold: int, entropy: Entropy) -> None:
+    def look_ahead(self, size: int, noise: Noise, threshold: int, entropy: Entropy) -> None:
         """Draw the survivors among further members: at least until `size` are known, at least as many as have passed."""
         more = max(size - self.ahead, self._passed)
         survivors = noise.exceeding(more, threshold, entropy)

@@ -1,0 +1,92 @@
+"""The exact loss of the subset channel, from its integers, for lists of any size."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from fractions import Fraction
+from itertools import product
+
+from blender_dp.arithmetic import exp_bounds, log_above
+from blender_dp.client.subset import SubsetChannel
+from blender_dp.privacy.finding import Finding, nothing_holds
+from blender_dp.privacy.loss import Loss
+
+NAME = "local channel"
+
+Kind = tuple[int, int]
+"""A query's number of URLs and its step: queries of one kind are alike."""
+
+Outcomes = list[tuple[Fraction, Fraction]]
+"""The probabilities of the outcomes that differ, under two inputs."""
+
+
+def audit(channel: SubsetChannel, claim: Loss) -> Finding:
+    """Compute the worst case over all pairs of records a client might hold, for one report.
+
+    For two records with different queries a report matters only in whether it has the one and the other query, and
+    whether with the URL of the record: nine outcomes. For two URLs of one query there are four.
+    """
+    if not channel.is_sound:
+        return nothing_holds(NAME, claim)
+    factor = exp_bounds(claim.epsilon)[0]
+    deltas, ratios = [Fraction(0)], [Fraction(1)]
+    for outcomes in _pairs(channel):
+        deltas.append(sum((max(Fraction(0), p - factor * q) for p, q in outcomes), Fraction(0)))
+        ratios += [p / q for p, q in outcomes if q]
+    return Finding(NAME, claim, log_above(max(ratios)), max(deltas))
+
+
+def _pairs(channel: SubsetChannel) -> Iterator[Outcomes]:
+    kinds = Counter(zip(channel.url_counts, channel.url_steps, strict=True))
+    for one, other in product(kinds, kinds):
+        if one != other or kinds[one] > 1:
+            yield _two_queries(channel, one, other)
+    for kind in kinds:
+        if kind[0] > 1:
+            yield _two_urls(channel, kind)
+
+
+def _two_queries(channel: SubsetChannel, first: Kind, second: Kind) -> Outcomes:
+    under_first = _joint(channel, first, second)
+    under_second = _joint(channel, second, first)
+    return [(p, under_second[b, a]) for (a, b), p in under_first.items()]
+
+
+def _joint(channel: SubsetChannel, true: Kind, other: Kind) -> dict[tuple[str, str], Fraction]:
+    """How the true query and another one are reported: "exact" with one given URL, "inexact" or "absent".
+
+    An inexact report names one of the remaining URLs; which one makes no difference under either input.
+    """
+    others = len(channel.url_counts) - 1
+    mine, uniform = _own(channel, true), _uniform(other)
+    outcomes = {}
+    for told in (True, False):
+        seen = channel.query_truth if told else 1 - channel.query_truth
+        beside = Fraction(channel.size - told, others)
+        for mark, share in mine.items() if told else [("absent", Fraction(1))]:
+            for also, chance in uniform.items():
+                outcomes[mark, also] = seen * share * beside * chance
+            outcomes[mark, "absent"] = seen * share * (1 - beside)
+    return outcomes
+
+
+def _two_urls(channel: SubsetChannel, kind: Kind) -> Outcomes:
+    """The report has the first URL or the second one; everything else is as likely under both."""
+    honest, lie = (channel.query_truth * share for share in _honest_and_lie(channel, kind))
+    return [(honest, lie), (lie, honest)]
+
+
+def _own(channel: SubsetChannel, kind: Kind) -> dict[str, Fraction]:
+    honest, lie = _honest_and_lie(channel, kind)
+    return {"exact": honest, "inexact": lie * (kind[0] - 1)} if kind[0] > 1 else {"exact": honest}
+
+
+def _uniform(kind: Kind) -> dict[str, Fraction]:
+    exact = Fraction(1, kind[0])
+    return {"exact": exact, "inexact": 1 - exact} if kind[0] > 1 else {"exact": exact}
+
+
+def _honest_and_lie(channel: SubsetChannel, kind: Kind) -> tuple[Fraction, Fraction]:
+    count, step = kind
+    return 1 - Fraction((count - 1) * step, channel.words), Fraction(step, channel.words)

@@ -1,0 +1,38 @@
+"""The exact loss of discovery with bounded noise, from its integers."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from blender_dp.arithmetic import exp_bounds, log_above
+from blender_dp.mechanisms.truncated_geometric.mechanism import TruncatedGeometric
+from blender_dp.privacy.divergence import Pair, hockey_stick, independent, largest_ratio, swapped
+from blender_dp.privacy.finding import Finding, nothing_holds
+from blender_dp.privacy.loss import Loss
+from blender_dp.sampling.capped import CappedGeometric
+from blender_dp.sampling.discrete import WORD
+
+NAME = "discovery"
+
+
+def audit(mechanism: TruncatedGeometric, claim: Loss) -> Finding:
+    """Compute the worst case over all neighbours: one record loses a user, another one gains it.
+
+    Either can be unique to that user, and then it exists in one data set only: it is listed or not, where a record that
+    exists in both has its noisy count seen, which tells more.
+    """
+    if not mechanism.is_sound:
+        return nothing_holds(NAME, claim)
+    factor = exp_bounds(claim.epsilon)[0]
+    lonely = [(mechanism.noise.weights[-1] * WORD, 0), ((WORD - mechanism.noise.weights[-1]) * WORD, WORD * WORD)]
+    losing = [_shift(mechanism.noise), lonely]
+    cases = [list(independent(loss, swapped(gain))) for loss in losing for gain in losing]
+    delta = max(hockey_stick(pairs, factor, WORD**4) for pairs in cases)
+    return Finding(NAME, claim, log_above(max(largest_ratio(pairs) for pairs in cases)), delta)
+
+
+def _shift(noise: CappedGeometric) -> list[Pair]:
+    """The pairs of one count and of the next lower one, over 2^128. Outputs far down, of one ratio, are one pair."""
+    bottom = noise.below * (WORD - noise.more)  # of exactly 0
+    upper = [bottom, *(weight * WORD for weight in noise.weights), 0]
+    return [(noise.below * noise.more, noise.below * WORD), *pairwise(upper)]

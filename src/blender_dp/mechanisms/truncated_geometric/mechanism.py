@@ -1,0 +1,61 @@
+"""List the records whose count plus bounded whole-numbered noise exceeds the bound."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from blender_dp.arithmetic import Number
+from blender_dp.errors import OutsideTheoremError
+from blender_dp.mechanisms.selector import Selector
+from blender_dp.records.parameters import checked_delta, checked_epsilon
+from blender_dp.sampling import Entropy
+from blender_dp.sampling.capped import CappedGeometric
+
+
+@dataclass(frozen=True)
+class TruncatedGeometric:
+    """Partition selection for data in which every user holds one record.
+
+    Citation: after Desfontaines, Voss, Gipson and Mandayam (2022), made one-sided and filled up to δ.
+    Privacy: (ε, δ) in the central model, neighbours by substitution; covers the list and the noisy counts.
+        Proof: `proof.md` beside this file.
+    Utility: a record seen n times is listed with probability `listing_probability(n)`, which grows from δ by the
+        largest factor that ε/2 allows; the noise is never above `threshold`.
+    Cost: time linear in the number of distinct records, with far fewer random numbers than records.
+    """
+
+    noise: CappedGeometric
+
+    @classmethod
+    def of(cls, epsilon: Number, delta: Number, m_o: int = 1) -> TruncatedGeometric:
+        """Make the noise; refuse what the proof does not cover."""
+        loss, chance = checked_epsilon(epsilon), checked_delta(delta)
+        if m_o != 1:
+            raise OutsideTheoremError(
+                "m_o", f"discovery is proved for 1 record per opt-in user, not {m_o}", "Set m_o to 1", theorem="proof.md"
+            )
+        return cls(CappedGeometric.of(loss / 2, chance))  # a substitution moves two counts by one each
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether the integers make sense at all."""
+        return self.noise.is_sound
+
+    @property
+    def threshold(self) -> int:
+        """κ: a record is listed when its noisy count exceeds the highest noise, so nobody's record never is."""
+        return self.noise.cap
+
+    @property
+    def tau(self) -> float:
+        """The threshold in records."""
+        return float(self.threshold)
+
+    def listing_probability(self, count: int) -> Fraction:
+        """The exact probability that a record with this count is listed; a record nobody has never is."""
+        return self.noise.survival(self.threshold - count) if count > 0 else Fraction(0)
+
+    def selector(self, entropy: Entropy) -> Selector:
+        """Whoever decides about the records of one data set."""
+        return Selector(self.noise, self.threshold, entropy)

@@ -1,0 +1,109 @@
+"""Whole-numbered noise with a highest value, decided by integers.
+
+The noise rises from its highest value downwards by a factor e^loss per step, as fast as privacy lets it, until the rest of
+the probability fits under a geometric tail that falls for ever. The highest value gets all of δ, so nothing of it is left
+over: no other noise of this loss and δ lists a rare record with a higher probability.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blender_dp.arithmetic import ceil_decreasing_in_exp, exp_bounds
+from blender_dp.sampling.discrete import WORD, binomial, geometric, table
+from blender_dp.sampling.stream import Entropy, Words
+
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class CappedGeometric:
+    """Noise of at most `cap`, whose odds change by at most e^loss per step, as integers over 2^64."""
+
+    more: int
+    """Weight of "one further down" below 0: ⌈2^64 e^-loss⌉, rounded up towards more noise."""
+
+    weights: tuple[int, ...]
+    """Weights of 1, 2, ..., cap. What they leave of 2^64 is the weight of 0 and all below."""
+
+    half_steps: int = 1
+    """How many steps one unit has: the noise is a whole number of units."""
+
+    @classmethod
+    def of(cls, loss: Fraction, delta: Fraction) -> CappedGeometric:
+        """Make the noise for a loss of `loss` per unit whose highest value has a probability of at most δ."""
+        more = ceil_decreasing_in_exp(lambda e: WORD / e, loss)
+        rise = exp_bounds(loss)[0]
+        falls = WORD - more
+        # A δ of nearly 1 would make the highest value too likely beside the next one.
+        weights = [min(math.floor(delta * WORD), falls - 1)]
+        while (WORD - sum(weights)) * falls > rise * weights[0] * WORD:
+            weights.insert(0, math.floor(rise * weights[0]))
+        return cls(more, tuple(weights))
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether the integers make a distribution at all, whatever its loss."""
+        return 0 < self.more < WORD and all(w > 0 for w in self.weights) and bool(self.weights) and self.below > 0
+
+    @property
+    def cap(self) -> int:
+        """The highest value."""
+        return len(self.weights)
+
+    @property
+    def below(self) -> int:
+        """The weight of 0 and everything below it."""
+        return WORD - sum(self.weights)
+
+    @cached_property
+    def mean(self) -> float:
+        """The exact mean, from the integers."""
+        return float(self._moments[0])
+
+    @cached_property
+    def variance(self) -> float:
+        """The exact variance, from the integers."""
+        first, second = self._moments
+        return float(second - first**2)
+
+    def survival(self, threshold: int) -> Fraction:
+        """The exact probability that the noise exceeds `threshold`."""
+        if threshold >= 0:
+            return Fraction(sum(self.weights[threshold:]), WORD)
+        return 1 - Fraction(self.below, WORD) * Fraction(self.more, WORD) ** -threshold
+
+    def threshold_for(self, probability: Fraction) -> int:
+        """The lowest threshold, not below 0, that the noise exceeds with at most this probability."""
+        return next(t for t in range(self.cap + 1) if self.survival(t) <= probability)
+
+    def sample(self, count: int, entropy: Entropy) -> Integers:
+        """Draw `count` noise values."""
+        noise = table(self._cumulative, count, entropy)
+        low = np.flatnonzero(noise == 0)
+        noise[low] = -geometric(self.more, low.size, entropy)
+        return noise
+
+    def exceeding(self, count: int, threshold: int, entropy: Entropy) -> Integers:
+        """Draw `count` noise values and return those above `threshold` (0 or more), without drawing the others."""
+        survivors = binomial(count, sum(self.weights[threshold:]), entropy)
+        return table(self._cumulative, survivors, entropy, at_least=threshold + 1)
+
+    @cached_property
+    def _moments(self) -> tuple[Fraction, Fraction]:
+        down = Fraction(self.more, WORD)
+        rest = Fraction(self.below, WORD)
+        first = sum((Fraction(w * x, WORD) for x, w in enumerate(self.weights, 1)), -rest * down / (1 - down))
+        second = rest * down * (1 + down) / (1 - down) ** 2
+        return first, sum((Fraction(w * x * x, WORD) for x, w in enumerate(self.weights, 1)), second)
+
+    @cached_property
+    def _cumulative(self) -> Words:
+        """Where the words of 0-and-below, 1, 2, ... begin."""
+        return np.array([0, *(self.below + sum(self.weights[:i]) for i in range(self.cap))], np.uint64)

@@ -1,0 +1,50 @@
+"""What a channel does to shares: the expected frequency of every reported cell is linear in them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from blender_dp.client.subset import AnyChannel
+from blender_dp.stages.layout import Floats, Layout
+
+
+@dataclass(frozen=True)
+class Response:
+    """The channel as numbers by query: E[r of a cell] = base + gain · (the cell's share) + leak · (its query's share)."""
+
+    layout: Layout
+    query_truth: float
+    query_lie: float
+    base: Floats
+    gain: Floats
+    leak: Floats
+    size: int
+
+    @classmethod
+    def of(cls, channel: AnyChannel) -> Response:
+        """From the shipped integers, so that what is undone is what was done."""
+        layout = Layout(channel.url_counts)
+        k = layout.counts.astype(float)
+        truth = float(channel.query_truth)
+        lie = float(channel.query_lie) if k.size > 1 else 0.0
+        false_url = np.array([step / channel.words for step in channel.url_steps])
+        wrong = truth * false_url  # another URL of the true query
+        right = truth * (1 - (k - 1) * false_url)
+        alone = k == 1
+        return cls(
+            layout,
+            truth,
+            lie,
+            base=lie / k,
+            gain=np.where(alone, truth - lie, right - wrong),
+            leak=np.where(alone, 0.0, wrong - lie / k),
+            size=channel.size,
+        )
+
+    def expected(self, shares: Floats) -> Floats:
+        """The expected frequency of every cell's being reported."""
+        per_cell = self.layout.per_cell
+        of_query = self.layout.per_query(shares)
+        return per_cell(self.base) + per_cell(self.gain) * shares + per_cell(self.leak * of_query)
