@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import pyarrow as pa
 
 from blender_dp.arithmetic import Number
-from blender_dp.client.channel import Channel
+from blender_dp.client.subset import AnyChannel
 from blender_dp.engines import PLAIN_COLUMNS, Columns, DuckDBEngine, Engine, Group, Source, Tally
 from blender_dp.entropy import system_bytes
 from blender_dp.errors import GroupError, ParameterError
@@ -18,18 +18,23 @@ from blender_dp.logs.intake import check_tally, most_bad
 from blender_dp.logs.sources import find
 from blender_dp.logs.tables import TableLike, as_table
 from blender_dp.mechanisms.laplace_histogram import LaplaceHistogram
-from blender_dp.mechanisms.laplace_threshold import LaplaceThreshold
 from blender_dp.privacy.loss import Loss, Model, Promise
+from blender_dp.profiles import DISCOVERIES, ESTIMATORS, RANDOMISERS
 from blender_dp.records.head_list import HeadList
 from blender_dp.records.parameters import Parameters, open_unit
 from blender_dp.release import Release
 from blender_dp.release.assemble import assemble
 from blender_dp.release.manifest import Sizes, manifest_of
 from blender_dp.sampling import Entropy
-from blender_dp.stages import blend, calibrate, denoise
-from blender_dp.stages.discovery import listed, survivors
+from blender_dp.stages.discovery import Discovery, listed, survivors, with_candidates
+from blender_dp.stages.estimator import Context
 from blender_dp.stages.layout import Integers
+from blender_dp.stages.likelihood import fit
+from blender_dp.stages.likelihood.choice import likely_best
+from blender_dp.stages.likelihood.estimator import discovery_evidence, scale_of
+from blender_dp.stages.randomiser import Design
 from blender_dp.stages.reporting import counted_cells, counted_reports, simulate, total
+from blender_dp.stages.response import Response
 
 Progress = Callable[[str], None]
 G = TypeVar("G", bound=Group)
@@ -47,7 +52,7 @@ class Blender:
     """One collection: parameters that are checked at once, and a run over two groups of users.
 
     >>> Blender(epsilon=4, delta=1e-5, max_queries=50)
-    Blender(epsilon=4, delta=1/100000, f_o=19/20, f_c=17/20, m_o=1, m_c=1, max_queries=50, project=True, profile='paper')
+    Blender(epsilon=4, delta=1/100000, f_o=19/20, m_o=1, m_c=1, max_queries=50, project=True, robust=True, profile='tight')
     """
 
     def __init__(
@@ -56,34 +61,52 @@ class Blender:
         epsilon: Number,
         delta: Number,
         f_o: Number = "0.95",
-        f_c: Number = "0.85",
+        f_c: Number | None = None,
+        subset_size: int | None = None,
         m_o: int = 1,
         m_c: int = 1,
         max_queries: int = 50,
         project: bool = True,
-        profile: str = "paper",
+        robust: bool = True,
+        profile: str = "tight",
+        discovery: str | None = None,
+        randomiser: str | None = None,
+        estimator: str | None = None,
+        candidates: HeadList | None = None,
     ) -> None:
+        """Check the parameters. There is no default for ε and δ: they are a promise to people.
+
+        A `profile` is a choice of a part of each kind; `discovery`, `randomiser` and `estimator` replace single ones.
+        `candidates` are records that are public already, such as an earlier list: they are listed without a threshold.
+        """
         self.parameters = p = Parameters.of(
-            epsilon=epsilon, delta=delta, f_o=f_o, f_c=f_c, m_o=m_o, m_c=m_c,
-            max_queries=max_queries, project=project, profile=profile,
+            epsilon=epsilon, delta=delta, f_o=f_o, f_c=f_c, subset_size=subset_size, m_o=m_o, m_c=m_c,
+            max_queries=max_queries, project=project, robust=robust,
+            profile=profile, discovery=discovery, randomiser=randomiser, estimator=estimator,
         )  # fmt: skip
-        self.discovery = LaplaceThreshold.of(p.epsilon, p.delta, p.m_o)
+        self.discovery = DISCOVERIES[p.discovery].of(p.epsilon, p.delta, p.m_o)
         self.calibration = LaplaceHistogram.of(p.epsilon, p.m_o)
+        self.randomiser = RANDOMISERS[p.randomiser]
+        self.estimator = ESTIMATORS[p.estimator]
+        self.candidates = candidates
         self.channel(HeadList.of([]))  # a budget too small to be split is refused now, not when the list is there
 
     def __repr__(self) -> str:
-        values = (f"{k}={v!r}" if isinstance(v, str) else f"{k}={v}" for k, v in vars(self.parameters).items())
-        return f"Blender({', '.join(values)})"
+        usual = vars(Parameters.of(epsilon=1, delta="0.5", profile=self.parameters.profile))
+        parts = ("discovery", "randomiser", "estimator")
+        shown = {k: v for k, v in vars(self.parameters).items() if v is not None and (k not in parts or v != usual[k])}
+        return f"Blender({', '.join(f'{k}={v!r}' if isinstance(v, str) else f'{k}={v}' for k, v in shown.items())})"
 
-    def channel(self, head_list: HeadList) -> Channel:
-        """The clients' channel for a head list."""
-        p = self.parameters
-        return Channel.of(head_list, p.epsilon, p.delta, p.f_c, p.m_c)
+    def channel(self, head_list: HeadList, design: Design | None = None) -> AnyChannel:
+        """The clients' channel for a head list: of the given design, or of the first one that comes into question."""
+        chosen = design or self.randomiser.designs(self.parameters, head_list)[0]
+        return self.randomiser.channel(self.parameters, head_list, chosen)
 
     def promises(self) -> tuple[Promise, Promise]:
         """What opt-in users and clients are promised. An opt-in user is in one of S and T, never in both."""
-        loss = Loss(self.parameters.epsilon, self.parameters.delta)
-        return Promise("opt-in users", Model.CENTRAL, loss), Promise("clients", Model.LOCAL, loss)
+        opt_in = Loss(self.parameters.epsilon, self.parameters.delta)
+        clients = self.randomiser.loss(self.parameters)
+        return Promise("opt-in users", Model.CENTRAL, opt_in), Promise("clients", Model.LOCAL, clients)
 
     def run(
         self,
@@ -148,37 +171,76 @@ class Blender:
     def _run_groups(
         self, opt_in: Group, clients: Group, key: str, entropy: Entropy, progress: Progress, simulation: str = "users"
     ) -> Release:
-        discovering, calibrating = opt_in.split(self.parameters.f_o, key, "discovery")
+        p = self.parameters
+        discovering, calibrating = opt_in.split(p.f_o, key, "discovery")
         sizes = Sizes(discovering.users, calibrating.users, clients.users)
         _check_sizes(sizes)
         progress(f"discovery: {sizes.discovery:,} opt-in users make the head list")
-        parts = discovering.over_record_counts(partial(survivors, mechanism=self.discovery, entropy=entropy))
-        found = listed(parts).head_list
-        progress(f"calibration: {sizes.calibration:,} opt-in users estimate its {len(found):,} queries")
-        cells = total(calibrating.over_records(partial(counted_cells, head_list=found)))
-        estimate = calibrate(cells, found, self.calibration, self.parameters.max_queries, entropy)
-        progress(f"reporting: {sizes.clients:,} clients randomise against {len(estimate.head_list):,} queries")
-        reports = self.collect(clients, estimate.head_list, entropy, simulation)
+        found = self.estimator.shortlist(self._discover(discovering, entropy), p.max_queries)
+        progress(f"calibration: {sizes.calibration:,} opt-in users estimate its {len(found.head_list):,} queries")
+        cells = total(calibrating.over_records(partial(counted_cells, head_list=found.head_list)))
+        calibrated = self.estimator.calibrate(cells, found, self.calibration, p.max_queries, entropy)
+        head_list: HeadList = calibrated.head_list
+        context = self.context(found.restrict(head_list.queries), sizes)
+        design = self.design(context, sizes.clients)
+        channel = self.channel(head_list, design)
+        progress(f"reporting: {sizes.clients:,} clients randomise against {len(head_list):,} queries")
+        reports = self.collect(clients, head_list, channel, entropy, simulation)
         progress("blending")
-        client = denoise(reports, self.channel(estimate.head_list))
+        result = self.estimator.combine(calibrated, reports, channel, context)
         manifest = manifest_of(
-            self.parameters,
+            p,
             self.promises(),
             sizes,
+            design=design,
             threshold=self.discovery.tau,
-            reports=client.reports,
-            head_list=estimate.head_list,
+            reports=result.client.reports,
+            head_list=head_list,
             seeded=entropy.is_seeded,
         )
-        return assemble(manifest, estimate, client, blend(estimate, client, project=self.parameters.project))
+        return assemble(manifest, result)
 
-    def collect(self, clients: Group, head_list: HeadList, entropy: Entropy, simulation: str = "users") -> Integers:
+    def _discover(self, users: Group, entropy: Entropy) -> Discovery:
+        parts = users.over_record_counts(partial(survivors, mechanism=self.discovery, entropy=entropy))
+        found = listed(parts)
+        if self.candidates is None:
+            return found
+        counts = total(users.over_records(partial(counted_cells, head_list=self.candidates)))
+        return with_candidates(found, self.candidates, counts, self.calibration, entropy)
+
+    def context(self, found: Discovery, sizes: Sizes) -> Context:
+        """What is public about the collection once the list is final."""
+        noise = self.discovery.noise
+        return Context(
+            discovery=found,
+            discovery_users=sizes.discovery,
+            discovery_noise=(noise.mean, noise.variance),
+            candidate_variance=self.calibration.noise.variance,
+            threshold=self.discovery.tau,
+            calibration_users=sizes.calibration,
+            calibration_variance=self.calibration.noise.variance,
+            project=self.parameters.project,
+            robust=self.parameters.robust,
+        )
+
+    def design(self, context: Context, clients: int) -> Design:
+        """The design of the clients' channel with the least predicted error, where there is a choice."""
+        head_list = context.discovery.head_list
+        designs = self.randomiser.designs(self.parameters, head_list)
+        if len(designs) == 1 or not len(head_list):
+            return designs[0]
+        known = discovery_evidence(context)
+        responses = [Response.of(self.channel(head_list, design)) for design in designs]
+        return designs[likely_best(known, fit(known, scale_of(context)), clients, responses)]
+
+    def collect(
+        self, clients: Group, head_list: HeadList, channel: AnyChannel, entropy: Entropy, simulation: str = "users"
+    ) -> Integers:
         """Let every client report against the list; only the counts of the reported cells are kept.
 
         With the simulation "users" every client's report is really made, from its own record, where the records are.
         With "cells" the clients are counted by cell first: the same in distribution, and cheaper to repeat.
         """
-        channel = self.channel(head_list)
         if simulation == "cells":
             return simulate(total(clients.over_records(partial(counted_cells, head_list=head_list))), channel, entropy)
         work = partial(counted_reports, head_list=head_list, channel=channel, entropy=entropy)

@@ -14,7 +14,7 @@ from blender_dp.cli.output import (
     Engine,
     Epsilon,
     Memory,
-    QueryBudget,
+    Randomiser,
     Steps,
     print_json,
     print_table,
@@ -27,8 +27,10 @@ def aggregate(
     head_list: Annotated[Path, typer.Option(metavar="FILE", help="The head list that the reports answer.")],
     epsilon: Epsilon,
     delta: Delta,
-    f_c: QueryBudget = "0.85",
+    f_c: Annotated[str, typer.Option("--f-c", metavar="NUMBER", help="The f_C that the devices used.")] = "0.85",
+    subset_size: Annotated[int, typer.Option(metavar="N", min=1, help="How many queries each report tells.")] = 1,
     m_c: ClientRecords = 1,
+    randomiser: Randomiser = "subset",
     top: Annotated[int, typer.Option(metavar="N", min=1, help="How many queries to show.")] = 10,
     out_file: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Write all estimates (Parquet).")] = None,
     max_bad: Annotated[str, typer.Option(metavar="SHARE", help="Stop if more than this share is bad.")] = "0.01",
@@ -38,8 +40,9 @@ def aggregate(
 ) -> None:
     """Estimate the shares of a head list from reports that real clients sent.
 
-    A report has the digest of the list it answers and the cell it reports (columns or keys head_list and cell). Reports
-    that answer another list, or no cell of this one, are counted and left out.
+    A report has the digest of the list it answers and the cell it reports (columns or keys head_list and cell); one that
+    tells several queries has a row for each. Reports that answer another list, or no cell of this one, are counted and
+    left out.
 
     \b
     Examples:
@@ -50,17 +53,18 @@ def aggregate(
 
     from blender_dp.cli.engine import chosen_engine, watched
     from blender_dp.cli.files import write_whole
-    from blender_dp.client.channel import Channel
     from blender_dp.logs import find_reports
     from blender_dp.logs.intake import check_tally, most_bad
+    from blender_dp.profiles import RANDOMISERS
     from blender_dp.records.head_list import HeadList
     from blender_dp.records.parameters import Parameters
     from blender_dp.release.shares import client_shares
     from blender_dp.stages import denoise
 
-    p, most = Parameters.of(epsilon=epsilon, delta=delta, f_c=f_c, m_c=m_c), most_bad(max_bad)
-    answered = HeadList.load(head_list)
-    channel = Channel.of(answered, p.epsilon, p.delta, p.f_c, p.m_c)
+    size = None if randomiser == "two-stage" and subset_size == 1 else subset_size
+    p = Parameters.of(epsilon=epsilon, delta=delta, f_c=f_c, subset_size=size, m_c=m_c, randomiser=randomiser)
+    answered, most, made = HeadList.load(head_list), most_bad(max_bad), RANDOMISERS[p.randomiser]
+    channel = made.channel(p, answered, made.designs(p, answered)[0])
     source, counting = find_reports(reports), chosen_engine(engine, memory)
     with Steps(quiet=as_json).shown() as step, watched(counting, step):
         step("counting the reports")

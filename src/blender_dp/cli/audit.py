@@ -10,7 +10,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from blender_dp.cli.output import AsJson, ClientRecords, Delta, Epsilon, QueryBudget, print_json, print_table, say
+from blender_dp.cli.output import (
+    AsJson,
+    ClientRecords,
+    Delta,
+    Epsilon,
+    Profile,
+    QueryBudget,
+    SubsetSize,
+    print_json,
+    print_table,
+    say,
+)
 
 if TYPE_CHECKING:
     from blender_dp.privacy.finding import Finding
@@ -23,8 +34,10 @@ def audit(
     head_list: Annotated[Path | None, typer.Option(metavar="FILE", help="Audit the channel of this head list.")] = None,
     max_queries: Annotated[int, typer.Option(metavar="N", min=1, help="Without a list: how many queries.")] = 50,
     urls: Annotated[int, typer.Option(metavar="N", min=0, help="Without a list: how many URLs each (0: items).")] = 2,
-    f_c: QueryBudget = "0.85",
+    f_c: QueryBudget = None,
+    subset_size: SubsetSize = None,
     m_c: ClientRecords = 1,
+    profile: Profile = "tight",
     tables: Annotated[Path | None, typer.Option(metavar="FILE", help="Audit these integers instead (from --json).")] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -39,11 +52,11 @@ def audit(
       blender-dp audit --epsilon 4 --delta 1e-5 --json > audit.json
       blender-dp audit --epsilon 4 --delta 1e-5 --tables audit.json
     """
-    from blender_dp.mechanisms.audit import Tables, audit_tables
+    from blender_dp.audit import Tables, audit_tables
     from blender_dp.records.head_list import HeadList
     from blender_dp.records.parameters import Parameters
 
-    parameters = Parameters.of(epsilon=epsilon, delta=delta, f_c=f_c, m_c=m_c)
+    parameters = Parameters.of(epsilon=epsilon, delta=delta, f_c=f_c, subset_size=subset_size, m_c=m_c, profile=profile)
     if tables is not None:
         shipped = Tables.load(tables)
     else:

@@ -22,7 +22,15 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs in
 Force = Annotated[bool, typer.Option("--force", help="Replace a release that is already there.")]
 Epsilon = Annotated[str, typer.Option(metavar="NUMBER", help="Privacy loss ε of every user; smaller is more private.")]
 Delta = Annotated[str, typer.Option(metavar="NUMBER", help="Probability δ outside the ε bound; far below 1 / users.")]
-QueryBudget = Annotated[str, typer.Option("--f-c", metavar="NUMBER", help="Share of a client's budget for the query (f_C).")]
+QueryBudget = Annotated[
+    str | None, typer.Option("--f-c", metavar="NUMBER", help="Share of a client's budget for the query (f_C).")
+]
+SubsetSize = Annotated[int | None, typer.Option(metavar="N", min=1, help="Queries told by a report, of the subset one.")]
+Profile = Annotated[str, typer.Option(metavar="tight|paper", help="How the stages are made.")]
+Discovery = Annotated[str | None, typer.Option(metavar="geometric|laplace", help="Another discovery than the profile's.")]
+Randomiser = Annotated[str, typer.Option(metavar="subset|two-stage", help="How clients randomise.")]
+OtherRandomiser = Annotated[str | None, typer.Option("--randomiser", metavar="subset|two-stage", help="Another randomiser.")]
+Estimator = Annotated[str | None, typer.Option(metavar="likelihood|average", help="Another estimator than the profile's.")]
 ClientRecords = Annotated[int, typer.Option("--m-c", metavar="N", help="Records used per client (m_C).")]
 Engine = Annotated[str, typer.Option(metavar="duckdb|spark[:MASTER]", help="What counts: this machine, or a cluster.")]
 Memory = Annotated[str | None, typer.Option(metavar="SIZE", help="Memory for counting, such as 2GB; more goes to disk.")]

@@ -14,12 +14,17 @@ from blender_dp.cli.output import (
     AsJson,
     ClientRecords,
     Delta,
+    Discovery,
     Engine,
     Epsilon,
+    Estimator,
     Force,
     Memory,
+    OtherRandomiser,
+    Profile,
     QueryBudget,
     Steps,
+    SubsetSize,
     print_files,
     print_json,
     print_tally,
@@ -35,15 +40,23 @@ def run(
     opt_in: Annotated[str, typer.Option(metavar="SHARE|FILE", help="Share of opt-in users, or a file with their ids.")],
     out_folder: Annotated[Path, typer.Option("--out", help="Folder for the files.")],
     max_queries: Annotated[int, typer.Option(metavar="N", help="How many queries to list at most (M).")] = 50,
-    profile: Annotated[str, typer.Option(help="How the stages are made: paper.")] = "paper",
+    profile: Profile = "tight",
     user: Annotated[str, typer.Option(metavar="COLUMN", help="Column with the user.")] = "user",
     query: Annotated[str, typer.Option(metavar="COLUMN", help="Column with the query.")] = "query",
     url: Annotated[str, typer.Option(metavar="COLUMN", help="Column with the clicked URL.")] = "url",
     no_url: Annotated[bool, typer.Option("--no-url", help="The log has no URLs: queries are single items.")] = False,
     f_o: Annotated[str, typer.Option("--f-o", metavar="NUMBER", help="Share of opt-in users who discover (f_O).")] = "0.95",
-    f_c: QueryBudget = "0.85",
+    f_c: QueryBudget = None,
+    subset_size: SubsetSize = None,
     m_c: ClientRecords = 1,
-    project: Annotated[bool, typer.Option(help="Make the estimates a probability distribution.")] = True,
+    project: Annotated[bool, typer.Option(help="Average: make the estimates a probability distribution.")] = True,
+    robust: Annotated[bool, typer.Option(help="Likelihood: doubt opt-in users where clients contradict them.")] = True,
+    discovery: Discovery = None,
+    randomiser: OtherRandomiser = None,
+    estimator: Estimator = None,
+    candidates: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A public head list: its records need no threshold.")
+    ] = None,
     log_format: Annotated[
         str | None, typer.Option("--format", help="csv, tsv, jsonl, parquet, aol or yandex, if it cannot be told.")
     ] = None,
@@ -75,9 +88,23 @@ def run(
     from blender_dp.cli.files import output_folder, write_folder
     from blender_dp.engines import Columns, Tally
     from blender_dp.logs import find
+    from blender_dp.records.head_list import HeadList
 
     blender = Blender(
-        epsilon=epsilon, delta=delta, f_o=f_o, f_c=f_c, m_c=m_c, max_queries=max_queries, project=project, profile=profile
+        epsilon=epsilon,
+        delta=delta,
+        f_o=f_o,
+        f_c=f_c,
+        subset_size=subset_size,
+        m_c=m_c,
+        max_queries=max_queries,
+        project=project,
+        robust=robust,
+        profile=profile,
+        discovery=discovery,
+        randomiser=randomiser,
+        estimator=estimator,
+        candidates=HeadList.load(candidates) if candidates else None,
     )
     users, key_bytes = _opt_in(opt_in), _key(key)
     source = find(log, log_format, Columns(user, query, None if no_url else url))

@@ -106,7 +106,9 @@ def slack_free(head_list: HeadList, epsilon: Number, f_c: Number, size: int = 1,
         step = lie_step(queries, for_query, Fraction(0))
         honest = {k: _single_honest(k, queries, step, whole) for k in set(counts)}
         return Channel(step, counts, tuple(_step(k, honest[k]) for k in counts))
-    truth = _WORDS - ceil_decreasing_in_exp(lambda e: Fraction(_WORDS * (queries - told)) / (told * e + queries - told), for_query)
+    truth = _WORDS - ceil_decreasing_in_exp(
+        lambda e: Fraction(_WORDS * (queries - told)) / (told * e + queries - told), for_query
+    )
     honest = {k: _subset_honest(k, for_query, for_url) for k in set(counts)}
     return SubsetChannel(told, truth, counts, tuple(_step(k, honest[k]) for k in counts))
 

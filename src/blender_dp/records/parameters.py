@@ -13,8 +13,14 @@ from fractions import Fraction
 from blender_dp.arithmetic import Number, exact
 from blender_dp.errors import ParameterError
 
-PROFILES = ("paper",)
-"""The known ways to instantiate the stages."""
+PROFILES = {
+    "tight": {"discovery": "geometric", "randomiser": "subset", "estimator": "likelihood"},
+    "paper": {"discovery": "laplace", "randomiser": "two-stage", "estimator": "average"},
+}
+"""The known ways to put the stages together: which part of each kind a profile takes."""
+
+PARTS = {kind: tuple(parts[kind] for parts in PROFILES.values()) for kind in ("discovery", "randomiser", "estimator")}
+"""The parts of each kind; profiles may be mixed."""
 
 # Probabilities are integers over 2^64, which a larger ε could not use: e^44 is already beyond them.
 _LARGEST_EPSILON = 64
@@ -28,12 +34,19 @@ class Parameters:
     epsilon: Fraction
     delta: Fraction
     f_o: Fraction
-    f_c: Fraction
+    f_c: Fraction | None
+    """Chosen by predicted error if it is None, where the randomiser leaves a choice."""
+    subset_size: int | None
+    """Likewise."""
     m_o: int
     m_c: int
     max_queries: int
     project: bool
+    robust: bool
     profile: str
+    discovery: str
+    randomiser: str
+    estimator: str
 
     @classmethod
     def of(
@@ -42,24 +55,36 @@ class Parameters:
         epsilon: Number,
         delta: Number,
         f_o: Number = "0.95",
-        f_c: Number = "0.85",
+        f_c: Number | None = None,
+        subset_size: int | None = None,
         m_o: int = 1,
         m_c: int = 1,
         max_queries: int = 50,
         project: bool = True,
-        profile: str = "paper",
+        robust: bool = True,
+        profile: str = "tight",
+        discovery: str | None = None,
+        randomiser: str | None = None,
+        estimator: str | None = None,
     ) -> Parameters:
         """Check the values and keep them exactly. There is no default for ε and δ: they are a promise to people."""
+        parts = {"discovery": discovery, "randomiser": randomiser, "estimator": estimator}
+        chosen = {kind: _known_part(kind, _known_profile(profile), name) for kind, name in parts.items()}
+        if subset_size is not None and chosen["randomiser"] != "subset":
+            raise ParameterError("subset_size", "only the randomiser 'subset' has one", "Leave it out, or use that one")
         return cls(
             epsilon=checked_epsilon(epsilon),
             delta=checked_delta(delta),
             f_o=open_unit(f_o, "f_o", "The papers use 0.95"),
-            f_c=open_unit(f_c, "f_c", "The papers use 0.85"),
+            f_c=None if f_c is None else open_unit(f_c, "f_c", "The papers use 0.85"),
+            subset_size=None if subset_size is None else at_least_one(subset_size, "subset_size"),
             m_o=at_least_one(m_o, "m_o"),
             m_c=at_least_one(m_c, "m_c"),
             max_queries=at_least_one(max_queries, "max_queries"),
             project=_yes_or_no(project, "project"),
-            profile=_known_profile(profile),
+            robust=_yes_or_no(robust, "robust"),
+            profile=profile,
+            **chosen,
         )
 
 
@@ -118,3 +143,11 @@ def _known_profile(profile: str) -> str:
     if profile not in PROFILES:
         raise ParameterError("profile", f"{profile!r} is not known", f"Take one of: {', '.join(PROFILES)}")
     return profile
+
+
+def _known_part(kind: str, profile: str, name: str | None) -> str:
+    if name is None:
+        return PROFILES[profile][kind]
+    if name not in PARTS[kind]:
+        raise ParameterError(kind, f"{name!r} is not known", f"Take one of: {', '.join(PARTS[kind])}")
+    return name

@@ -11,14 +11,14 @@ import numpy as np
 from blender_dp.release.estimates import QueryEstimate, RecordEstimate, interval
 from blender_dp.release.manifest import Manifest
 from blender_dp.release.release import Release
-from blender_dp.stages.blending import Blend, Blended
-from blender_dp.stages.calibration import OptInEstimate
-from blender_dp.stages.denoising import ClientEstimate
+from blender_dp.stages.blending import Blended
+from blender_dp.stages.estimator import Result
 from blender_dp.stages.layout import Estimate
 
 
-def assemble(manifest: Manifest, opt_in: OptInEstimate, client: ClientEstimate, blended: Blend) -> Release:
+def assemble(manifest: Manifest, result: Result) -> Release:
     """Join the names of the list with the estimates of both groups and their blend."""
+    opt_in, client, blended = result.opt_in, result.client, result.blended
     head_list = opt_in.head_list
     queries = zip((*head_list.queries, None), _rows(blended.queries, opt_in.queries, client.queries), strict=True)
     cells = zip(head_list.cells(), _rows(blended.cells, opt_in.cells, client.cells), strict=True)

@@ -12,23 +12,29 @@ from blender_dp.privacy.statement import statement
 from blender_dp.records.canonical import CANONICAL_VERSION
 from blender_dp.records.head_list import HeadList
 from blender_dp.records.parameters import Parameters
+from blender_dp.stages.randomiser import Design
 
 _PACKAGES = ("blender-dp", "cryptography", "duckdb", "numpy", "pyarrow")
 
 
 @dataclass(frozen=True)
 class Settings:
-    """The parameters as plain numbers, by the papers' names."""
+    """The parameters as plain numbers, by the papers' names; f_c and subset_size as they were chosen."""
 
     profile: str
+    discovery: str
+    randomiser: str
+    estimator: str
     epsilon: float
     delta: float
     f_o: float
     f_c: float
+    subset_size: int
     m_o: int
     m_c: int
     max_queries: int
     project: bool
+    robust: bool
 
 
 @dataclass(frozen=True)
@@ -84,6 +90,7 @@ def manifest_of(
     promises: tuple[Promise, Promise],
     sizes: Sizes,
     *,
+    design: Design,
     threshold: float,
     reports: int,
     head_list: HeadList,
@@ -91,7 +98,7 @@ def manifest_of(
 ) -> Manifest:
     """Write down how a release was made."""
     return Manifest(
-        settings=_settings(parameters),
+        settings=_settings(parameters, design),
         groups=(
             _group_promise(promises[0], sizes.discovery + sizes.calibration),
             _group_promise(promises[1], sizes.clients),
@@ -113,17 +120,22 @@ def statements(manifest: Manifest) -> list[str]:
     return [statement(g.group, g.users, g.model, g.epsilon, g.delta, manifest.reports_from) for g in manifest.groups]
 
 
-def _settings(parameters: Parameters) -> Settings:
+def _settings(parameters: Parameters, design: Design) -> Settings:
     return Settings(
         profile=parameters.profile,
+        discovery=parameters.discovery,
+        randomiser=parameters.randomiser,
+        estimator=parameters.estimator,
         epsilon=float(parameters.epsilon),
         delta=float(parameters.delta),
         f_o=float(parameters.f_o),
-        f_c=float(parameters.f_c),
+        f_c=float(design.f_c),
+        subset_size=design.size,
         m_o=parameters.m_o,
         m_c=parameters.m_c,
         max_queries=parameters.max_queries,
         project=parameters.project,
+        robust=parameters.robust,
     )
 
 

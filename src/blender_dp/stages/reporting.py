@@ -10,6 +10,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from blender_dp.client.channel import Channel
+from blender_dp.client.subset import AnyChannel
+from blender_dp.mechanisms.subset_response import SubsetResponse
 from blender_dp.mechanisms.two_stage_response import TwoStageResponse
 from blender_dp.records.head_list import HeadList
 from blender_dp.sampling import Entropy
@@ -33,13 +35,13 @@ def count_cells(cells: Iterable[Cells], cell_count: int) -> Integers:
     """Add up how often every cell occurs."""
     total = np.zeros(cell_count, np.int64)
     for batch in cells:
-        total += np.bincount(batch, minlength=cell_count)
+        total += np.bincount(batch.ravel(), minlength=cell_count)
     return total
 
 
-def report(cells: Iterable[Cells], channel: Channel, entropy: Entropy) -> Iterable[Cells]:
-    """Randomise every client's cell. Nothing but the result may leave the client."""
-    mechanism = TwoStageResponse(channel)
+def report(cells: Iterable[Cells], channel: AnyChannel, entropy: Entropy) -> Iterable[Cells]:
+    """Randomise every client's cell. Nothing but the result, one row of cells per client, may leave the client."""
+    mechanism = TwoStageResponse(channel) if isinstance(channel, Channel) else SubsetResponse(channel)
     return (mechanism.respond(batch, entropy) for batch in cells)
 
 
@@ -48,7 +50,9 @@ def counted_cells(records: Iterable[pa.RecordBatch], head_list: HeadList) -> pa.
     return _as_table(count_cells(cells_of(records, head_list), head_list.cell_count))
 
 
-def counted_reports(records: Iterable[pa.RecordBatch], head_list: HeadList, channel: Channel, entropy: Entropy) -> pa.Table:
+def counted_reports(
+    records: Iterable[pa.RecordBatch], head_list: HeadList, channel: AnyChannel, entropy: Entropy
+) -> pa.Table:
     """How often every cell is reported by one part of the clients, each of whom randomises."""
     return _as_table(count_cells(report(cells_of(records, head_list), channel, entropy), head_list.cell_count))
 
@@ -59,7 +63,7 @@ def total(parts: Iterable[pa.Table]) -> Integers:
     return counts
 
 
-def simulate(counts: Integers, channel: Channel, entropy: Entropy) -> Integers:
+def simulate(counts: Integers, channel: AnyChannel, entropy: Entropy) -> Integers:
     """Let as many clients report as the counts say, without knowing who they are.
 
     Clients with one cell are alike, so only how many there are matters: the result is distributed as that of reporting

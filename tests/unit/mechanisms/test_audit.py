@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from blender_dp import DocumentError, HeadList
-from blender_dp.mechanisms.audit import Tables, audit_tables
+from blender_dp.audit import Tables, audit_tables
 from blender_dp.records.parameters import Parameters
 from blender_dp.sampling.discrete import WORD
 

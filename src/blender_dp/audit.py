@@ -11,32 +11,43 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from blender_dp.client.channel import Channel
+from blender_dp.client.subset import SubsetChannel
 from blender_dp.errors import DocumentError
-from blender_dp.mechanisms import laplace_histogram, laplace_threshold, two_stage_response
+from blender_dp.mechanisms import (
+    laplace_histogram,
+    laplace_threshold,
+    subset_response,
+    truncated_geometric,
+    two_stage_response,
+)
 from blender_dp.mechanisms.laplace_histogram import LaplaceHistogram
 from blender_dp.mechanisms.laplace_threshold import LaplaceThreshold
+from blender_dp.mechanisms.truncated_geometric import TruncatedGeometric
 from blender_dp.privacy.finding import Finding
 from blender_dp.privacy.loss import Loss
+from blender_dp.profiles import DISCOVERIES, RANDOMISERS
 from blender_dp.records.head_list import HeadList, read_json
 from blender_dp.records.parameters import Parameters
+from blender_dp.stages.randomiser import Design
 
 
 @dataclass(frozen=True)
 class Tables:
     """The shipped integers: nothing else decides what is listed, released or reported."""
 
-    discovery: LaplaceThreshold
+    discovery: LaplaceThreshold | TruncatedGeometric
     calibration: LaplaceHistogram
-    channel: Channel
+    channel: Channel | SubsetChannel
 
     @classmethod
-    def of(cls, parameters: Parameters, head_list: HeadList) -> Tables:
-        """What this package ships for these parameters and this list."""
-        p = parameters
+    def of(cls, parameters: Parameters, head_list: HeadList, design: Design | None = None) -> Tables:
+        """What this package ships for these parameters and this list, with the first design that comes into question."""
+        p, randomiser = parameters, RANDOMISERS[parameters.randomiser]
+        chosen = design or randomiser.designs(p, head_list)[0]
         return cls(
-            LaplaceThreshold.of(p.epsilon, p.delta, p.m_o),
+            DISCOVERIES[p.discovery].of(p.epsilon, p.delta, p.m_o),
             LaplaceHistogram.of(p.epsilon, p.m_o),
-            Channel.of(head_list, p.epsilon, p.delta, p.f_c, p.m_c),
+            randomiser.channel(p, head_list, chosen),
         )
 
     def to_document(self) -> dict[str, Any]:
@@ -61,8 +72,21 @@ _ADAPTER = TypeAdapter(Tables)
 def audit_tables(tables: Tables, parameters: Parameters) -> list[Finding]:
     """Compute the exact worst case of every mechanism against what it claims."""
     p = parameters
+    local = RANDOMISERS[p.randomiser].loss(p)
     return [
-        laplace_threshold.audit(tables.discovery, Loss(p.epsilon, p.delta)),
+        _discovery(tables.discovery, Loss(p.epsilon, p.delta)),
         laplace_histogram.audit(tables.calibration, Loss(p.epsilon, Fraction(0))),
-        two_stage_response.audit(tables.channel, Loss(p.epsilon / p.m_c, p.delta / p.m_c)),
+        _channel(tables.channel, Loss(local.epsilon / p.m_c, local.delta / p.m_c)),
     ]
+
+
+def _discovery(mechanism: LaplaceThreshold | TruncatedGeometric, claim: Loss) -> Finding:
+    if isinstance(mechanism, LaplaceThreshold):
+        return laplace_threshold.audit(mechanism, claim)
+    return truncated_geometric.audit(mechanism, claim)
+
+
+def _channel(channel: Channel | SubsetChannel, claim: Loss) -> Finding:
+    if isinstance(channel, Channel):
+        return two_stage_response.audit(channel, claim)
+    return subset_response.audit(channel, claim)

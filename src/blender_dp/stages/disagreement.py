@@ -1,0 +1,66 @@
+"""How far opt-in users and clients differ, measured by their errors. Post-processing: it costs no privacy."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from blender_dp.stages.layout import Estimate, Floats
+
+_OUTLIER = 4.0  # standard errors: one estimate in 16,000 is further off by chance
+_BEYOND_CHANCE = 1e-4  # groups that are alike differ so much as a whole in one collection of 10,000
+
+
+@dataclass(frozen=True)
+class Disagreement:
+    """The differences in standard errors (NaN where one group has no estimate), and their sum of squares."""
+
+    scores: Floats
+    chi_square: float
+    degrees: int
+
+    @property
+    def p_value(self) -> float:
+        """How often the groups would differ that much if they were alike (Wilson and Hilferty's approximation)."""
+        if not self.degrees:
+            return 1.0
+        scale = 2 / (9 * self.degrees)
+        z = ((self.chi_square / self.degrees) ** (1 / 3) - (1 - scale)) / math.sqrt(scale)
+        return math.erfc(z / math.sqrt(2)) / 2
+
+
+def disagreement(opt_in: Estimate, client: Estimate) -> Disagreement:
+    """Compare two groups' estimates of the same shares; ⋆, the last one, is left out of the sum."""
+    scores = _scores(opt_in, client)
+    known = scores[:-1][np.isfinite(scores[:-1])]
+    return Disagreement(scores, float((known**2).sum()), known.size)
+
+
+def trust(opt_in: Estimate, client: Estimate) -> Floats:
+    """How much of the opt-in users' evidence to believe about each share, between 0 and 1.
+
+    It is 1 as long as the groups differ by no more than chance allows. If they differ as a whole, the relative spread of
+    their difference is added to the opt-in users' variance everywhere; where one share differs plainly, so is that
+    difference. The clients are most of the users, so they are believed.
+    """
+    difference = np.nan_to_num(opt_in.share - client.share)
+    variance = np.nan_to_num(opt_in.variance)
+    both = variance + np.nan_to_num(client.variance)
+    overall = disagreement(opt_in, client)
+    spread = 0.0
+    if overall.p_value < _BEYOND_CHANCE:
+        size = np.maximum(np.nan_to_num(opt_in.share), 0.0)[:-1] ** 2
+        spread = max(0.0, float((difference**2 - both)[:-1].sum()) / float(size.sum()))
+    extra = spread * np.nan_to_num(opt_in.share) ** 2
+    extra += np.maximum(difference**2 - _OUTLIER**2 * (both + extra), 0.0)
+    believed: Floats = np.where(extra > 0, variance / np.maximum(variance + extra, 1e-300), 1.0)
+    return believed
+
+
+def _scores(opt_in: Estimate, client: Estimate) -> Floats:
+    spread = np.sqrt(opt_in.variance + client.variance)
+    scores: Floats = np.full(spread.shape, np.nan)
+    np.divide(opt_in.share - client.share, spread, out=scores, where=spread > 0)
+    return scores

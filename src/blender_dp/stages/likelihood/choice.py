@@ -1,0 +1,46 @@
+"""Choose a channel by the error it will lead to, before anybody reports."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from blender_dp.stages.layout import Floats
+from blender_dp.stages.likelihood.evidence import Evidence, Reported
+from blender_dp.stages.likelihood.fit import Fit, hidden_cells
+from blender_dp.stages.likelihood.system import System
+from blender_dp.stages.response import Response
+
+_AS_GOOD = 1.005  # errors this close are alike, and then the shorter report is better
+
+
+def likely_best(opt_in: Evidence, known: Fit, clients: int, responses: Sequence[Response]) -> int:
+    """The index of the response with the least predicted error; of those as good, the one with the shortest reports.
+
+    The error is that of queries and records together, given what the opt-in users have told already: the list and its
+    noisy counts are public by then, so the choice costs no privacy.
+    """
+    errors = [predicted_error(opt_in, known, clients, response) for response in responses]
+    good = [i for i, error in enumerate(errors) if error <= _AS_GOOD * min(errors)]
+    return min(good, key=lambda i: (responses[i].size, errors[i]))
+
+
+def predicted_error(opt_in: Evidence, known: Fit, clients: int, response: Response) -> float:
+    """The sum of the standard errors of all queries and all listed records."""
+    hidden = hidden_cells(opt_in.layout)
+    variance, query_variance = predicted_variances(opt_in, known, clients, response)
+    records = np.sqrt(variance[:-1][~hidden[:-1]]).sum() if hidden.any() else 0.0  # a single item is its query
+    return float(np.sqrt(query_variance[:-1]).sum() + records)
+
+
+def predicted_variances(opt_in: Evidence, known: Fit, clients: int, response: Response) -> tuple[Floats, Floats]:
+    """The variances of cells and queries that the opt-in users' evidence and so many reports will lead to."""
+    reports = Reported(clients * response.expected(known.shares), clients, response)
+    system = System.of(opt_in.layout, replace(opt_in, reported=reports).pulls(known.shares))
+    more = np.zeros_like(known.shares)
+    if known.unlisted is not None:
+        more[hidden_cells(opt_in.layout)] = 1 / known.unlisted.variance
+    step = system.step(known.shares, more, known.shares)
+    return step.variance, step.query_variance

@@ -1,0 +1,126 @@
+"""The estimator of the profile `tight`: one likelihood for everything that was released and reported."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from blender_dp.client.subset import AnyChannel
+from blender_dp.mechanisms.laplace_histogram import LaplaceHistogram
+from blender_dp.records.head_list import HeadList
+from blender_dp.sampling import Entropy
+from blender_dp.stages.blending import Blend, Blended
+from blender_dp.stages.calibration import OptInEstimate
+from blender_dp.stages.denoising import ClientEstimate, denoise
+from blender_dp.stages.disagreement import trust
+from blender_dp.stages.discovery import Discovery, record_cells
+from blender_dp.stages.estimator import Context, Result
+from blender_dp.stages.layout import Estimate, Floats, Integers, Layout
+from blender_dp.stages.likelihood.bound import among_all
+from blender_dp.stages.likelihood.evidence import Evidence, Measured, Released, Reported
+from blender_dp.stages.likelihood.fit import Fit, fit
+from blender_dp.stages.response import Response
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """The final list and the calibration users' noisy count of every cell, ⟨q, ⋆⟩ included."""
+
+    head_list: HeadList
+    noisy_counts: Floats
+
+
+class Likelihood:
+    """Discovery's counts choose the top queries; all evidence about them is then weighed at once."""
+
+    def shortlist(self, found: Discovery, max_queries: int) -> Discovery:
+        """The queries with the highest noisy counts."""
+        names = [query for query, _ in found.head_list.records()]
+        totals: dict[str, float] = dict.fromkeys(names, 0.0)
+        for query, count in zip(names, found.noisy_counts.tolist(), strict=True):
+            totals[query] += count
+        best = sorted(totals, key=lambda query: -totals[query])[:max_queries]
+        return found.restrict(best)
+
+    def calibrate(
+        self, cell_counts: Integers, found: Discovery, mechanism: LaplaceHistogram, max_queries: int, entropy: Entropy
+    ) -> Calibration:
+        """Release a noisy count of every cell."""
+        return Calibration(found.head_list, mechanism.release(cell_counts, entropy))
+
+    def combine(self, calibrated: Calibration, reports: Integers, channel: AnyChannel, context: Context) -> Result:
+        """Fit the shares to all evidence, and each group's alone beside it.
+
+        With `context.robust` the opt-in users' evidence counts for less where it plainly contradicts the clients'.
+        """
+        client = denoise(reports, channel)
+        evidence = all_evidence(calibrated, client, reports, channel, context)
+        scale = scale_of(context)
+        alone = fit(evidence.of_opt_in(), scale)
+        opt_in = _opt_in(calibrated.head_list, alone)
+        if context.robust:
+            of_queries = evidence.layout.per_cell(trust(opt_in.queries, client.queries))
+            evidence = evidence.trusting_opt_in(np.minimum(of_queries, trust(opt_in.cells, client.cells)))
+        return Result(opt_in, client, _blend(fit(evidence, scale), alone, evidence.users))
+
+
+def scale_of(context: Context) -> float:
+    """The share of a record that is about to be listed."""
+    return max(context.threshold, 1.0) / context.discovery_users
+
+
+def discovery_evidence(context: Context) -> Evidence:
+    """What discovery's counts say about its list."""
+    found = context.discovery
+    layout = Layout(found.head_list.url_counts)
+    cells = record_cells(found.head_list)
+
+    def on_cells(values: Floats) -> Floats:
+        everywhere = np.zeros(layout.cell_count)
+        everywhere[cells] = values
+        return everywhere
+
+    mean, variance = context.discovery_noise
+    released = Released(
+        counts=on_cells(found.noisy_counts),
+        known=on_cells(np.ones(cells.size)) > 0,
+        thresholded=on_cells(np.where(found.is_candidate, 0.0, 1.0)) > 0,
+        users=context.discovery_users,
+        mean=on_cells(np.where(found.is_candidate, 0.0, mean)),
+        variance=on_cells(np.where(found.is_candidate, context.candidate_variance, variance)),
+        threshold=context.threshold,
+    )
+    return Evidence(layout, released)
+
+
+def all_evidence(
+    calibrated: Calibration, client: ClientEstimate, reports: Integers, channel: AnyChannel, context: Context
+) -> Evidence:
+    """Everything that is known about the final list."""
+    return replace(
+        discovery_evidence(context),
+        measured=Measured(calibrated.noisy_counts, context.calibration_users, context.calibration_variance),
+        reported=Reported(reports.astype(float), client.reports, Response.of(channel)),
+    )
+
+
+def _opt_in(head_list: HeadList, alone: Fit) -> OptInEstimate:
+    return OptInEstimate(
+        head_list,
+        Estimate(alone.shares, alone.variance),
+        Estimate(alone.query_shares, alone.query_variance),
+    )
+
+
+def _blend(both: Fit, opt_in: Fit, users: int) -> Blend:
+    return Blend(
+        _blended(both.shares, both.variance, opt_in.variance, users),
+        _blended(both.query_shares, both.query_variance, opt_in.query_variance, users),
+    )
+
+
+def _blended(shares: Floats, variance: Floats, opt_in_variance: Floats, users: int) -> Blended:
+    """With how much of what is known the opt-in users alone would know."""
+    weight = np.clip(variance / np.maximum(opt_in_variance, 1e-300), 0.0, 1.0)
+    return Blended(shares, among_all(variance, shares, users), weight)

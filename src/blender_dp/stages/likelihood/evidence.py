@@ -1,0 +1,157 @@
+"""What is known about the shares of a list's cells: linear observations with noise, from three disjoint groups of users.
+
+Every kind of evidence says, at given shares, in which direction the shares should move (the score) and how much it knows
+(the information). Variances are those at the given shares, never those at the noisy observation: an estimate that is low
+by accident must not be trusted more for it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from blender_dp.stages.layout import Flags, Floats, Layout
+from blender_dp.stages.likelihood.system import Pull
+from blender_dp.stages.response import Response
+
+_TYPICAL_TAIL = 1.0
+_TYPICAL_WEIGHT = 10.0
+_MEDIAN = 1 / 3  # between the mean of a Gamma distribution of shape n and its median
+
+
+@dataclass(frozen=True)
+class Released:
+    """Discovery's noisy counts. They are known for some cells only: those of records that were listed."""
+
+    counts: Floats
+    known: Flags
+    thresholded: Flags
+    """Which of them were listed because their noisy count was high; public candidates were not."""
+    users: int
+    mean: Floats | float
+    variance: Floats | float
+    threshold: float
+    trust: Floats | float = 1.0
+
+    def pull(self, shares: Floats) -> Pull:
+        """Counts are binomial, and one user has one record, so that their covariance has rank one beside the diagonal.
+
+        A record is listed because its noisy count was high, so the count alone would flatter it. Records' counts follow a
+        power law; its exponent, learnt from all listed ones, says how many records of each size there were to be listed.
+        """
+        n, known = self.users, self.known
+        expected = n * shares
+        variance = np.where(known, expected + self.variance, 1.0)
+        residual = np.where(known, self.counts - self.mean - expected, 0.0)
+        flattery = self.tail_exponent + _MEDIAN
+        residual -= np.where(self.thresholded, flattery * variance / np.maximum(expected, 2.0), 0.0)
+        trust = np.where(known, self.trust, 0.0)
+        common = trust * expected / variance
+        left = max(1 - float((common * shares)[known].sum()), 1e-6)
+        return Pull(
+            score=n * trust * residual / variance,
+            information=n**2 * trust / variance,
+            common=common,
+            common_information=n / left,
+            common_score=float(common @ residual) / left,
+        )
+
+    @property
+    def tail_exponent(self) -> float:
+        """Hill's estimate of the power law of the counts, drawn to 1 when there are few."""
+        counts = self.counts[self.thresholded]
+        start = self.threshold + 0.5
+        logs = np.log(np.maximum(counts, start) / start)
+        estimate = (counts.size + _TYPICAL_WEIGHT) / (float(logs.sum()) + _TYPICAL_WEIGHT / _TYPICAL_TAIL)
+        return float(np.clip(estimate, 0.2, 2.0))
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Calibration's noisy counts of all cells."""
+
+    counts: Floats
+    users: int
+    variance: float
+    trust: Floats | float = 1.0
+
+    def pull(self, shares: Floats) -> Pull:
+        """Counts as independent Poisson ones: as all cells are counted and shares sum to 1, that is the multinomial."""
+        n = self.users
+        variance = n * shares + self.variance
+        return Pull(n * self.trust * (self.counts - n * shares) / variance, n**2 * self.trust / variance)
+
+
+@dataclass(frozen=True)
+class Reported:
+    """How often every cell was reported, and by how many clients."""
+
+    counts: Floats
+    clients: int
+    response: Response
+
+    def pull(self, shares: Floats) -> Pull:
+        """Reports as independent counts with a URL drawn within each query.
+
+        A report tells `size` queries, never more or fewer: that makes the counts dependent, but in their sum only, which
+        is known. Conditioned on it, independent counts of variance r(1 - βr) have the right covariance.
+        """
+        response, n, layout = self.response, self.clients, self.response.layout
+        expected = np.maximum(response.expected(shares), 1e-300)
+        inverse = 1 / expected
+        told = layout.per_query(expected)
+        k = layout.counts.size
+        beta = k * (response.size - 1) / (response.size * max(k - 1, 1))
+        beside = beta / np.maximum(1 - beta * told, 1e-9)
+        gain, leak = response.gain, response.leak
+        residual = self.counts / n - expected
+        weighted = inverse * residual + layout.per_cell(beside * layout.per_query(residual))
+        whole = gain + leak * layout.counts
+        return Pull(
+            score=n * (layout.per_cell(gain) * weighted + layout.per_cell(leak * layout.per_query(weighted))),
+            information=n * layout.per_cell(gain**2) * inverse,
+            along=inverse,
+            block=n * (leak**2 * layout.per_query(inverse) + beside * whole**2),
+            block_along=n * gain * leak,
+        )
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """All evidence about one list; what is missing is None."""
+
+    layout: Layout
+    released: Released | None = None
+    measured: Measured | None = None
+    reported: Reported | None = None
+
+    def pulls(self, shares: Floats) -> list[Pull]:
+        """What each kind of evidence says at these shares."""
+        kinds = (self.released, self.measured, self.reported)
+        return [kind.pull(shares) for kind in kinds if kind is not None]
+
+    @property
+    def users(self) -> int:
+        """How many users there is evidence of."""
+        return (
+            (self.released.users if self.released else 0)
+            + (self.measured.users if self.measured else 0)
+            + (self.reported.clients if self.reported else 0)
+        )
+
+    def of_opt_in(self) -> Evidence:
+        """The opt-in users' evidence alone."""
+        return replace(self, reported=None)
+
+    def of_clients(self) -> Evidence:
+        """The clients' evidence alone."""
+        return replace(self, released=None, measured=None)
+
+    def trusting_opt_in(self, trust: Floats) -> Evidence:
+        """The same with the opt-in users' evidence about every cell counting for less."""
+        return replace(
+            self,
+            released=replace(self.released, trust=trust) if self.released else None,
+            measured=replace(self.measured, trust=trust) if self.measured else None,
+        )

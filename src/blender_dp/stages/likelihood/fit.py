@@ -1,0 +1,94 @@
+"""The shares that all evidence together makes likeliest: non-negative, summing to 1, with their errors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from blender_dp.stages.layout import Flags, Floats, Layout
+from blender_dp.stages.likelihood.evidence import Evidence
+from blender_dp.stages.likelihood.system import Step, System
+from blender_dp.stages.likelihood.unlisted import Expectation, expect_unlisted
+
+_STEPS = 25
+_SETTLED = 1e-3  # of a standard error
+_PINNED = 1e18  # more information than any evidence has: the cell stays where it is
+_LEAST = 1e-12
+
+
+@dataclass(frozen=True)
+class Fit:
+    """The shares of all cells and of all queries (⋆ last), with the variances of both as estimates of a population."""
+
+    shares: Floats
+    variance: Floats
+    query_shares: Floats
+    query_variance: Floats
+    unlisted: Expectation | None
+
+
+def fit(evidence: Evidence, scale: float) -> Fit:
+    """Maximise the likelihood by Newton's method, with variances at the current estimate.
+
+    `scale` is the share of a record about to be listed, which bounds the unlisted URLs (`unlisted.py`). Cells that would
+    become negative are held at 0.
+    """
+    layout = evidence.layout
+    hidden = hidden_cells(layout)
+    shares = _start(evidence, hidden)
+    expected: Expectation | None = None
+    step = Step(shares, np.zeros_like(shares), np.zeros(layout.counts.size))
+    for _ in range(_STEPS):
+        system = System.of(layout, evidence.pulls(shares))
+        more, towards = np.zeros_like(shares), np.zeros_like(shares)
+        if hidden.any():
+            free = system.step(shares)
+            listed = layout.per_query(np.where(hidden, 0.0, shares))[:-1]
+            of_hidden = listed[np.searchsorted(layout.ends, np.flatnonzero(hidden), side="right")]
+            expected = expect_unlisted(free.shares[hidden], free.variance[hidden], of_hidden, scale)
+            more[hidden], towards[hidden] = 1 / expected.variance, expected.mean
+        step = _not_negative(system, shares, more, towards)
+        moved = np.abs(step.shares - shares).max() if shares.size else 0.0
+        settled = np.all(np.abs(step.shares - shares) <= _SETTLED * np.sqrt(step.variance) + _LEAST)
+        shares = np.maximum(step.shares, _LEAST)
+        if settled or moved == 0:
+            break
+    shares = shares / shares.sum()
+    return Fit(shares, step.variance, layout.per_query(shares), step.query_variance, expected)
+
+
+def _not_negative(system: System, shares: Floats, more: Floats, towards: Floats) -> Step:
+    """One step that ends with no share below 0: whatever would be is held at 0, and the others move again."""
+    held = np.zeros(shares.size, np.bool_)
+    while True:
+        step = system.step(shares, more + np.where(held, _PINNED, 0.0), np.where(held, 0.0, towards))
+        below = (step.shares < 0) & ~held
+        if not below.any():
+            return step
+        held |= below
+
+
+def hidden_cells(layout: Layout) -> Flags:
+    """The cells ⟨q, ⋆⟩ of queries with URLs: no discovery count tells about them."""
+    hidden = np.zeros(layout.cell_count, np.bool_)
+    hidden[layout.star_cells[layout.counts > 1]] = True
+    return hidden
+
+
+def _start(evidence: Evidence, hidden: Flags) -> Floats:
+    """Shares to start from: positive, roughly right."""
+    layout, released, reported = evidence.layout, evidence.released, evidence.reported
+    shares = np.full(layout.cell_count, 1e-4)
+    if released is not None:
+        counted = np.maximum(released.counts - released.mean, 0.5) / released.users
+        shares = np.where(released.known, counted, shares)
+    elif reported is not None:
+        response = reported.response
+        told = layout.per_query(reported.counts / reported.clients) - response.query_lie
+        queries = np.maximum(told / (response.query_truth - response.query_lie), 1e-5)
+        shares = layout.per_cell(queries / layout.counts)
+    shares[hidden] = np.minimum(shares[hidden], 1e-4)
+    shares[-1] = max(1 - shares[:-1].sum(), 0.05)
+    start: Floats = shares / shares.sum()
+    return start

@@ -1,0 +1,139 @@
+"""The normal equations of one Newton step, solved in time and memory linear in the list.
+
+The information matrix is a diagonal, plus rank two within every query's block (a client's report about one URL says
+something about its query), plus rank one over all cells (one discovery user has one record). The shares sum to 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from blender_dp.stages.layout import Floats, Layout
+
+
+@dataclass(frozen=True)
+class Pull:
+    """Score and information of one kind of evidence.
+
+    The information matrix is diag(information) + block·11ᵀ + block_along·(1 aᵀ + a 1ᵀ) within every block, with a = `along`,
+    + common_information·(common commonᵀ) over all cells.
+    """
+
+    score: Floats
+    information: Floats
+    along: Floats | None = None
+    block: Floats | float = 0.0
+    block_along: Floats | float = 0.0
+    common: Floats | None = None
+    common_information: float = 0.0
+    common_score: float = 0.0
+
+
+@dataclass(frozen=True)
+class Step:
+    """Where one Newton step leads, and the variances there: of every cell, and of every query."""
+
+    shares: Floats
+    variance: Floats
+    query_variance: Floats
+
+
+@dataclass
+class System:
+    """The sum of all evidence at some shares."""
+
+    layout: Layout
+    score: Floats
+    diagonal: Floats
+    along: Floats
+    block: Floats
+    block_along: Floats
+    common: list[tuple[Floats, float, float]] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, layout: Layout, pulls: Iterable[Pull]) -> System:
+        """Add up what all evidence says; at most one kind of it may have a direction of its own within the blocks."""
+        cells, queries = layout.cell_count, layout.counts.size
+        system = cls(layout, np.zeros(cells), np.full(cells, 1e-9), np.ones(cells), np.zeros(queries), np.zeros(queries))
+        for pull in pulls:
+            system.score = system.score + pull.score
+            system.diagonal = system.diagonal + pull.information
+            system.block = system.block + pull.block
+            system.block_along = system.block_along + pull.block_along
+            if pull.along is not None:
+                system.along = pull.along
+            if pull.common is not None:
+                system.common.append((pull.common, pull.common_information, pull.common_score))
+        return system
+
+    def step(self, shares: Floats, more: Floats | float = 0.0, towards: Floats | float = 0.0) -> Step:
+        """One Newton step from these shares, with further information `more` that draws every cell `towards` a share."""
+        inverse = _Inverse(self.layout, self.diagonal + more, self.along, self.block, self.block_along)
+        score = self.score + more * (towards - shares)
+        for direction, information, common_score in self.common:
+            score = score + common_score * direction
+            inverse.add(direction, information)
+        move, to_sum = inverse.times(score), inverse.times(np.ones_like(shares))
+        excess = float((shares + move).sum()) - 1
+        slope = float(to_sum.sum())
+        inverse.subtract(to_sum, 1 / slope)  # that the shares sum to 1 is known
+        return Step(shares + move - excess / slope * to_sum, inverse.diagonal(), inverse.blocks())
+
+
+class _Inverse:
+    """The inverse by Woodbury's identity: never more than a few numbers per cell and per query."""
+
+    def __init__(self, layout: Layout, diagonal: Floats, along: Floats, block: Floats, block_along: Floats) -> None:
+        self._layout, self._along, self._reciprocal = layout, along, 1 / diagonal
+        per_query, reciprocal = layout.per_query, self._reciprocal
+        # With U = [1, a] and K = [[block, block_along], [block_along, 0]]: (D + U K Uᵀ)⁻¹ = D⁻¹ - D⁻¹ U W Uᵀ D⁻¹,
+        # where W = (1 + K G)⁻¹ K and G = Uᵀ D⁻¹ U, which is 2 × 2 for every block.
+        g11, g12, g22 = (per_query(reciprocal * along**power) for power in range(3))
+        m11, m12 = 1 + block * g11 + block_along * g12, block * g12 + block_along * g22
+        m21, m22 = block_along * g11, 1 + block_along * g12
+        determinant = m11 * m22 - m12 * m21
+        self._w11 = (m22 * block - m12 * block_along) / determinant
+        self._w12 = m22 * block_along / determinant
+        self._w22 = -m21 * block_along / determinant
+        self._g = g11, g12
+        self._removed: list[tuple[Floats, float]] = []
+
+    def times(self, vector: Floats) -> Floats:
+        """The inverse times a vector."""
+        per_query, per_cell = self._layout.per_query, self._layout.per_cell
+        scaled = self._reciprocal * vector
+        first, second = per_query(scaled), per_query(self._along * scaled)
+        result = scaled - self._reciprocal * (
+            per_cell(self._w11 * first + self._w12 * second) + self._along * per_cell(self._w12 * first + self._w22 * second)
+        )
+        for direction, factor in self._removed:
+            result = result - direction * (factor * float(direction @ vector))
+        return result
+
+    def add(self, direction: Floats, information: float) -> None:
+        """Add information along one direction over all cells."""
+        seen = self.times(direction)
+        self.subtract(seen, information / (1 + information * float(direction @ seen)))
+
+    def subtract(self, direction: Floats, factor: float) -> None:
+        """Take a known direction out of the inverse."""
+        self._removed.append((direction, factor))
+
+    def diagonal(self) -> Floats:
+        """The variances of the cells."""
+        per_cell, r, a = self._layout.per_cell, self._reciprocal, self._along
+        result = r - r**2 * (per_cell(self._w11) + 2 * a * per_cell(self._w12) + a**2 * per_cell(self._w22))
+        for direction, factor in self._removed:
+            result = result - factor * direction**2
+        return np.maximum(result, 0.0)
+
+    def blocks(self) -> Floats:
+        """The variances of the queries: of the sums over blocks."""
+        g11, g12 = self._g
+        result = g11 - (self._w11 * g11**2 + 2 * self._w12 * g11 * g12 + self._w22 * g12**2)
+        for direction, factor in self._removed:
+            result = result - factor * self._layout.per_query(direction) ** 2
+        return np.maximum(result, 0.0)

@@ -1,0 +1,64 @@
+"""What to expect of ⟨q, ⋆⟩, the unlisted URLs of a listed query, before looking at the query itself.
+
+Discovery cannot see them, so they are poorly known at small ε. But each of them is below the threshold, and how many there
+are depends on the query's popularity: a query with share p and a threshold of share c has an unlisted share of about
+a·p^γ·c^(1-γ), from γ = 0 (a few URLs below the threshold, whatever the query) to γ = 1 (a fixed part of the query). The
+factor, γ, and how far queries scatter about it are learnt from all of the list's queries together.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from blender_dp.stages.layout import Floats
+
+_FACTORS = np.geomspace(0.02, 6, 25)
+_SCATTERS = np.array([0.3, 0.5, 0.8, 1.2, 2.0])  # standard deviations, relative to the mean
+_EXPONENTS = (0.0, 0.25, 0.5, 1.0)
+# What is expected where nothing can be learnt, as log-normal distributions: a third of a listed record's least share.
+_FACTOR, _FACTOR_SPREAD = 0.35, 0.7
+_SCATTER, _SCATTER_SPREAD = 1.0, 0.5
+_EXPONENT, _EXPONENT_SPREAD = 0.25, 0.3
+_QUERIES = 1000  # as many tell enough
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """Mean and variance of every query's unlisted share."""
+
+    mean: Floats
+    variance: Floats
+    factor: float
+    exponent: float
+    scatter: float
+
+
+def expect_unlisted(shares: Floats, variance: Floats, listed: Floats, scale: float) -> Expectation:
+    """Learn from unshrunk estimates and their variances, the queries' listed shares, and the threshold's share."""
+    every = max(1, shares.size // _QUERIES)
+    learnt = max(
+        (_likeliest(shares[::every], variance[::every], _size(listed[::every], scale, e), e) for e in _EXPONENTS),
+        key=lambda found: found[0],
+    )
+    _, factor, scatter, exponent = learnt
+    mean = factor * _size(listed, scale, exponent)
+    return Expectation(mean, (scatter * mean) ** 2, factor, exponent, scatter)
+
+
+def _size(listed: Floats, scale: float, exponent: float) -> Floats:
+    size: Floats = np.maximum(listed, scale) ** exponent * scale ** (1 - exponent)
+    return size
+
+
+def _likeliest(shares: Floats, variance: Floats, size: Floats, exponent: float) -> tuple[float, float, float, float]:
+    """The likeliest factor and scatter for one exponent, and their log-likelihood."""
+    mean = _FACTORS[:, None, None] * size
+    spread = variance + (_SCATTERS[:, None] * mean) ** 2
+    likelihood = -0.5 * (np.log(spread) + (shares - mean) ** 2 / spread).sum(axis=-1)
+    likelihood -= 0.5 * ((np.log(_FACTORS / _FACTOR) / _FACTOR_SPREAD) ** 2)[:, None]
+    likelihood -= 0.5 * (np.log(_SCATTERS / _SCATTER) / _SCATTER_SPREAD) ** 2
+    best = np.unravel_index(int(likelihood.argmax()), likelihood.shape)
+    value = float(likelihood[best]) - 0.5 * ((exponent - _EXPONENT) / _EXPONENT_SPREAD) ** 2
+    return value, float(_FACTORS[best[0]]), float(_SCATTERS[best[1]]), exponent

@@ -1,0 +1,81 @@
+"""How clients randomise: which channels there are to choose from for a list, and what one of them promises."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Protocol
+
+from blender_dp.client.channel import Channel
+from blender_dp.client.subset import AnyChannel, best_size, slack_free
+from blender_dp.privacy.loss import Loss
+from blender_dp.records.head_list import HeadList
+from blender_dp.records.parameters import Parameters
+
+_PAPERS_SHARE = Fraction(85, 100)
+_SHARES = tuple(Fraction(percent, 100) for percent in (98, 95, 90, 85, 80, 75, 70, 65, 60, 55, 50, 40, 30))
+
+
+@dataclass(frozen=True)
+class Design:
+    """What a device has to know besides the list and its own budget. Public, and safe whatever it says."""
+
+    f_c: Fraction
+    size: int = 1
+
+
+class Randomiser(Protocol):
+    """Makes channels."""
+
+    def designs(self, parameters: Parameters, head_list: HeadList) -> Sequence[Design]:
+        """The designs worth considering; one if the parameters leave no choice."""
+        ...
+
+    def channel(self, parameters: Parameters, head_list: HeadList, design: Design) -> AnyChannel:
+        """The channel of one design."""
+        ...
+
+    def loss(self, parameters: Parameters) -> Loss:
+        """What a client loses by all of its reports."""
+        ...
+
+
+class TwoStage:
+    """The papers' LocalAlg: the query and the URL each have their own part of ε and δ."""
+
+    def designs(self, parameters: Parameters, head_list: HeadList) -> Sequence[Design]:
+        """The papers' share, unless another one is given."""
+        return [Design(parameters.f_c or _PAPERS_SHARE)]
+
+    def channel(self, parameters: Parameters, head_list: HeadList, design: Design) -> Channel:
+        """LocalAlg's t and t_q."""
+        p = parameters
+        return Channel.of(head_list, p.epsilon, p.delta, design.f_c, p.m_c)
+
+    def loss(self, parameters: Parameters) -> Loss:
+        """ε and δ."""
+        return Loss(parameters.epsilon, parameters.delta)
+
+
+class Subset:
+    """Subset selection with attached URLs, without slack in ε and without δ."""
+
+    def designs(self, parameters: Parameters, head_list: HeadList) -> Sequence[Design]:
+        """Every share with reports of one query, and of as many as are best for it."""
+        p, queries = parameters, len(head_list) + 1
+        shares = [p.f_c] if p.f_c else _SHARES if head_list.levels == 2 else [_PAPERS_SHARE]
+        designs = []
+        for share in shares:
+            for_query = float(p.epsilon / p.m_c) * (float(share) if head_list.levels == 2 else 1.0)
+            sizes = {p.subset_size} if p.subset_size else {1, best_size(queries, for_query)}
+            designs += [Design(share, size) for size in sorted(sizes)]
+        return designs
+
+    def channel(self, parameters: Parameters, head_list: HeadList, design: Design) -> AnyChannel:
+        """The channel whose worst loss is ε per client."""
+        return slack_free(head_list, parameters.epsilon, design.f_c, design.size, parameters.m_c)
+
+    def loss(self, parameters: Parameters) -> Loss:
+        """ε, and no δ."""
+        return Loss(parameters.epsilon, Fraction(0))
