@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from blender_dp.evaluation import Truth as Truth
     from blender_dp.evaluation import score as score
     from blender_dp.logs import aol_like as aol_like
+    from blender_dp.logs import yandex_like as yandex_like
     from blender_dp.records.canonical import canonical_query as canonical_query
     from blender_dp.records.canonical import canonical_url as canonical_url
     from blender_dp.records.head_list import HeadList as HeadList
@@ -43,6 +44,7 @@ _HOMES = {
     "canonical_query": "blender_dp.records.canonical",
     "canonical_url": "blender_dp.records.canonical",
     "score": "blender_dp.evaluation",
+    "yandex_like": "blender_dp.logs",
 }
 
 __all__ = sorted(_HOMES)  # noqa: PLE0605 (a list of strings, made from the one table above)

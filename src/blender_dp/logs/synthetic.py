@@ -1,7 +1,7 @@
 """Synthetic populations shaped like published logs. No real user's data is in here.
 
-The shape is the one of the AOL table in the BLENDER paper: its top shares, a power law behind them, and a long tail of
-queries that nobody else asked. They are for demonstrations, experiments and tests.
+The shapes are those of the two logs in the BLENDER papers, AOL's and Yandex': their size, their top shares, a power law
+behind them, and a long tail of queries that nobody else asked. They are for demonstrations, experiments and tests.
 """
 
 from __future__ import annotations
@@ -51,9 +51,22 @@ def aol_shape() -> Shape:
     return Shape(519_371, np.concatenate([top, upper, lower]))
 
 
+def yandex_shape() -> Shape:
+    """A log of the size of the Yandex one: three popular queries and one power law."""
+    return Shape(4_970_073, np.concatenate([[0.03, 0.018, 0.014], 0.012 * np.arange(4.0, 1_000_001) ** -0.9]))
+
+
 def aol_like(seed: int = 0, *, users: int | None = None) -> pa.Table:
-    """A population of that shape: one record per user, with columns user, query and url."""
-    shape = aol_shape()
+    """A population like AOL's: one record per user, with columns user, query and url."""
+    return _population(aol_shape(), seed, users)
+
+
+def yandex_like(seed: int = 0, *, users: int | None = None) -> pa.Table:
+    """A population like Yandex': one record per user, with columns user, query and url."""
+    return _population(yandex_shape(), seed, users)
+
+
+def _population(shape: Shape, seed: int, users: int | None) -> pa.Table:
     return population(Shape(shape.users if users is None else at_least_one(users, "users"), shape.query_shares), seed)
 
 

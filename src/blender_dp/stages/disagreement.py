@@ -38,7 +38,20 @@ def disagreement(opt_in: Estimate, client: Estimate) -> Disagreement:
     return Disagreement(scores, float((known**2).sum()), known.size)
 
 
-def trust(opt_in: Estimate, client: Estimate) -> Floats:
+def spread(opt_in: Estimate, client: Estimate) -> float:
+    """The relative variance of the difference between the groups' queries; 0 as long as chance explains it.
+
+    Only queries can tell: the estimates of one query's URLs depend on each other.
+    """
+    if disagreement(opt_in, client).p_value >= _BEYOND_CHANCE:
+        return 0.0
+    difference, both = (opt_in.share - client.share)[:-1], (opt_in.variance + client.variance)[:-1]
+    known = np.isfinite(difference)
+    size = float((opt_in.share[:-1][known] ** 2).sum())
+    return max(0.0, float((difference**2 - both)[known].sum()) / size)
+
+
+def trust(opt_in: Estimate, client: Estimate, relative_spread: float) -> Floats:
     """How much of the opt-in users' evidence to believe about each share, between 0 and 1.
 
     It is 1 as long as the groups differ by no more than chance allows. If they differ as a whole, the relative spread of
@@ -47,14 +60,9 @@ def trust(opt_in: Estimate, client: Estimate) -> Floats:
     """
     difference = np.nan_to_num(opt_in.share - client.share)
     variance = np.nan_to_num(opt_in.variance)
-    both = variance + np.nan_to_num(client.variance)
-    overall = disagreement(opt_in, client)
-    spread = 0.0
-    if overall.p_value < _BEYOND_CHANCE:
-        size = np.maximum(np.nan_to_num(opt_in.share), 0.0)[:-1] ** 2
-        spread = max(0.0, float((difference**2 - both)[:-1].sum()) / float(size.sum()))
-    extra = spread * np.nan_to_num(opt_in.share) ** 2
-    extra += np.maximum(difference**2 - _OUTLIER**2 * (both + extra), 0.0)
+    extra = relative_spread * np.nan_to_num(opt_in.share) ** 2
+    both = variance + np.nan_to_num(client.variance) + extra
+    extra += np.maximum(difference**2 - _OUTLIER**2 * both, 0.0)
     believed: Floats = np.where(extra > 0, variance / np.maximum(variance + extra, 1e-300), 1.0)
     return believed
 

@@ -14,7 +14,7 @@ from blender_dp.records.head_list import HeadList
 from blender_dp.records.parameters import Parameters
 
 _PAPERS_SHARE = Fraction(85, 100)
-_SHARES = tuple(Fraction(percent, 100) for percent in (98, 95, 90, 85, 80, 75, 70, 65, 60, 55, 50, 40, 30))
+_SHARES = tuple(Fraction(percent, 100) for percent in (98, 95, 92, 90, 88, 85))
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from blender_dp.sampling import Entropy
 from blender_dp.stages.blending import Blend, Blended
 from blender_dp.stages.calibration import OptInEstimate
 from blender_dp.stages.denoising import ClientEstimate, denoise
-from blender_dp.stages.disagreement import trust
+from blender_dp.stages.disagreement import spread, trust
 from blender_dp.stages.discovery import Discovery, record_cells
 from blender_dp.stages.estimator import Context, Result
 from blender_dp.stages.layout import Estimate, Floats, Integers, Layout
@@ -60,8 +60,9 @@ class Likelihood:
         alone = fit(evidence.of_opt_in(), scale)
         opt_in = _opt_in(calibrated.head_list, alone)
         if context.robust:
-            of_queries = evidence.layout.per_cell(trust(opt_in.queries, client.queries))
-            evidence = evidence.trusting_opt_in(np.minimum(of_queries, trust(opt_in.cells, client.cells)))
+            apart = spread(opt_in.queries, client.queries)
+            of_queries = evidence.layout.per_cell(trust(opt_in.queries, client.queries, apart))
+            evidence = evidence.trusting_opt_in(np.minimum(of_queries, trust(opt_in.cells, client.cells, apart)))
         return Result(opt_in, client, _blend(fit(evidence, scale), alone, evidence.users))
 
 

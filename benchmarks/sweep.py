@@ -1,0 +1,203 @@
+"""Many collections on one population, with the product's own stages: who holds what is counted once, not every time.
+
+The engine is left out, and users are parted by a shuffle instead of a hash. Everything private, and every estimate, is
+made by the code that ships.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from blender_dp import Blender, Entropy, HeadList, Release, Truth, score
+from blender_dp.evaluation import Scores
+from blender_dp.release.assemble import assemble
+from blender_dp.release.manifest import Sizes, manifest_of
+from blender_dp.stages.blending import Blend, Blended
+from blender_dp.stages.denoising import denoise
+from blender_dp.stages.discovery import Discovery
+from blender_dp.stages.estimator import Context, Result
+from blender_dp.stages.layout import Layout
+from blender_dp.stages.likelihood import fit
+from blender_dp.stages.likelihood.bound import cramer_rao
+from blender_dp.stages.likelihood.estimator import Calibration, all_evidence, scale_of
+from blender_dp.stages.reporting import simulate
+
+Integers = NDArray[np.int64]
+
+_TOP = 5000  # queries whose true counts are kept: no list reaches further down
+
+
+class Population:
+    """Every distinct record with its number, and every user's record as a number."""
+
+    def __init__(self, table: pa.Table) -> None:
+        self.users = table.num_rows
+        query = table["query"].combine_chunks().dictionary_encode()
+        url = table["url"].combine_chunks().dictionary_encode()
+        pair = query.indices.to_numpy().astype(np.int64) * len(url.dictionary) + url.indices.to_numpy()
+        keys, self.record = np.unique(pair, return_inverse=True)
+        self.query_of = keys // len(url.dictionary)
+        self._queries, self._urls, self._url_of = query.dictionary, url.dictionary, keys % len(url.dictionary)
+        self.records, self.queries = keys.size, len(query.dictionary)
+
+    def name(self, record: int) -> tuple[str, str]:
+        """What a record's number stands for."""
+        return self._queries[self.query_of[record]].as_py(), self._urls[self._url_of[record]].as_py()
+
+    @cached_property
+    def truth(self) -> Truth:
+        """The true counts of the most popular queries, with all of their URLs."""
+        counts = np.bincount(self.record, minlength=self.records)
+        totals = np.bincount(self.query_of, weights=counts, minlength=self.queries)
+        top = np.argsort(-totals)[:_TOP]
+        kept = np.flatnonzero(np.isin(self.query_of, top))
+        return Truth(self.users, {self.name(record): int(counts[record]) for record in kept})
+
+    def groups(self, opt_in: float, f_o: float, seed: int) -> Groups:
+        """Part the users by a shuffle, and count what each group holds."""
+        order = np.argsort(Entropy.seeded(f"groups {seed}").words(self.users), kind="stable")
+        first = round(self.users * opt_in)
+        second = round(first * f_o)
+        parts = np.split(self.record[order], [second, first])
+        return Groups(self, *(np.bincount(part, minlength=self.records) for part in parts))
+
+
+@dataclass(frozen=True)
+class Groups:
+    """How many users of each group hold each record."""
+
+    population: Population
+    discovery: Integers
+    calibration: Integers
+    clients: Integers
+
+    @cached_property
+    def sizes(self) -> Sizes:
+        return Sizes(*(int(counts.sum()) for counts in (self.discovery, self.calibration, self.clients)))
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How good one release is: its estimates and those of each group alone, the errors it states, and the optimum."""
+
+    listed: int
+    scores: dict[str, Scores]
+    covered_queries: float
+    covered_records: float
+    squared_error: float
+    bound: float
+    stated: float
+    f_c: float
+    size: int
+
+
+def run(blender: Blender, groups: Groups, entropy: Entropy) -> tuple[Release, Outcome]:
+    """One collection, through the product's stages, and what it is worth."""
+    p = blender.parameters
+    found, number = _discover(blender, groups, entropy)
+    found = blender.estimator.shortlist(found, p.max_queries)
+    place = _Places(groups.population, found.head_list, number)
+    calibrated = blender.estimator.calibrate(place(groups.calibration), found, blender.calibration, p.max_queries, entropy)
+    head_list: HeadList = calibrated.head_list
+    context = blender.context(found.restrict(head_list.queries), groups.sizes)
+    design = blender.design(context, groups.sizes.clients)
+    channel = blender.channel(head_list, design)
+    place = _Places(groups.population, head_list, number)
+    reports = simulate(place(groups.clients), channel, entropy)
+    result = blender.estimator.combine(calibrated, reports, channel, context)
+    manifest = manifest_of(
+        p, blender.promises(), groups.sizes, design=design, threshold=blender.discovery.tau,
+        reports=result.client.reports, head_list=head_list, seeded=entropy.is_seeded,
+    )  # fmt: skip
+    release = assemble(manifest, result)
+    everybody = place(groups.discovery + groups.calibration + groups.clients) / groups.population.users
+    alone = _client_alone(result, calibrated, reports, channel, context)
+    scores = score(release, groups.population.truth) | {"client": score(assemble(manifest, alone), groups.population.truth)["blended"]}
+    return release, _outcome(release, scores, result, everybody, _bound(calibrated, reports, channel, context, everybody))
+
+
+def _discover(blender: Blender, groups: Groups, entropy: Entropy) -> tuple[Discovery, dict[tuple[str, str], int]]:
+    held = np.flatnonzero(groups.discovery)
+    selection = blender.discovery.selector(entropy).select(groups.discovery[held])
+    named = sorted(
+        (groups.population.name(int(held[row])), float(count), int(held[row]))
+        for row, count in zip(selection.rows, selection.noisy_counts, strict=True)
+    )
+    counts = np.array([count for _, count, _ in named])
+    found = Discovery(HeadList.of(name for name, _, _ in named), counts, np.zeros(counts.size, np.bool_))
+    return found, {name: record for name, _, record in named}
+
+
+class _Places:
+    """Counts of records become counts of a list's cells."""
+
+    def __init__(self, population: Population, head_list: HeadList, number: dict[tuple[str, str], int]) -> None:
+        layout = Layout(head_list.url_counts)
+        self._cells = layout.cell_count
+        of_query = np.full(population.queries, layout.cell_count - 1)
+        records = [(number[name], head_list.position(*name)) for name in head_list.records()]
+        for record, (query, _) in records:
+            of_query[population.query_of[record]] = layout.star_cells[query]
+        self._cell_of = of_query[population.query_of]
+        for record, (query, url) in records:
+            self._cell_of[record] = layout.starts[query] + url
+
+    def __call__(self, counts: Integers) -> Integers:
+        return np.bincount(self._cell_of, weights=counts, minlength=self._cells).astype(np.int64)
+
+
+def _client_alone(result: Result, calibrated: object, reports: Integers, channel: object, context: Context) -> Result:
+    """The clients' reports alone, made the best of: non-negative and summing to 1, as the blend is."""
+    if not isinstance(calibrated, Calibration):
+        share = result.client.cells.share
+        cells, queries = (Blended(e.share, e.variance, np.zeros_like(e.share)) for e in (result.client.cells, result.client.queries))
+        return replace(result, blended=Blend(cells, queries)) if share.size else result
+    evidence = all_evidence(calibrated, result.client, reports, channel, context).of_clients()
+    alone = fit(evidence, scale_of(context))
+    cells = Blended(alone.shares, alone.variance, np.zeros_like(alone.shares))
+    queries = Blended(alone.query_shares, alone.query_variance, np.zeros_like(alone.query_shares))
+    return replace(result, blended=Blend(cells, queries))
+
+
+def _bound(calibrated: object, reports: Integers, channel: object, context: Context, truth: NDArray[np.float64]) -> float:
+    """The Cramér-Rao bound of the sum of the queries' variances, at the truth; none is known for the papers' estimator."""
+    if not isinstance(calibrated, Calibration):
+        return float("nan")
+    client = denoise(reports, channel)
+    return float(cramer_rao(all_evidence(calibrated, client, reports, channel, context), truth)[1][:-1].sum())
+
+
+def _outcome(release: Release, scores: dict[str, Scores], result: Result, truth: NDArray[np.float64], bound: float) -> Outcome:
+    layout = Layout(release.head_list.url_counts)
+    queries = layout.per_query(truth)
+    listed = np.delete(np.arange(layout.cell_count), layout.star_cells)
+    query_rows = [(row.low, row.high) for row in release.queries]
+    record_rows = [(row.low, row.high) for row in release.records]
+    return Outcome(
+        listed=len(release.head_list),
+        scores=scores,
+        covered_queries=_covered(query_rows[:-1], queries[:-1]),
+        covered_records=_covered([record_rows[i] for i in listed], truth[listed]),
+        squared_error=float(((result.blended.queries.share - queries)[:-1] ** 2).sum()),
+        bound=bound,
+        stated=float(result.blended.queries.variance[:-1].sum()),
+        f_c=release.manifest.settings.f_c,
+        size=release.manifest.settings.subset_size,
+    )
+
+
+def _covered(intervals: list[tuple[float, float]], truth: NDArray[np.float64]) -> float:
+    inside = [low <= true <= high for (low, high), true in zip(intervals, truth, strict=True)]
+    return float(np.mean(inside)) if inside else float("nan")
+
+
+def seeds(count: int, make: Callable[[int], pa.Table]) -> Iterator[tuple[int, Population]]:
+    """Populations, one after the other: one is all that fits."""
+    for seed in range(count):
+        yield seed, Population(make(seed))
