@@ -6,7 +6,7 @@ made by the code that ships.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -16,14 +16,13 @@ from numpy.typing import NDArray
 
 from blender_dp import Blender, Entropy, HeadList, Release, Truth, score
 from blender_dp.evaluation import Scores
+from blender_dp.release import QueryEstimate
 from blender_dp.release.assemble import assemble
 from blender_dp.release.manifest import Sizes, manifest_of
 from blender_dp.stages.blending import Blend, Blended
-from blender_dp.stages.denoising import denoise
 from blender_dp.stages.discovery import Discovery
-from blender_dp.stages.estimator import Context, Result
 from blender_dp.stages.layout import Layout
-from blender_dp.stages.likelihood import fit
+from blender_dp.stages.likelihood import Fit, fit
 from blender_dp.stages.likelihood.bound import cramer_rao
 from blender_dp.stages.likelihood.estimator import Calibration, all_evidence, scale_of
 from blender_dp.stages.reporting import simulate
@@ -117,9 +116,15 @@ def run(blender: Blender, groups: Groups, entropy: Entropy) -> tuple[Release, Ou
     )  # fmt: skip
     release = assemble(manifest, result)
     everybody = place(groups.discovery + groups.calibration + groups.clients) / groups.population.users
-    alone = _client_alone(result, calibrated, reports, channel, context)
-    scores = score(release, groups.population.truth) | {"client": score(assemble(manifest, alone), groups.population.truth)["blended"]}
-    return release, _outcome(release, scores, result, everybody, _bound(calibrated, reports, channel, context, everybody))
+    truth, bound = groups.population.truth, float("nan")
+    scores = score(release, truth)
+    if isinstance(calibrated, Calibration):
+        evidence = all_evidence(calibrated, result.client, reports, channel, context)
+        # The clients alone, made the best of: non-negative and summing to 1, as the blend is.
+        alone = replace(result, blended=_as_blend(fit(evidence.of_clients(), scale_of(context))))
+        scores["client"] = score(assemble(manifest, alone), truth)["blended"]
+        bound = float(cramer_rao(evidence, everybody)[1][:-1].sum())
+    return release, _outcome(release, scores, everybody, bound)
 
 
 def _discover(blender: Blender, groups: Groups, entropy: Entropy) -> tuple[Discovery, dict[tuple[str, str], int]]:
@@ -152,48 +157,31 @@ class _Places:
         return np.bincount(self._cell_of, weights=counts, minlength=self._cells).astype(np.int64)
 
 
-def _client_alone(result: Result, calibrated: object, reports: Integers, channel: object, context: Context) -> Result:
-    """The clients' reports alone, made the best of: non-negative and summing to 1, as the blend is."""
-    if not isinstance(calibrated, Calibration):
-        share = result.client.cells.share
-        cells, queries = (Blended(e.share, e.variance, np.zeros_like(e.share)) for e in (result.client.cells, result.client.queries))
-        return replace(result, blended=Blend(cells, queries)) if share.size else result
-    evidence = all_evidence(calibrated, result.client, reports, channel, context).of_clients()
-    alone = fit(evidence, scale_of(context))
+def _as_blend(alone: Fit) -> Blend:
     cells = Blended(alone.shares, alone.variance, np.zeros_like(alone.shares))
-    queries = Blended(alone.query_shares, alone.query_variance, np.zeros_like(alone.query_shares))
-    return replace(result, blended=Blend(cells, queries))
+    return Blend(cells, Blended(alone.query_shares, alone.query_variance, np.zeros_like(alone.query_shares)))
 
 
-def _bound(calibrated: object, reports: Integers, channel: object, context: Context, truth: NDArray[np.float64]) -> float:
-    """The Cramér-Rao bound of the sum of the queries' variances, at the truth; none is known for the papers' estimator."""
-    if not isinstance(calibrated, Calibration):
-        return float("nan")
-    client = denoise(reports, channel)
-    return float(cramer_rao(all_evidence(calibrated, client, reports, channel, context), truth)[1][:-1].sum())
-
-
-def _outcome(release: Release, scores: dict[str, Scores], result: Result, truth: NDArray[np.float64], bound: float) -> Outcome:
+def _outcome(release: Release, scores: dict[str, Scores], truth: NDArray[np.float64], bound: float) -> Outcome:
     layout = Layout(release.head_list.url_counts)
-    queries = layout.per_query(truth)
+    queries, query_truth = release.queries[:-1], layout.per_query(truth)[:-1]
     listed = np.delete(np.arange(layout.cell_count), layout.star_cells)
-    query_rows = [(row.low, row.high) for row in release.queries]
-    record_rows = [(row.low, row.high) for row in release.records]
+    errors = np.array([row.share for row in queries]) - query_truth
     return Outcome(
         listed=len(release.head_list),
         scores=scores,
-        covered_queries=_covered(query_rows[:-1], queries[:-1]),
-        covered_records=_covered([record_rows[i] for i in listed], truth[listed]),
-        squared_error=float(((result.blended.queries.share - queries)[:-1] ** 2).sum()),
+        covered_queries=_covered(queries, query_truth),
+        covered_records=_covered([release.records[i] for i in listed], truth[listed]),
+        squared_error=float((errors**2).sum()),
         bound=bound,
-        stated=float(result.blended.queries.variance[:-1].sum()),
+        stated=sum(row.variance for row in queries),
         f_c=release.manifest.settings.f_c,
         size=release.manifest.settings.subset_size,
     )
 
 
-def _covered(intervals: list[tuple[float, float]], truth: NDArray[np.float64]) -> float:
-    inside = [low <= true <= high for (low, high), true in zip(intervals, truth, strict=True)]
+def _covered(rows: Sequence[QueryEstimate], truth: NDArray[np.float64]) -> float:
+    inside = [row.low <= true <= row.high for row, true in zip(rows, truth, strict=True)]
     return float(np.mean(inside)) if inside else float("nan")
 
 

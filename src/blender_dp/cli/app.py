@@ -11,6 +11,7 @@ import typer
 from blender_dp.cli.aggregate import aggregate
 from blender_dp.cli.audit import audit
 from blender_dp.cli.demo import demo
+from blender_dp.cli.disagreement import disagreement
 from blender_dp.cli.output import fail
 from blender_dp.cli.run import run
 from blender_dp.cli.search import search
@@ -28,7 +29,7 @@ app = typer.Typer(
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for verb in (demo, run, search, trends, aggregate, audit):
+for verb in (demo, run, search, trends, disagreement, aggregate, audit):
     app.command()(verb)
 
 

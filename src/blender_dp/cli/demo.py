@@ -47,7 +47,7 @@ def demo(
         population = aol_like(seed, users=users)
         pq.write_table(population, out_folder / _LOG)
         truth = Truth.of(population)
-        blender = Blender(epsilon=4, delta="1e-5", f_o="0.95", f_c="0.85", max_queries=50)
+        blender = Blender(epsilon=4, delta="1e-5", max_queries=50)
         release = blender.run_log(
             population, "0.05", key=f"demo {seed}".encode(), entropy=Entropy.seeded(seed), progress=step
         )

@@ -20,9 +20,10 @@ _OUTPUT = {"central": "any published result", "local": "any report of theirs"}
 
 def statement(group: str, users: int, model: str, epsilon: float, delta: float, reports_from: str) -> str:
     """Say what the promise means for one member of the group."""
+    slack = f", plus a probability of {delta:g}" if delta else ""
     return (
         f"{group.capitalize()} ({users:,}): had one of them done something else, {_OUTPUT[model]} would have been at most "
-        f"{math.exp(epsilon):.3g} times as likely (e^{epsilon:g}), plus a probability of {delta:g}. "
+        f"{math.exp(epsilon):.3g} times as likely (e^{epsilon:g}){slack}. "
         f"{_WHO_SEES[model, reports_from]}."
     )
 

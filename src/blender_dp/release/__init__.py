@@ -1,7 +1,8 @@
 """The result: estimates with their errors, the manifest, trends and local search."""
 
+from blender_dp.release.disagreement import Difference, DisagreementReport
 from blender_dp.release.estimates import QueryEstimate, RecordEstimate
 from blender_dp.release.manifest import Manifest
 from blender_dp.release.release import Release, Suggestion
 
-__all__ = ["Manifest", "QueryEstimate", "RecordEstimate", "Release", "Suggestion"]
+__all__ = ["Difference", "DisagreementReport", "Manifest", "QueryEstimate", "RecordEstimate", "Release", "Suggestion"]

@@ -13,6 +13,7 @@ from blender_dp.errors import DocumentError
 from blender_dp.records.canonical import canonical_query
 from blender_dp.records.head_list import HeadList, read_json
 from blender_dp.release import document
+from blender_dp.release.disagreement import DisagreementReport, report_disagreement
 from blender_dp.release.estimates import QueryEstimate, RecordEstimate, to_arrow
 from blender_dp.release.manifest import Manifest
 
@@ -44,6 +45,10 @@ class Release:
         """Answer from the list alone: the n most popular queries that begin with the prefix, each with its URLs."""
         wanted = canonical_query(prefix)
         return [s for s in self._suggestions if s.query.startswith(wanted)][:n]
+
+    def disagreement(self) -> DisagreementReport:
+        """How far opt-in users and clients differ, query by query, record by record and as a whole."""
+        return report_disagreement(self.queries, self.records, self.head_list.levels)
 
     def to_arrow(self) -> pa.Table:
         """All estimates as one Arrow table; column `level` tells queries from records, the metadata hold the manifest."""

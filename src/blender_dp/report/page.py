@@ -37,6 +37,7 @@ def render(release: Release, truth: Truth | None = None, scores: Mapping[str, Sc
         records=sum(1 for _ in release.head_list.records()),
         urls={suggestion.query: suggestion.urls for suggestion in release.search("", _TOP)},
         trends=release.trends(_TOP),
+        disagreement=release.disagreement(),
         truth=truth,
         scores=scores,
         shares=Markup(charts.shares(release, truth)),  # noqa: S704 (our own SVG; the texts in it are escaped by Vega)

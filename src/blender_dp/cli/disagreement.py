@@ -1,0 +1,52 @@
+"""blender-dp disagreement"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from blender_dp.cli.output import AsJson, print_json, print_table, say
+
+
+def disagreement(
+    release: Annotated[Path, typer.Argument(help="A release: its folder or its release.json.")],
+    n: Annotated[int, typer.Option("-n", min=1, help="How many queries and records to show.")] = 10,
+    as_json: AsJson = False,
+) -> None:
+    """Show how far opt-in users and clients differ, measured by their errors. It costs no privacy.
+
+    \b
+    Examples:
+      blender-dp disagreement blender-demo
+      blender-dp disagreement blender-demo --json | jq .p_value
+    """
+    from blender_dp.cli.files import load_release
+
+    report = load_release(release).disagreement()
+    if as_json:
+        print_json(asdict(report))
+        return
+    for title, name, rows in (("Queries", "query", report.queries), ("Records", "record", report.records)):
+        if rows:
+            print_table(
+                f"{title} that opt-in users and clients differ about most",
+                {name: False, "opt-in": True, "client": True, "standard errors apart": True, "": False},
+                [
+                    [
+                        row.query if row.url is None else f"{row.query} → {row.url}",
+                        "" if row.opt_in_share is None else f"{row.opt_in_share:.4f}",
+                        f"{row.client_share:.4f}",
+                        "" if row.score is None else f"{row.score:+.1f}",
+                        "differs" if row.is_plain else "",
+                    ]
+                    for row in rows[:n]
+                ],
+            )
+            say()
+    say(
+        f"As a whole: χ² = {report.chi_square:.1f} with {report.degrees} degrees of freedom; groups that are alike differ "
+        f"more with a probability of {report.p_value:.2g}."
+    )

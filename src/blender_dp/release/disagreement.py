@@ -1,0 +1,87 @@
+"""Do opt-in users and clients agree? A report made of what a release says already, so it costs no privacy."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from blender_dp.release.estimates import QueryEstimate, RecordEstimate
+from blender_dp.stages.disagreement import disagreement
+from blender_dp.stages.layout import Estimate
+
+
+@dataclass(frozen=True)
+class Difference:
+    """How far the groups are apart about one query, or about one record if it has a url, in standard errors.
+
+    Above 0 opt-in users hold it more often. None where one group has no estimate.
+    """
+
+    query: str
+    url: str | None
+    opt_in_share: float | None
+    client_share: float
+    score: float | None
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether chance hardly explains it: one of 16,000 is as far off if the groups are alike."""
+        return self.score is not None and abs(self.score) > 4
+
+
+@dataclass(frozen=True)
+class DisagreementReport:
+    """All differences, furthest first, and how likely they are as a whole if the groups are alike.
+
+    The whole is judged by the queries: estimates of the URLs of one query depend on each other.
+    """
+
+    queries: tuple[Difference, ...]
+    records: tuple[Difference, ...]
+    chi_square: float
+    degrees: int
+    p_value: float
+
+
+def report_disagreement(
+    queries: Sequence[QueryEstimate], records: Sequence[RecordEstimate], levels: int
+) -> DisagreementReport:
+    """Compare the groups' estimates of all listed queries and, with two levels, of all listed records."""
+    whole = disagreement(*_groups(queries))
+    by_query = _differences(queries, [None] * len(queries), whole.scores.tolist())
+    by_record = _differences(records, [row.url for row in records], disagreement(*_groups(records)).scores.tolist())
+    listed = [row for row in by_record if row.url is not None] if levels == 2 else []
+    return DisagreementReport(
+        tuple(sorted(by_query, key=_distance)),
+        tuple(sorted(listed, key=_distance)),
+        whole.chi_square,
+        whole.degrees,
+        whole.p_value,
+    )
+
+
+def _groups(rows: Sequence[QueryEstimate]) -> tuple[Estimate, Estimate]:
+    columns = [
+        (_or_nan(row.opt_in_share), _or_nan(row.opt_in_variance), row.client_share, row.client_variance) for row in rows
+    ]
+    o_share, o_variance, c_share, c_variance = np.array(columns).T
+    return Estimate(o_share, o_variance), Estimate(c_share, c_variance)
+
+
+def _or_nan(value: float | None) -> float:
+    return math.nan if value is None else value
+
+
+def _differences(rows: Sequence[QueryEstimate], urls: Sequence[str | None], scores: Sequence[float]) -> list[Difference]:
+    return [
+        Difference(row.query, url, row.opt_in_share, row.client_share, None if math.isnan(score) else score)
+        for row, url, score in zip(rows, urls, scores, strict=True)
+        if row.query is not None
+    ]
+
+
+def _distance(difference: Difference) -> float:
+    return -abs(difference.score or 0.0)
