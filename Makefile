@@ -3,10 +3,10 @@ PYTHON ?= python3
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench bench-engine spec clean
+.PHONY: help demo test lint bench bench-engine bench-utility spec clean
 
 help:  ## list the verbs
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: .venv/.installed  ## run the whole system on a made-up population and show what comes out
 	@$(BIN)/blender-dp demo
@@ -26,6 +26,9 @@ bench: .venv/.dev  ## measure speed as ratios to limits and peers (15 minutes th
 
 bench-engine: .venv/.dev  ## measure whole runs over big logs (5 minutes, 15 GB of disk)
 	$(BIN)/python -m benchmarks engine
+
+bench-utility: .venv/.dev  ## measure the error of both profiles over the papers' grids (20 minutes)
+	$(BIN)/python -m benchmarks utility estimator
 
 spec: .venv/.dev  ## write spec/ and the generated docs anew
 	$(BIN)/python tools/generate.py

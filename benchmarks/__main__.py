@@ -7,7 +7,7 @@ import json
 from dataclasses import asdict
 from pathlib import Path
 
-from benchmarks import discovery, engine, growth, machine, reporting, utility
+from benchmarks import discovery, engine, estimator, growth, machine, reporting, utility
 from benchmarks.result import show, show_machine
 
 BENCHMARKS = {
@@ -15,9 +15,10 @@ BENCHMARKS = {
     "discovery": discovery.measure,
     "growth": growth.measure,
     "utility": utility.measure,
+    "estimator": estimator.measure,
     "engine": engine.measure,
 }
-USUAL = ("reporting", "discovery", "growth", "utility")
+USUAL = ("reporting", "discovery", "growth", "estimator")
 
 
 def main() -> None:

@@ -15,12 +15,13 @@ _OUT = Console(highlight=False, width=None if sys.stdout.isatty() else 120)
 
 @dataclass(frozen=True)
 class Verdict:
-    """One measured ratio and the target it is held against."""
+    """One measured figure, a ratio if nothing else is said, and the target it is held against."""
 
     claim: str
     measured: float
     target: float
     bound: str  # "at least" or "at most"
+    unit: str = "×"
     met: bool = field(init=False)
 
     def __post_init__(self) -> None:
@@ -57,9 +58,13 @@ def show(result: Result) -> None:
     for verdict in result.verdicts:
         word = "[green]met    [/]" if verdict.met else "[bold red]NOT MET[/]"
         _OUT.print(
-            f"{word} {verdict.claim}: {verdict.measured:.2f}× [dim](target: {verdict.bound} {verdict.target:g}×)[/]",
+            f"{word} {verdict.claim}: {_figure(verdict)} [dim](target: {verdict.bound} {verdict.target:g}{verdict.unit})[/]",
             soft_wrap=True,
         )
+
+
+def _figure(verdict: Verdict) -> str:
+    return f"{verdict.measured:.2f}×" if verdict.unit == "×" else f"{verdict.measured:.4g}{verdict.unit}"
 
 
 def _text(value: Cell) -> str:

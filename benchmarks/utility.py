@@ -156,7 +156,7 @@ def _headlines(outcomes: Outcomes) -> Iterator[Verdict]:
     aol, yandex = ("AOL", 4, 0.05, 50), ("Yandex", 4, 0.03, 500)
     yield Verdict("AOL ε 4, query L1 of paper to tight", gain(aol, query_l1), 1.8, "at least")
     yield Verdict("AOL ε 4, record L1 of paper to tight", gain(aol, record_l1), 3.5, "at least")
-    yield Verdict("AOL ε 4, NDCG", 1 - _mean(outcomes, aol, TIGHT, ndcg("blended")), 0.993, "at least")
+    yield Verdict("AOL ε 4, NDCG", 1 - _mean(outcomes, aol, TIGHT, ndcg("blended")), 0.993, "at least", "")
     yield Verdict("Yandex ε 4, query L1 of paper to tight", gain(yandex, query_l1), 2.5, "at least")
     yield Verdict("Yandex ε 4, record L1 of paper to tight", gain(yandex, record_l1), 4, "at least")
     yield Verdict("Yandex ε 4, 1 - NDCG of paper to tight", gain(yandex, ndcg), 1, "at least")
@@ -166,7 +166,7 @@ def _headlines(outcomes: Outcomes) -> Iterator[Verdict]:
         yield Verdict(f"AOL ε {epsilon}, record L1 of paper to tight", gain(cell, record_l1), 5.5, "at least")
     for epsilon, wanted, published in zip(range(1, 6), WANTED_NDCG, PUBLISHED_NDCG, strict=True):
         reached = 1 - _mean(outcomes, ("AOL", epsilon, 0.05, 10), TIGHT, ndcg("blended"))
-        yield Verdict(f"AOL ε {epsilon}, M 10, NDCG (published: {published})", reached, wanted, "at least")
+        yield Verdict(f"AOL ε {epsilon}, M 10, NDCG (published: {published})", reached, wanted, "at least", "")
 
 
 def _everywhere(outcomes: Outcomes) -> Iterator[Verdict]:
@@ -174,16 +174,18 @@ def _everywhere(outcomes: Outcomes) -> Iterator[Verdict]:
     cells = sorted({setting.cell for setting in outcomes})
     for name, kind in MEASURES.items():
         worse = [c for c in cells if _excess(_pairs(outcomes, c, TIGHT, kind("blended"), PAPER, kind("blended"))) > CHANCE]
-        yield Verdict(f"cells of {len(cells)} where {name} is worse than paper's{_names(worse)}", len(worse), 0, "at most")
+        yield Verdict(
+            f"cells of {len(cells)} where {name} is worse than paper's{_names(worse)}", len(worse), 0, "at most", ""
+        )
         alone = []
         for cell in cells:
             better = min(("opt-in", "client"), key=lambda group: _mean(outcomes, cell, TIGHT, kind(group)))
             if _excess(_pairs(outcomes, cell, TIGHT, kind("blended"), TIGHT, kind(better))) > CHANCE:
                 alone.append(cell)
         claim = f"cells of {len(cells)} where {name} is worse than the better group alone{_names(alone)}"
-        yield Verdict(claim, len(alone), 0, "at most")
+        yield Verdict(claim, len(alone), 0, "at most", "")
     fewer = [c for c in cells if _excess(_pairs(outcomes, c, TIGHT, _unlisted, PAPER, _unlisted)) > CHANCE]
-    yield Verdict(f"cells of {len(cells)} with fewer queries listed{_names(fewer)}", len(fewer), 0, "at most")
+    yield Verdict(f"cells of {len(cells)} with fewer queries listed{_names(fewer)}", len(fewer), 0, "at most", "")
 
 
 def _unlisted(outcome: Outcome) -> float:
@@ -200,8 +202,8 @@ def _quality(outcomes: Outcomes, defaults: Sequence[tuple[str, int, float, int]]
         yield Verdict(f"{cell[0]}, the same with what is learnt about unlisted URLs in the bound", stated, 0.85, "at least")
         for level in ("queries", "records"):
             covered = statistics.mean(getattr(o, f"covered_{level}") for o in here)
-            yield Verdict(f"{cell[0]}, coverage of the {level}' intervals", covered, 0.93, "at least")
-            yield Verdict(f"{cell[0]}, coverage of the {level}' intervals", covered, 0.97, "at most")
+            yield Verdict(f"{cell[0]}, coverage of the {level}' intervals", covered, 0.93, "at least", "")
+            yield Verdict(f"{cell[0]}, coverage of the {level}' intervals", covered, 0.97, "at most", "")
 
 
 def _pairs(
