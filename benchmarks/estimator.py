@@ -73,7 +73,9 @@ def _evidence(blender: Blender, head_list: HeadList) -> tuple[Calibration, np.nd
     sizes = Sizes(round(USERS * 0.0475), round(USERS * 0.0025), round(USERS * 0.95))
     counted = [np.round(users * shares).astype(np.int64) for users in (sizes.discovery, sizes.calibration, sizes.clients)]
     listed = counted[0][record_cells(head_list)] + blender.discovery.tau
-    context = blender.context(Discovery(head_list, listed, np.zeros(listed.size, np.bool_)), sizes)
+    context = blender.context(
+        Discovery(head_list, listed, np.zeros(listed.size, np.bool_)), sizes.discovery, sizes.calibration
+    )
     design = blender.design(context, sizes.clients)
     calibrated = Calibration(head_list, blender.calibration.release(counted[1], entropy))
     return calibrated, simulate(counted[2], blender.channel(head_list, design), entropy), design, context

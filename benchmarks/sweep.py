@@ -104,7 +104,8 @@ def run(blender: Blender, groups: Groups, entropy: Entropy) -> tuple[Release, Ou
     place = _Places(groups.population, found.head_list, number)
     calibrated = blender.estimator.calibrate(place(groups.calibration), found, blender.calibration, p.max_queries, entropy)
     head_list: HeadList = calibrated.head_list
-    context = blender.context(found.restrict(head_list.queries), groups.sizes)
+    sizes = groups.sizes
+    context = blender.context(found.restrict(head_list.queries), sizes.discovery, sizes.calibration)
     design = blender.design(context, groups.sizes.clients)
     channel = blender.channel(head_list, design)
     place = _Places(groups.population, head_list, number)

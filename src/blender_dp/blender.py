@@ -11,32 +11,21 @@ import pyarrow as pa
 
 from blender_dp.arithmetic import Number
 from blender_dp.client.subset import AnyChannel
+from blender_dp.collection import Collection, Progress
 from blender_dp.engines import PLAIN_COLUMNS, Columns, DuckDBEngine, Engine, Group, Source, Tally
 from blender_dp.entropy import system_bytes
 from blender_dp.errors import GroupError, ParameterError
 from blender_dp.logs.intake import check_tally, most_bad
 from blender_dp.logs.sources import find
 from blender_dp.logs.tables import TableLike, as_table
-from blender_dp.mechanisms.laplace_histogram import LaplaceHistogram
-from blender_dp.privacy.loss import Loss, Model, Promise
-from blender_dp.profiles import DISCOVERIES, ESTIMATORS, RANDOMISERS
 from blender_dp.records.head_list import HeadList
-from blender_dp.records.parameters import Parameters, open_unit
+from blender_dp.records.parameters import open_unit
 from blender_dp.release import Release
-from blender_dp.release.assemble import assemble
-from blender_dp.release.manifest import Sizes, manifest_of
+from blender_dp.release.manifest import Sizes
 from blender_dp.sampling import Entropy
-from blender_dp.stages.discovery import Discovery, listed, survivors, with_candidates
-from blender_dp.stages.estimator import Context
 from blender_dp.stages.layout import Integers
-from blender_dp.stages.likelihood import fit
-from blender_dp.stages.likelihood.choice import likely_best
-from blender_dp.stages.likelihood.estimator import discovery_evidence, scale_of
-from blender_dp.stages.randomiser import Design
 from blender_dp.stages.reporting import counted_cells, counted_reports, simulate, total
-from blender_dp.stages.response import Response
 
-Progress = Callable[[str], None]
 G = TypeVar("G", bound=Group)
 
 
@@ -48,65 +37,12 @@ def _ignored(_: Tally) -> None:
     """Tell nobody."""
 
 
-class Blender:
+class Blender(Collection):
     """One collection: parameters that are checked at once, and a run over two groups of users.
 
     >>> Blender(epsilon=4, delta=1e-5, max_queries=50)
     Blender(epsilon=4, delta=1/100000, f_o=19/20, m_o=1, m_c=1, max_queries=50, project=True, robust=True, profile='tight')
     """
-
-    def __init__(
-        self,
-        *,
-        epsilon: Number,
-        delta: Number,
-        f_o: Number = "0.95",
-        f_c: Number | None = None,
-        subset_size: int | None = None,
-        m_o: int = 1,
-        m_c: int = 1,
-        max_queries: int = 50,
-        project: bool = True,
-        robust: bool = True,
-        profile: str = "tight",
-        discovery: str | None = None,
-        randomiser: str | None = None,
-        estimator: str | None = None,
-        candidates: HeadList | None = None,
-    ) -> None:
-        """Check the parameters. There is no default for ε and δ: they are a promise to people.
-
-        A `profile` is a choice of a part of each kind; `discovery`, `randomiser` and `estimator` replace single ones.
-        `candidates` are records that are public already, such as an earlier list: they are listed without a threshold.
-        """
-        self.parameters = p = Parameters.of(
-            epsilon=epsilon, delta=delta, f_o=f_o, f_c=f_c, subset_size=subset_size, m_o=m_o, m_c=m_c,
-            max_queries=max_queries, project=project, robust=robust,
-            profile=profile, discovery=discovery, randomiser=randomiser, estimator=estimator,
-        )  # fmt: skip
-        self.discovery = DISCOVERIES[p.discovery].of(p.epsilon, p.delta, p.m_o)
-        self.calibration = LaplaceHistogram.of(p.epsilon, p.m_o)
-        self.randomiser = RANDOMISERS[p.randomiser]
-        self.estimator = ESTIMATORS[p.estimator]
-        self.candidates = candidates
-        self.channel(HeadList.of([]))  # a budget too small to be split is refused now, not when the list is there
-
-    def __repr__(self) -> str:
-        usual = vars(Parameters.of(epsilon=1, delta="0.5", profile=self.parameters.profile))
-        parts = ("discovery", "randomiser", "estimator")
-        shown = {k: v for k, v in vars(self.parameters).items() if v is not None and (k not in parts or v != usual[k])}
-        return f"Blender({', '.join(f'{k}={v!r}' if isinstance(v, str) else f'{k}={v}' for k, v in shown.items())})"
-
-    def channel(self, head_list: HeadList, design: Design | None = None) -> AnyChannel:
-        """The clients' channel for a head list: of the given design, or of the first one that comes into question."""
-        chosen = design or self.randomiser.designs(self.parameters, head_list)[0]
-        return self.randomiser.channel(self.parameters, head_list, chosen)
-
-    def promises(self) -> tuple[Promise, Promise]:
-        """What opt-in users and clients are promised. An opt-in user is in one of S and T, never in both."""
-        opt_in = Loss(self.parameters.epsilon, self.parameters.delta)
-        clients = self.randomiser.loss(self.parameters)
-        return Promise("opt-in users", Model.CENTRAL, opt_in), Promise("clients", Model.LOCAL, clients)
 
     def run(
         self,
@@ -124,7 +60,7 @@ class Blender:
         choice again. `entropy` is for tests and simulations only.
         """
         source, text_key = entropy or Entropy.system(), _key_text(key)
-        engine = DuckDBEngine(ordered=source.is_seeded)
+        engine = DuckDBEngine(ordered=source.repeats)
         progress("one record per user")
         tables = [as_table(data, name, levels=columns.levels) for data, name in ((opt_in, "opt_in"), (clients, "clients"))]
         logs = [engine.load(table, columns, name) for table, name in zip(tables, ("opt_in", "clients"), strict=True)]
@@ -157,7 +93,7 @@ class Blender:
         source, text_key, rule = entropy or Entropy.system(), _key_text(key), _opt_in_rule(opt_in)
         _check_simulation(simulation)
         most = most_bad(max_bad)
-        counting = engine or DuckDBEngine(ordered=source.is_seeded)
+        counting = engine or DuckDBEngine(ordered=source.repeats)
         progress("one record per user")
         rows = _opened(counting, log, columns)
         group, tally = counting.bound(rows, self.parameters.m_o, text_key)
@@ -171,67 +107,15 @@ class Blender:
     def _run_groups(
         self, opt_in: Group, clients: Group, key: str, entropy: Entropy, progress: Progress, simulation: str = "users"
     ) -> Release:
-        p = self.parameters
-        discovering, calibrating = opt_in.split(p.f_o, key, "discovery")
+        discovering, calibrating = opt_in.split(self.parameters.f_o, key, "discovery")
         sizes = Sizes(discovering.users, calibrating.users, clients.users)
         _check_sizes(sizes)
-        progress(f"discovery: {sizes.discovery:,} opt-in users make the head list")
-        found = self.estimator.shortlist(self._discover(discovering, entropy), p.max_queries)
-        progress(f"calibration: {sizes.calibration:,} opt-in users estimate its {len(found.head_list):,} queries")
-        cells = total(calibrating.over_records(partial(counted_cells, head_list=found.head_list)))
-        calibrated = self.estimator.calibrate(cells, found, self.calibration, p.max_queries, entropy)
-        head_list: HeadList = calibrated.head_list
-        context = self.context(found.restrict(head_list.queries), sizes)
-        design = self.design(context, sizes.clients)
-        channel = self.channel(head_list, design)
-        progress(f"reporting: {sizes.clients:,} clients randomise against {len(head_list):,} queries")
-        reports = self.collect(clients, head_list, channel, entropy, simulation)
+        listing = self.make_list(discovering, calibrating, sizes.clients, entropy, progress)
+        progress(f"reporting: {sizes.clients:,} clients randomise against {len(listing.head_list):,} queries")
+        channel = self.channel(listing.head_list, listing.design)
+        reports = self.collect(clients, listing.head_list, channel, entropy, simulation)
         progress("blending")
-        result = self.estimator.combine(calibrated, reports, channel, context)
-        manifest = manifest_of(
-            p,
-            self.promises(),
-            sizes,
-            design=design,
-            threshold=self.discovery.tau,
-            reports=result.client.reports,
-            head_list=head_list,
-            seeded=entropy.is_seeded,
-        )
-        return assemble(manifest, result)
-
-    def _discover(self, users: Group, entropy: Entropy) -> Discovery:
-        parts = users.over_record_counts(partial(survivors, mechanism=self.discovery, entropy=entropy))
-        found = listed(parts)
-        if self.candidates is None:
-            return found
-        counts = total(users.over_records(partial(counted_cells, head_list=self.candidates)))
-        return with_candidates(found, self.candidates, counts, self.calibration, entropy)
-
-    def context(self, found: Discovery, sizes: Sizes) -> Context:
-        """What is public about the collection once the list is final."""
-        noise = self.discovery.noise
-        return Context(
-            discovery=found,
-            discovery_users=sizes.discovery,
-            discovery_noise=(noise.mean, noise.variance),
-            candidate_variance=self.calibration.noise.variance,
-            threshold=self.discovery.tau,
-            calibration_users=sizes.calibration,
-            calibration_variance=self.calibration.noise.variance,
-            project=self.parameters.project,
-            robust=self.parameters.robust,
-        )
-
-    def design(self, context: Context, clients: int) -> Design:
-        """The design of the clients' channel with the least predicted error, where there is a choice."""
-        head_list = context.discovery.head_list
-        designs = self.randomiser.designs(self.parameters, head_list)
-        if len(designs) == 1 or not len(head_list):
-            return designs[0]
-        known = discovery_evidence(context)
-        responses = [Response.of(self.channel(head_list, design)) for design in designs]
-        return designs[likely_best(known, fit(known, scale_of(context)), clients, responses)]
+        return self.make_release(listing, reports, sizes.clients, seeded=entropy.is_seeded)
 
     def collect(
         self, clients: Group, head_list: HeadList, channel: AnyChannel, entropy: Entropy, simulation: str = "users"

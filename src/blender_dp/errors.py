@@ -5,7 +5,8 @@
     │   └── OutsideTheoremError    ... or outside what has been proved; `theorem` says by what
     ├── GroupError             a group of users cannot be used; the subject is the group
     ├── LogError               a log, table or record is unusable; the subject is its source
-    └── DocumentError          a saved file is not what it claims; the subject is the file
+    ├── DocumentError          a saved file is not what it claims; the subject is the file
+    └── StateError             a collector cannot do that now; `kind` says why
 
 Each message names the thing, says what is wrong with it and what to change. None of them depends on what a
 user's record says: they speak of parameters, names of columns and files, and group sizes, all of which are public.
@@ -46,3 +47,11 @@ class LogError(BlenderError):
 
 class DocumentError(BlenderError):
     """A saved head list, release or table file does not follow its schema."""
+
+
+class StateError(BlenderError):
+    """What was asked does not fit how things are: a `conflict`, something `missing`, or something `forbidden`."""
+
+    def __init__(self, subject: str, problem: str, fix: str, *, kind: str = "conflict") -> None:
+        super().__init__(subject, problem, fix)
+        self.kind = kind

@@ -95,6 +95,7 @@ def manifest_of(
     reports: int,
     head_list: HeadList,
     seeded: bool,
+    reports_from: Literal["log", "devices"] = "log",
 ) -> Manifest:
     """Write down how a release was made."""
     return Manifest(
@@ -110,7 +111,7 @@ def manifest_of(
         head_list=head_list.digest,
         canonical_version=CANONICAL_VERSION,
         randomness="insecure: seeded" if seeded else "system",
-        reports_from="log",
+        reports_from=reports_from,
         versions={"python": platform.python_version(), **{name: version(name) for name in _PACKAGES}},
     )
 

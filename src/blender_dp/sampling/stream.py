@@ -15,9 +15,11 @@ from cryptography.hazmat.primitives.ciphers import Cipher, CipherContext, algori
 from numpy.typing import NDArray
 
 from blender_dp.entropy import system_bytes
+from blender_dp.errors import ParameterError
 
 Words = NDArray[np.uint64]
 
+_KEY_BYTES = 32
 _BLOCK_BYTES = 1 << 18  # stays in the second-level cache
 _REKEY_BYTES = 1 << 36  # far below what would let AES blocks be told from random ones
 
@@ -25,8 +27,9 @@ _REKEY_BYTES = 1 << 36  # far below what would let AES blocks be told from rando
 class Entropy:
     """An endless stream of uniform 64-bit words. Make one with `Entropy.system()`."""
 
-    def __init__(self, seed: bytes | None = None) -> None:
+    def __init__(self, seed: bytes | None = None, *, secret: bool = False) -> None:
         self._seed = seed
+        self._secret = secret
         self._zeros = bytes(_BLOCK_BYTES)
         self._key()
 
@@ -40,15 +43,30 @@ class Entropy:
         """A repeatable stream for tests and simulations. Releases made with it say `insecure: seeded`."""
         return cls(hashlib.sha256(f"blender-dp insecure seed {seed}".encode()).digest())
 
+    @classmethod
+    def fixed(cls, secret: bytes) -> Entropy:
+        """A stream that 32 secret bytes from the operating system fix: unpredictable, and the same again after a crash.
+
+        For work that must not draw fresh noise when it is done over. Whoever keeps the secret must destroy it afterwards.
+        """
+        if len(secret) != _KEY_BYTES:
+            raise ParameterError("secret", f"has {len(secret)} bytes", f"Give {_KEY_BYTES} of the operating system's")
+        return cls(secret, secret=True)
+
     def __reduce__(self) -> tuple[Callable[[], Entropy], tuple[()]]:
         """In another process there is another stream. A seeded one cannot be sent: it would say the same everywhere."""
-        if self.is_seeded:
+        if self._seed is not None:
             raise TypeError("a seeded stream cannot be sent to another process; simulate in this one")
         return Entropy.system, ()
 
     @property
     def is_seeded(self) -> bool:
-        """Whether the stream can be predicted by whoever knows the seed."""
+        """Whether the stream can be predicted by whoever knows the seed, which is no secret."""
+        return self._seed is not None and not self._secret
+
+    @property
+    def repeats(self) -> bool:
+        """Whether the stream can be had again, so that the order in which it is used matters."""
         return self._seed is not None
 
     def words(self, count: int) -> Words:
@@ -76,11 +94,11 @@ class Entropy:
 
     def _renew(self) -> None:
         forked = self._process != os.getpid()
-        if not self.is_seeded and (forked or self._drawn > _REKEY_BYTES):
+        if self._seed is None and (forked or self._drawn > _REKEY_BYTES):
             self._key()  # a forked child must not repeat its parent's words
 
     def _key(self) -> None:
         self._process = os.getpid()
         self._drawn = 0
-        key = system_bytes(32) if self._seed is None else self._seed
+        key = system_bytes(_KEY_BYTES) if self._seed is None else self._seed
         self._cipher: CipherContext = Cipher(algorithms.AES256(key), modes.CTR(bytes(16))).encryptor()

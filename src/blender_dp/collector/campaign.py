@@ -1,0 +1,47 @@
+"""What an operator decides about a campaign, checked once."""
+
+from __future__ import annotations
+
+from typing import Annotated, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from blender_dp.collection import Collection
+from blender_dp.errors import BlenderError
+from blender_dp.records.head_list import HeadList
+
+Decimal = Annotated[str, Field(pattern=r"^[0-9]{1,9}(\.[0-9]{1,30})?(e-?[0-9]{1,2})?$", max_length=40)]
+"""A number as it is written: ε and δ are kept exactly."""
+
+
+class CampaignSettings(BaseModel):
+    """A campaign's promise and its limits. They never change: another promise is another campaign."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,62}$")]
+    epsilon: Decimal
+    delta: Decimal
+    max_queries: Annotated[int, Field(ge=1, le=10_000)] = 50
+    f_o: Decimal = "0.95"
+    expected_clients: Annotated[int, Field(ge=2)] = 100_000
+    min_opt_in: Annotated[int, Field(ge=4)] = 1000
+    min_reports: Annotated[int, Field(ge=2)] = 10_000
+    max_epsilon: Decimal | None = None
+    """No round begins that would bring the opt-in users' composed ε of the campaign above this."""
+    period_days: Annotated[int, Field(ge=1)] | None = None
+    """Count only the rounds of so many days towards that limit."""
+
+    @model_validator(mode="after")
+    def _possible(self) -> Self:
+        try:
+            self.collection()
+        except BlenderError as error:
+            raise ValueError(str(error)) from None
+        return self
+
+    def collection(self, candidates: HeadList | None = None) -> Collection:
+        """The collection that every round of the campaign is."""
+        return Collection(
+            epsilon=self.epsilon, delta=self.delta, f_o=self.f_o, max_queries=self.max_queries, candidates=candidates
+        )

@@ -1,0 +1,82 @@
+"""Signed documents: canonical JSON, an Ed25519 signature, and the digest they are fetched by."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import rfc8785
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+
+from blender_dp.errors import DocumentError
+
+_DOMAIN = b"blender-dp/1\x00"
+
+
+@dataclass(frozen=True)
+class Signer:
+    """Signs what the collector publishes."""
+
+    key: Ed25519PrivateKey
+
+    @classmethod
+    def load(cls, path: Path) -> Signer:
+        """Read the key, or make one if there is none."""
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            partial = path.with_suffix(".partial")
+            partial.touch(mode=0o600)
+            partial.write_bytes(
+                Ed25519PrivateKey.generate().private_bytes(
+                    serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+                )
+            )
+            partial.rename(path)
+        key = serialization.load_pem_private_key(path.read_bytes(), None)
+        if not isinstance(key, Ed25519PrivateKey):
+            raise DocumentError(str(path), "is no Ed25519 key", "Move it away, and one will be made")
+        return cls(key)
+
+    @property
+    def public(self) -> str:
+        """The public key that clients pin."""
+        return base64.b64encode(self.key.public_key().public_bytes_raw()).decode()
+
+    def sign(self, kind: str, content: dict[str, Any]) -> bytes:
+        """The document as bytes: the content, who signed it, and the signature."""
+        body = {"kind": kind, "content": content}
+        signature = base64.b64encode(self.key.sign(_DOMAIN + canonical(body))).decode()
+        return canonical({**body, "key": self.public, "signature": signature})
+
+
+def canonical(value: Any) -> bytes:  # noqa: ANN401 (whatever JSON can hold)
+    """JSON that is the same for everybody (RFC 8785)."""
+    return rfc8785.dumps(value)
+
+
+def digest(body: bytes) -> str:
+    """What a document is fetched by."""
+    return hashlib.sha256(body).hexdigest()
+
+
+def opened(body: bytes, kind: str, key: str, source: str = "document") -> dict[str, Any]:
+    """The content of a signed document of this kind, if the pinned key has signed it."""
+    refused = DocumentError(source, "is not signed by the pinned key", "Do not use it; ask for another")
+    try:
+        document = json.loads(body)
+        signed = canonical({"kind": document["kind"], "content": document["content"]})
+        Ed25519PublicKey.from_public_bytes(base64.b64decode(key, validate=True)).verify(
+            base64.b64decode(document["signature"], validate=True), _DOMAIN + signed
+        )
+    except (ValueError, KeyError, TypeError, InvalidSignature):
+        raise refused from None
+    if document["kind"] != kind:
+        raise DocumentError(source, f"is a {document['kind']}, not a {kind}", "Ask for another")
+    content: dict[str, Any] = document["content"]
+    return content

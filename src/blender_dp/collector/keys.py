@@ -1,0 +1,68 @@
+"""The keys of raw records: one file per round, outside the database, so that a backup of it is unreadable without them.
+
+Whoever backs up the database must not back up this folder. Once a round's list is made its key is overwritten and removed,
+and with it goes every copy of the raw records, wherever it is.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from blender_dp.collector.vault import KEY_BYTES, new_key
+from blender_dp.errors import DocumentError
+
+
+@dataclass(frozen=True)
+class KeyFolder:
+    """Where the keys are. All processes of a collector share it."""
+
+    folder: Path
+
+    def create(self, name: str) -> None:
+        """Make a round's key; it is on the disk before this returns."""
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        handle = os.open(self._path(name), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        self._write(handle, new_key())
+        self._sync()
+
+    def read(self, name: str) -> bytes:
+        """A round's key."""
+        try:
+            return self._path(name).read_bytes()
+        except FileNotFoundError:
+            raise DocumentError(
+                "key of the raw records", "is not there: it was destroyed, or the folder was not restored", "Abort the round"
+            ) from None
+
+    def destroy(self, name: str) -> None:
+        """Overwrite and remove a round's key; it may be gone already."""
+        try:
+            handle = os.open(self._path(name), os.O_WRONLY)
+        except FileNotFoundError:
+            return
+        self._write(handle, bytes(KEY_BYTES))
+        self._path(name).unlink(missing_ok=True)
+        self._sync()
+
+    def names(self) -> list[str]:
+        """The rounds whose keys are there."""
+        return sorted(path.stem for path in self.folder.glob("*.key"))
+
+    def _path(self, name: str) -> Path:
+        return self.folder / f"{name}.key"
+
+    def _write(self, handle: int, content: bytes) -> None:
+        try:
+            os.write(handle, content)
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+    def _sync(self) -> None:
+        handle = os.open(self.folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

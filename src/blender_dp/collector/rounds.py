@@ -1,0 +1,447 @@
+"""A round from its opening to its release. Every arrow is one transaction, and doing it over changes nothing.
+
+    open ──freeze──► listing ──make_list──► listed ──close──► closed ──make_release──► released        (or aborted)
+
+`freeze` spends the opt-in users' budget and fixes the noise, before anything is computed: work that a crash interrupts is
+done over with the same noise and comes to the same bytes. `make_list` publishes the list and forgets the noise in one
+transaction, and then destroys the key of the raw records.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from blender_dp.collection import Collection, Listing
+from blender_dp.collector import ledger, listing, vault
+from blender_dp.collector.campaign import CampaignSettings
+from blender_dp.collector.documents import Signer, digest
+from blender_dp.collector.faults import reached
+from blender_dp.collector.keys import KeyFolder
+from blender_dp.collector.schema import campaigns, events, objects, records, reports, rounds, tokens
+from blender_dp.collector.schema import ledger as ledger_table
+from blender_dp.collector.store import Store
+from blender_dp.engines import PLAIN_COLUMNS, DuckDBEngine
+from blender_dp.entropy import system_bytes
+from blender_dp.errors import StateError
+from blender_dp.privacy.loss import Loss
+from blender_dp.records.head_list import HeadList
+from blender_dp.release import document
+from blender_dp.sampling import Entropy
+
+State = Literal["open", "listing", "listed", "closed", "released", "aborted"]
+
+_ROUNDED_SECONDS = 3600  # a time that is kept is no more exact than this
+_BATCH = 1 << 16
+
+
+@dataclass(frozen=True)
+class Round:
+    """One round as it is now."""
+
+    id: str
+    campaign: str
+    number: int
+    state: State
+    lists_at: int | None
+    closes_at: int | None
+    head_list: str | None
+    release: str | None
+    problem: str | None
+
+
+_SHOWN = [getattr(rounds.c, name) for name in Round.__dataclass_fields__]
+
+
+class Rounds:
+    """All that can be done to campaigns and rounds."""
+
+    def __init__(self, store: Store, keys: KeyFolder, signer: Signer, clock: Callable[[], float] = time.time) -> None:
+        self.store = store
+        self.keys = keys
+        self.signer = signer
+        self.clock = clock
+
+    def create_campaign(self, settings: CampaignSettings) -> str:
+        """Begin a campaign; its name must be new."""
+        name = _new_id()
+        with self.store.write() as connection:
+            if connection.scalar(sa.select(campaigns.c.id).where(campaigns.c.name == settings.name)):
+                raise StateError("campaign", f"{settings.name} is there already", "Take another name")
+            row = {"id": name, "name": settings.name, "settings": settings.model_dump_json(), "created": self._now()}
+            connection.execute(campaigns.insert(), row)
+        return name
+
+    def open_round(self, campaign: str, *, lists_at: int | None = None, closes_at: int | None = None) -> Round:
+        """Let opt-in users upload. One round of a campaign is under way at a time."""
+        with self.store.write() as connection:
+            self._settings(connection, campaign)
+            running = sa.select(sa.func.count()).where(
+                rounds.c.campaign == campaign, rounds.c.state.not_in(("released", "aborted"))
+            )
+            if connection.scalar(running):
+                raise StateError("campaign", "has a round that is not over", "Release or abort it first")
+            last = connection.scalar(sa.select(sa.func.max(rounds.c.number)).where(rounds.c.campaign == campaign))
+            name = _new_id()
+            self.keys.create(name)  # a key without a round does no harm, a round without a key would
+            connection.execute(
+                rounds.insert(),
+                {
+                    "id": name,
+                    "campaign": campaign,
+                    "number": (last or 0) + 1,
+                    "state": "open",
+                    "lists_at": lists_at,
+                    "closes_at": closes_at,
+                    "created": self._now(),
+                },
+            )
+            self._event(connection, name, "opened")
+        return self.round(name)
+
+    def round(self, name: str) -> Round:
+        """How a round is now."""
+        with self.store.read() as connection:
+            return _round(connection, name)
+
+    def enrol(self, campaign: str, count: int = 1) -> list[str]:
+        """Tokens for opt-in users, to be handed out and forgotten."""
+        made = [vault.new_token() for _ in range(count)]
+        rows = [
+            {"digest": vault.token_digest(token), "role": "opt-in", "campaign": campaign, "created": self._now()}
+            for token in made
+        ]
+        with self.store.write() as connection:
+            self._settings(connection, campaign)
+            connection.execute(tokens.insert(), rows)
+        return made
+
+    def upload_record(self, name: str, token: str, query: str, url: str | None) -> str:
+        """Keep an opt-in user's raw record, encrypted, until the list is made; a second one replaces the first."""
+        receipt = vault.new_token()
+        with self.store.write() as connection:
+            row = connection.execute(sa.select(rounds).where(rounds.c.id == name)).one_or_none()
+            if row is None or not self._enrolled(connection, token, row.campaign):
+                raise StateError("record", "this round knows no such opt-in user", "Enrol first", kind="forbidden")
+            if row.state != "open":
+                raise StateError("round", f"is {row.state}, not open", "Wait for the next round")
+            owner = vault.token_digest(token, name)
+            sealed = vault.seal_record(self.keys.read(name), f"{name}/{owner}", query, url)
+            connection.execute(records.delete().where(records.c.round == name, records.c.owner == owner))
+            connection.execute(
+                records.insert(),
+                {"receipt": vault.token_digest(receipt), "round": name, "owner": owner, "sealed": sealed},
+            )
+            reached("records: before commit")
+        reached("records: after commit")
+        return receipt
+
+    def withdraw(self, receipt: str) -> bool:
+        """Take a raw record back, as long as its list is not being made; whether it was there."""
+        with self.store.write() as connection:
+            still_open = sa.select(rounds.c.id).where(rounds.c.state == "open")
+            deleted = connection.execute(
+                records.delete().where(records.c.receipt == vault.token_digest(receipt), records.c.round.in_(still_open))
+            )
+        return deleted.rowcount == 1
+
+    def add_reports(self, name: str, arrived: Iterable[tuple[bytes, bytes]]) -> None:
+        """Keep reports, each an id and its cells; one whose id is there already changes nothing."""
+        rows = [{"round": name, "id": key, "cells": cells} for key, cells in arrived]
+        with self.store.write() as connection:
+            if _round(connection, name).state != "listed":
+                raise StateError("round", "does not take reports", "Ask for the current round")
+            if rows:
+                self.store.insert_new(connection, reports, rows)
+            reached("reports: before commit")
+        reached("reports: after commit")
+
+    def freeze(self, name: str) -> None:
+        """Take no more records, spend the opt-in users' budget, and fix the noise."""
+        with self.store.write() as connection:
+            row = connection.execute(sa.select(rounds).where(rounds.c.id == name)).one_or_none()
+            if row is None or row.state != "open":
+                return
+            settings = self._settings(connection, row.campaign)
+            users = connection.scalar(sa.select(sa.func.count()).where(records.c.round == name)) or 0
+            problem = self._too_few("opt-in users", users, settings.min_opt_in) or self._over_limit(
+                connection, row, settings
+            )
+            if problem:
+                connection.execute(rounds.update().where(rounds.c.id == name).values(problem=problem))
+                return
+            secret = vault.seal(self.keys.read(name), f"{name}/noise", system_bytes(vault.KEY_BYTES))
+            self._spend(connection, row, "opt-in", settings.collection().promises()[0].loss)
+            changes = {"state": "listing", "noise": secret, "problem": None}
+            connection.execute(rounds.update().where(rounds.c.id == name).values(changes))
+            self._event(connection, name, "frozen")
+            reached("freeze: before commit")
+        reached("freeze: after commit")
+
+    def make_list(self, name: str) -> None:
+        """Make and publish the head list, and destroy what could read the raw records."""
+        with self.store.read() as connection:
+            row = connection.execute(sa.select(rounds).where(rounds.c.id == name)).one_or_none()
+            if row is None or row.state != "listing":
+                return
+            settings = self._settings(connection, row.campaign)
+            candidates = self._candidates(connection, row)
+            kept = connection.execute(
+                sa.select(records.c.owner, records.c.sealed).where(records.c.round == name).order_by(records.c.owner)
+            ).all()
+        reached("list: before work")
+        key = self.keys.read(name)
+        secret = vault.unseal(key, f"{name}/noise", row.noise)
+        raw = [(owner, *vault.unseal_record(key, f"{name}/{owner}", sealed)) for owner, sealed in kept]
+        collection = settings.collection(candidates)
+        made = _list(collection, raw, secret, settings.expected_clients)
+        body = self.signer.sign("head-list", self._list_content(row, settings, made))
+        with self.store.write() as connection:
+            changes: dict[str, Any] = {
+                "state": "listed",
+                "listing": listing.dump(made),
+                "head_list": digest(body),
+                "noise": None,
+            }
+            if not self._advance(connection, name, "listing", changes):
+                return  # somebody else did, with the same bytes
+            connection.execute(records.delete().where(records.c.round == name))
+            self._publish(connection, "head-list", body)
+            self._spend(connection, row, "client", collection.promises()[1].loss)
+            self._event(connection, name, "listed")
+            reached("list: before commit")
+        reached("list: after commit")
+        self.keys.destroy(name)
+
+    def close(self, name: str) -> None:
+        """Take no more reports, if there are enough."""
+        with self.store.write() as connection:
+            row = connection.execute(sa.select(rounds).where(rounds.c.id == name)).one_or_none()
+            if row is None or row.state != "listed":
+                return
+            settings = self._settings(connection, row.campaign)
+            count = connection.scalar(sa.select(sa.func.count()).where(reports.c.round == name)) or 0
+            if problem := self._too_few("reports", count, settings.min_reports):
+                connection.execute(rounds.update().where(rounds.c.id == name).values(problem=problem))
+                return
+            self._advance(connection, name, "listed", {"state": "closed", "problem": None})
+            self._event(connection, name, "closed")
+            reached("close: before commit")
+        reached("close: after commit")
+
+    def make_release(self, name: str) -> None:
+        """Blend and publish. Nothing is drawn, so doing it over gives the same bytes."""
+        with self.store.read() as connection:
+            row = connection.execute(sa.select(rounds).where(rounds.c.id == name)).one_or_none()
+            if row is None or row.state != "closed":
+                return
+            settings = self._settings(connection, row.campaign)
+            collection = settings.collection()
+            found = listing.load(row.listing, collection)
+            reached("release: before work")
+            counts, clients = _count(connection, name, found.head_list.cell_count)
+            head = connection.scalar(sa.select(ledger_table.c.digest).order_by(ledger_table.c.number.desc()).limit(1))
+        release = collection.make_release(found, counts, clients, seeded=False, reports_from="devices")
+        content = {
+            "campaign": row.campaign,
+            "round": row.number,
+            "ledger": head,
+            "release": json.loads(document.dump(release)),
+        }
+        body = self.signer.sign("release", content)
+        with self.store.write() as connection:
+            if not self._advance(connection, name, "closed", {"state": "released", "release": digest(body)}):
+                return
+            self._publish(connection, "release", body)
+            self._event(connection, name, "released")
+            reached("release: before commit")
+        reached("release: after commit")
+
+    def abort(self, name: str, reason: str) -> None:
+        """End a round without a release. What was spent stays spent; raw records and reports are deleted."""
+        with self.store.write() as connection:
+            if _round(connection, name).state in {"released", "aborted"}:
+                raise StateError("round", "is over already", "Open another one")
+            changes: dict[str, Any] = {"state": "aborted", "noise": None, "problem": reason}
+            connection.execute(rounds.update().where(rounds.c.id == name).values(changes))
+            connection.execute(records.delete().where(records.c.round == name))
+            connection.execute(reports.delete().where(reports.c.round == name))
+            self._event(connection, name, f"aborted: {reason}")
+        self.keys.destroy(name)
+
+    def advance_due(self) -> list[str]:
+        """Do what is due: scheduled steps whose time has come, and work that a crash interrupted."""
+        now = self.clock()
+        with self.store.read() as connection:
+            due = [_round(connection, name) for name in connection.scalars(
+                sa.select(rounds.c.id).where(rounds.c.state.not_in(("released", "aborted"))).order_by(rounds.c.created)
+            )]  # fmt: skip
+        for one in due:
+            if one.state == "open" and one.lists_at is not None and one.lists_at <= now:
+                self.freeze(one.id)
+            if one.state == "listed" and one.closes_at is not None and one.closes_at <= now:
+                self.close(one.id)
+            self.make_list(one.id)
+            self.make_release(one.id)
+        self._destroy_left_keys()
+        return [one.id for one in due]
+
+    def ledger_entries(self) -> list[ledger.Entry]:
+        """The whole ledger, checked."""
+        with self.store.read() as connection:
+            found = connection.execute(
+                sa.select(ledger_table.c.entry, ledger_table.c.digest).order_by(ledger_table.c.number)
+            )
+            return ledger.check((row.entry, row.digest) for row in found)
+
+    def object(self, name: str, kind: str) -> bytes | None:
+        """A published document by its digest."""
+        with self.store.read() as connection:
+            body: bytes | None = connection.scalar(
+                sa.select(objects.c.body).where(objects.c.digest == name, objects.c.kind == kind)
+            )
+            return body
+
+    def _destroy_left_keys(self) -> None:
+        """Destroy the keys whose rounds need them no more: a crash may have come between."""
+        with self.store.read() as connection:
+            needed = set(connection.scalars(sa.select(rounds.c.id).where(rounds.c.state.in_(("open", "listing")))))
+            known = set(connection.scalars(sa.select(rounds.c.id)))
+        for name in self.keys.names():
+            if name in known and name not in needed:
+                self.keys.destroy(name)
+
+    def _settings(self, connection: Connection, campaign: str) -> CampaignSettings:
+        text = connection.scalar(sa.select(campaigns.c.settings).where(campaigns.c.id == campaign))
+        if text is None:
+            raise StateError("campaign", "is not known", "Ask for the campaigns there are", kind="missing")
+        return CampaignSettings.model_validate_json(text)
+
+    def _enrolled(self, connection: Connection, token: str, campaign: str) -> bool:
+        found = connection.execute(
+            sa.select(tokens.c.digest).where(
+                tokens.c.digest == vault.token_digest(token), tokens.c.role == "opt-in", tokens.c.campaign == campaign
+            )
+        ).one_or_none()
+        return found is not None
+
+    def _too_few(self, what: str, count: int, least: int) -> str | None:
+        return f"too few {what}: {count}, and {least} is the least" if count < least else None
+
+    def _over_limit(self, connection: Connection, row: Any, settings: CampaignSettings) -> str | None:  # noqa: ANN401
+        if settings.max_epsilon is None:
+            return None
+        since = 0 if settings.period_days is None else self._now() - settings.period_days * 86_400
+        spent = connection.scalars(
+            sa.select(ledger_table.c.entry)
+            .join(rounds, rounds.c.id == ledger_table.c.round)
+            .where(rounds.c.campaign == row.campaign, ledger_table.c.user_group == "opt-in", rounds.c.created >= since)
+        )
+        losses = [ledger.parse(entry).loss for entry in spent] + [settings.collection().promises()[0].loss]
+        total = ledger.composed(losses, float(sum(loss.delta for loss in losses)))
+        limit = float(Fraction(settings.max_epsilon))
+        return f"the budget is used up: ε would be {total:.3g}, and {limit:g} is the most" if total > limit else None
+
+    def _spend(self, connection: Connection, row: Any, group: str, loss: Loss) -> None:  # noqa: ANN401
+        last = connection.execute(
+            sa.select(ledger_table.c.number, ledger_table.c.digest).order_by(ledger_table.c.number.desc()).limit(1)
+        ).one_or_none()
+        entry = ledger.Entry(
+            number=(last.number if last else 0) + 1,
+            campaign=row.campaign,
+            round=row.id,
+            group=group,
+            epsilon=str(loss.epsilon),
+            delta=str(loss.delta),
+            before=last.digest if last else ledger.START,
+        )
+        connection.execute(
+            ledger_table.insert(),
+            {
+                "number": entry.number,
+                "round": row.id,
+                "user_group": group,
+                "entry": entry.text(),
+                "digest": entry.digest,
+            },
+        )
+
+    def _candidates(self, connection: Connection, row: Any) -> HeadList | None:  # noqa: ANN401
+        """The list of the last round that was released: it is public."""
+        body = connection.scalar(
+            sa.select(objects.c.body)
+            .join(rounds, rounds.c.head_list == objects.c.digest)
+            .where(rounds.c.campaign == row.campaign, rounds.c.number < row.number, rounds.c.state == "released")
+            .order_by(rounds.c.number.desc())
+            .limit(1)
+        )
+        return HeadList.from_document(json.loads(body)["content"]["head_list"]) if body else None
+
+    def _list_content(self, row: Any, settings: CampaignSettings, made: Listing) -> dict[str, Any]:  # noqa: ANN401
+        return {
+            "campaign": row.campaign,
+            "round": row.number,
+            "round_id": row.id,
+            "head_list": made.head_list.to_document(),
+            "digest": made.head_list.digest,
+            "f_c": str(made.design.f_c),
+            "subset_size": made.design.size,
+            "epsilon": settings.epsilon,
+            "expires": row.closes_at,
+        }
+
+    def _publish(self, connection: Connection, kind: str, body: bytes) -> None:
+        self.store.insert_new(connection, objects, [{"digest": digest(body), "kind": kind, "body": body}])
+
+    def _advance(self, connection: Connection, name: str, state: State, changes: dict[str, Any]) -> bool:
+        """Move on, if the round is still where it was; exactly one of all who try succeeds."""
+        moved = connection.execute(rounds.update().where(rounds.c.id == name, rounds.c.state == state).values(changes))
+        return moved.rowcount == 1
+
+    def _event(self, connection: Connection, name: str, what: str) -> None:
+        connection.execute(events.insert(), {"at": self._now(), "round": name, "what": what})
+
+    def _now(self) -> int:
+        return int(self.clock()) // _ROUNDED_SECONDS * _ROUNDED_SECONDS
+
+
+def _round(connection: Connection, name: str) -> Round:
+    row = connection.execute(sa.select(*_SHOWN).where(rounds.c.id == name)).one_or_none()
+    if row is None:
+        raise StateError("round", "is not known", "Ask for the current round", kind="missing")
+    return Round(**row._mapping)
+
+
+def _new_id() -> str:
+    return system_bytes(16).hex()
+
+
+def _list(collection: Collection, raw: list[tuple[str, str, str | None]], secret: bytes, clients: int) -> Listing:
+    """The opt-in half, fixed by the secret: who discovers, which records are listed, and all noise."""
+    owner, query, url = zip(*raw, strict=True)
+    table = pa.table({"user": pa.array(owner), "query": pa.array(query), "url": pa.array(url, pa.string())})
+    engine = DuckDBEngine(ordered=True, portable=True)
+    group, _ = engine.bound(engine.load(table, PLAIN_COLUMNS, "records"), 1, "")
+    key = hashlib.sha256(b"split" + secret).hexdigest()
+    discovering, calibrating = group.split(collection.parameters.f_o, key, "discovery")
+    return collection.make_list(discovering, calibrating, clients, Entropy.fixed(secret), lambda _: None)
+
+
+def _count(connection: Connection, name: str, cells: int) -> tuple[np.ndarray[Any, np.dtype[np.int64]], int]:
+    """How often every cell was reported, and by how many reports."""
+    counts, clients = np.zeros(cells, np.int64), 0
+    found = connection.execution_options(yield_per=_BATCH).scalars(sa.select(reports.c.cells).where(reports.c.round == name))
+    for batch in found.partitions():
+        counts += np.bincount(np.frombuffer(b"".join(batch), "<u4"), minlength=cells)
+        clients += len(batch)
+    return counts, clients

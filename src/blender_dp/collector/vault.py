@@ -1,0 +1,65 @@
+"""Secrets: tokens that are kept as digests only, and raw records that a destroyed key makes unreadable."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from blender_dp.entropy import system_bytes
+from blender_dp.errors import DocumentError
+
+TOKEN_BYTES = 32
+KEY_BYTES = 32
+_NONCE_BYTES = 12
+
+
+def new_token() -> str:
+    """A token to hand out once."""
+    return system_bytes(TOKEN_BYTES).hex()
+
+
+def token_digest(token: str, *context: str) -> str:
+    """What is kept of a token. Tokens have 256 random bits, so that a plain hash cannot be undone."""
+    return hashlib.sha256("\x1f".join((*context, token)).encode()).hexdigest()
+
+
+def same(one: str, other: str) -> bool:
+    """Compare in a time that does not depend on where they differ."""
+    return hmac.compare_digest(one.encode(), other.encode())
+
+
+def new_key() -> bytes:
+    """A key for one round's raw records."""
+    return system_bytes(KEY_BYTES)
+
+
+def seal(key: bytes, place: str, content: bytes) -> bytes:
+    """Encrypt what belongs to one place (a round and an owner); it opens nowhere else."""
+    nonce = system_bytes(_NONCE_BYTES)
+    return nonce + AESGCM(key).encrypt(nonce, content, place.encode())
+
+
+def unseal(key: bytes, place: str, sealed: bytes) -> bytes:
+    """Decrypt what was sealed for this place."""
+    try:
+        return AESGCM(key).decrypt(sealed[:_NONCE_BYTES], sealed[_NONCE_BYTES:], place.encode())
+    except InvalidTag:
+        raise DocumentError(
+            "record", "does not belong here, or was changed", "Restore the store from a whole backup"
+        ) from None
+
+
+def seal_record(key: bytes, place: str, query: str, url: str | None) -> bytes:
+    """Encrypt a raw record, padded: its length would tell something about it."""
+    text = json.dumps([query, url], ensure_ascii=False).encode()
+    return seal(key, place, text + b" " * (-len(text) % 256))
+
+
+def unseal_record(key: bytes, place: str, sealed: bytes) -> tuple[str, str | None]:
+    """The raw record again."""
+    query, url = json.loads(unseal(key, place, sealed))
+    return query, url
