@@ -15,6 +15,7 @@ from blender_dp.cli.disagreement import disagreement
 from blender_dp.cli.output import fail
 from blender_dp.cli.run import run
 from blender_dp.cli.search import search
+from blender_dp.cli.serve import serve
 from blender_dp.cli.trends import trends
 from blender_dp.errors import BlenderError
 
@@ -29,7 +30,7 @@ app = typer.Typer(
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for verb in (demo, run, search, trends, disagreement, aggregate, audit):
+for verb in (demo, run, search, trends, disagreement, aggregate, audit, serve):
     app.command()(verb)
 
 

@@ -13,7 +13,7 @@ import hashlib
 import json
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -57,6 +57,7 @@ class Round:
     closes_at: int | None
     head_list: str | None
     release: str | None
+    bundle: str | None
     problem: str | None
 
 
@@ -113,6 +114,28 @@ class Rounds:
         """How a round is now."""
         with self.store.read() as connection:
             return _round(connection, name)
+
+    def current(self, campaign: str | None = None) -> Round | None:
+        """The newest round, of one campaign or of all."""
+        chosen = sa.select(*_SHOWN).order_by(rounds.c.created.desc(), rounds.c.number.desc()).limit(1)
+        with self.store.read() as connection:
+            row = connection.execute(chosen.where(rounds.c.campaign == campaign) if campaign else chosen).one_or_none()
+        return Round(**row._mapping) if row else None
+
+    def newest_release(self) -> Round | None:
+        """The newest round that is released."""
+        chosen = (
+            sa.select(*_SHOWN).where(rounds.c.state == "released").order_by(rounds.c.created.desc(), rounds.c.number.desc())
+        )
+        with self.store.read() as connection:
+            row = connection.execute(chosen.limit(1)).one_or_none()
+        return Round(**row._mapping) if row else None
+
+    def campaigns(self) -> list[tuple[str, CampaignSettings]]:
+        """All campaigns."""
+        with self.store.read() as connection:
+            found = connection.execute(sa.select(campaigns.c.id, campaigns.c.settings).order_by(campaigns.c.created)).all()
+        return [(row.id, CampaignSettings.model_validate_json(row.settings)) for row in found]
 
     def enrol(self, campaign: str, count: int = 1) -> list[str]:
         """Tokens for opt-in users, to be handed out and forgotten."""
@@ -259,10 +282,14 @@ class Rounds:
             "release": json.loads(document.dump(release)),
         }
         body = self.signer.sign("release", content)
+        suggestions = [asdict(suggestion) for suggestion in release.search("", len(release.queries))]
+        bundle = self.signer.sign("bundle", {"campaign": row.campaign, "round": row.number, "queries": suggestions})
         with self.store.write() as connection:
-            if not self._advance(connection, name, "closed", {"state": "released", "release": digest(body)}):
+            changes = {"state": "released", "release": digest(body), "bundle": digest(bundle)}
+            if not self._advance(connection, name, "closed", changes):
                 return
             self._publish(connection, "release", body)
+            self._publish(connection, "bundle", bundle)
             self._event(connection, name, "released")
             reached("release: before commit")
         reached("release: after commit")

@@ -47,6 +47,7 @@ rounds = Table(
     Column("listing", Text),  # what the opt-in half left: private already
     Column("head_list", String(64)),
     Column("release", String(64)),
+    Column("bundle", String(64)),
     Column("problem", Text),  # why it does not advance
     Column("created", BigInteger, nullable=False),
     UniqueConstraint("campaign", "number"),

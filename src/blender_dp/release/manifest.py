@@ -112,8 +112,13 @@ def manifest_of(
         canonical_version=CANONICAL_VERSION,
         randomness="insecure: seeded" if seeded else "system",
         reports_from=reports_from,
-        versions={"python": platform.python_version(), **{name: version(name) for name in _PACKAGES}},
+        versions=package_versions(),
     )
+
+
+def package_versions() -> dict[str, str]:
+    """The versions of what decides the numbers."""
+    return {"python": platform.python_version(), **{name: version(name) for name in _PACKAGES}}
 
 
 def statements(manifest: Manifest) -> list[str]:

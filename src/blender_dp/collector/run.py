@@ -1,0 +1,41 @@
+"""Starting the collector: once for all processes, and then once in each of them."""
+
+from __future__ import annotations
+
+import os
+
+import sqlalchemy as sa
+from fastapi import FastAPI
+
+from blender_dp.collector import vault
+from blender_dp.collector.app import create_app
+from blender_dp.collector.documents import Signer
+from blender_dp.collector.migrate import migrate
+from blender_dp.collector.schema import tokens
+from blender_dp.collector.settings import PREFIX, Settings
+from blender_dp.collector.store import Store
+
+_HANDED_ON = f"{PREFIX}SETTINGS"
+
+
+def prepare(settings: Settings) -> tuple[Settings, str | None]:
+    """Make the folder, the tables and the keys; return the operator's token if it is new."""
+    settings.data.mkdir(mode=0o700, parents=True, exist_ok=True)
+    Signer.load(settings.signing_key)
+    store = Store.open(settings.database_url)
+    migrate(store)
+    token = None
+    with store.write() as connection:
+        known = connection.scalar(sa.select(sa.func.count()).where(tokens.c.role == "operator"))
+        if not settings.operator_token and not known:
+            token = vault.new_token()
+            row = {"digest": vault.token_digest(token), "role": "operator", "campaign": None, "created": 0}
+            connection.execute(tokens.insert(), row)
+    store.close()
+    os.environ[_HANDED_ON] = settings.model_dump_json()
+    return settings, token
+
+
+def app() -> FastAPI:
+    """The service, in each of its processes."""
+    return create_app(Settings.model_validate_json(os.environ[_HANDED_ON]))

@@ -1,0 +1,71 @@
+"""How a collector is run: from a file, the environment (BLENDER_DP_...) and flags, the later ones winning."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from blender_dp.errors import ParameterError
+
+PREFIX = "BLENDER_DP_"
+
+
+class Settings(BaseModel):
+    """Where a collector keeps things, and its limits."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    data: Path = Path("collector-data")
+    """Folder of the database (if it is SQLite), the signing key and the keys of raw records."""
+    database: str = ""
+    """URL of a PostgreSQL database; SQLite in the data folder if it is empty."""
+    host: str = "127.0.0.1"
+    port: Annotated[int, Field(ge=0, le=65_535)] = 8000
+    workers: Annotated[int, Field(ge=1, le=64)] = 1
+    operator_token: str = ""
+    """Digest (SHA-256, hexadecimal) of the operator's token; one is made and printed if it is empty."""
+    max_body_bytes: Annotated[int, Field(ge=1_000)] = 4_000_000
+    max_reports: Annotated[int, Field(ge=1)] = 10_000
+    """Reports in one request."""
+    max_waiting: Annotated[int, Field(ge=1)] = 1_000
+    """Requests that may wait at a time; more are sent away with 429."""
+    min_free_bytes: Annotated[int, Field(ge=0)] = 100_000_000
+    """The heartbeat fails, and uploads get 507, with less free disk than this."""
+
+    @property
+    def database_url(self) -> str:
+        """What to connect to."""
+        return self.database or str(self.data / "collector.db")
+
+    @property
+    def signing_key(self) -> Path:
+        """The file of the signing key."""
+        return self.data / "signing-key.pem"
+
+    @property
+    def key_folder(self) -> Path:
+        """The folder of the keys of raw records. Never back it up."""
+        return self.data / "round-keys"
+
+
+def load(file: Path | None, flags: Mapping[str, Any], environment: Mapping[str, str] = os.environ) -> Settings:
+    """Put the settings together."""
+    values: dict[str, Any] = {}
+    if file is not None:
+        try:
+            values |= tomllib.loads(file.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise ParameterError("config", f"{file} cannot be read ({type(error).__name__})", "Give a TOML file") from None
+    named = {name.removeprefix(PREFIX).lower(): value for name, value in environment.items() if name.startswith(PREFIX)}
+    values |= {name: value for name, value in named.items() if name in Settings.model_fields}
+    values |= {name: value for name, value in flags.items() if value is not None}
+    try:
+        return Settings.model_validate(values)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        raise ParameterError(str(first["loc"][0]), first["msg"], "See blender-dp serve --help") from None

@@ -1,0 +1,47 @@
+"""The work that no request waits for: scheduled steps, lists and releases, resumed after a crash."""
+
+from __future__ import annotations
+
+import logging
+import threading
+
+import sqlalchemy.exc
+
+from blender_dp.collector.rounds import Rounds
+from blender_dp.errors import BlenderError
+
+_LOG = logging.getLogger("blender_dp.collector")
+
+
+class Worker:
+    """Looks every few seconds, or when it is woken, whether there is something to do."""
+
+    def __init__(self, rounds: Rounds, seconds: float = 1.0) -> None:
+        self._rounds = rounds
+        self._seconds = seconds
+        self._woken = threading.Event()
+        self._stopped = False
+        self._thread = threading.Thread(target=self._run, name="worker", daemon=True)
+
+    def start(self) -> None:
+        """Begin to look."""
+        self._thread.start()
+
+    def wake(self) -> None:
+        """There is something to do."""
+        self._woken.set()
+
+    def stop(self) -> None:
+        """Finish what is being done, and stop."""
+        self._stopped = True
+        self._woken.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while not self._stopped:
+            try:
+                self._rounds.advance_due()
+            except (BlenderError, sqlalchemy.exc.SQLAlchemyError, OSError) as error:
+                _LOG.error("worker: %s", type(error).__name__)  # the next look tries again
+            self._woken.wait(self._seconds)
+            self._woken.clear()
