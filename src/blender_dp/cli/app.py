@@ -12,10 +12,12 @@ from blender_dp.cli.aggregate import aggregate
 from blender_dp.cli.audit import audit
 from blender_dp.cli.demo import demo
 from blender_dp.cli.disagreement import disagreement
+from blender_dp.cli.operate import campaign, ledger, round_
 from blender_dp.cli.output import fail
 from blender_dp.cli.run import run
 from blender_dp.cli.search import search
 from blender_dp.cli.serve import serve
+from blender_dp.cli.simulate import simulate
 from blender_dp.cli.trends import trends
 from blender_dp.errors import BlenderError
 
@@ -30,8 +32,10 @@ app = typer.Typer(
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for verb in (demo, run, search, trends, disagreement, aggregate, audit, serve):
+for verb in (demo, run, search, trends, disagreement, aggregate, audit, serve, simulate, ledger):
     app.command()(verb)
+app.add_typer(campaign, name="campaign")
+app.add_typer(round_, name="round")
 
 
 @app.callback(invoke_without_command=True)

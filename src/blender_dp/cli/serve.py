@@ -43,7 +43,8 @@ def serve(
     settings, token = prepare(load(config, flags))
     say(f"The collector listens on http://{settings.host}:{settings.port}, with its data in {settings.data}.")
     if token:
-        say(f"Operator's token, shown once: {token}")
+        say("The operator's token, shown once:")
+        typer.echo(f"export BLENDER_DP_TOKEN={token}")
     uvicorn.run(
         "blender_dp.collector.run:app",
         factory=True,

@@ -1,0 +1,193 @@
+"""blender-dp campaign, round and ledger: what an operator does, over the collector's API"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from blender_dp.cli.output import AsJson, Steps, print_json, print_table, say
+
+if TYPE_CHECKING:
+    from blender_dp.devices import CollectorClient
+
+Url = Annotated[str, typer.Option(envvar="BLENDER_DP_URL", help="The collector.")]
+Token = Annotated[str, typer.Option(envvar="BLENDER_DP_TOKEN", help="The operator's token.")]
+LOCAL = "http://127.0.0.1:8000"
+
+campaign = typer.Typer(help="Begin campaigns and enrol opt-in users.", no_args_is_help=True)
+round_ = typer.Typer(help="Lead a campaign's rounds.", no_args_is_help=True)
+
+
+@campaign.command("create")
+def create_campaign(
+    name: Annotated[str, typer.Argument(help="A short name: small letters, digits and dashes.")],
+    epsilon: Annotated[str, typer.Option(metavar="NUMBER", help="Privacy loss ε of every user in a round.")],
+    delta: Annotated[str, typer.Option(metavar="NUMBER", help="Probability δ outside the ε bound.")],
+    token: Token,
+    max_queries: Annotated[int, typer.Option(metavar="N", help="How many queries to list at most.")] = 50,
+    expected_clients: Annotated[int, typer.Option(metavar="N", help="About how many clients will report.")] = 100_000,
+    min_opt_in: Annotated[int, typer.Option(metavar="N", help="Make no list from fewer opt-in users.")] = 1000,
+    min_reports: Annotated[int, typer.Option(metavar="N", help="Make no release from fewer reports.")] = 10_000,
+    max_epsilon: Annotated[str | None, typer.Option(metavar="NUMBER", help="Limit of all rounds' ε together.")] = None,
+    period_days: Annotated[int | None, typer.Option(metavar="N", help="Count only so many days towards it.")] = None,
+    url: Url = LOCAL,
+    as_json: AsJson = False,
+) -> None:
+    """Begin a campaign. Its promise never changes: another promise is another campaign.
+
+    \b
+    Example:
+      blender-dp campaign create searches --epsilon 4 --delta 1e-6
+    """
+    message = {
+        "name": name, "epsilon": epsilon, "delta": delta, "max_queries": max_queries,
+        "expected_clients": expected_clients, "min_opt_in": min_opt_in, "min_reports": min_reports,
+        "max_epsilon": max_epsilon, "period_days": period_days,
+    }  # fmt: skip
+    made = client(url, token).post("/v1/operator/campaigns", message)
+    if as_json:
+        print_json(made)
+    else:
+        say(f"Campaign {name} is {made['id']}.")
+
+
+@campaign.command("list")
+def list_campaigns(token: Token, url: Url = LOCAL, as_json: AsJson = False) -> None:
+    """Show all campaigns."""
+    found = client(url, token).get("/v1/operator/campaigns")
+    if as_json:
+        print_json(found)
+        return
+    rows = [[one["settings"]["name"], one["id"], one["settings"]["epsilon"], one["settings"]["delta"]] for one in found]
+    print_table("", {"name": False, "id": False, "ε": True, "δ": True}, rows)
+
+
+@campaign.command("enrol")
+def enrol(
+    name: Annotated[str, typer.Argument(help="The campaign.")],
+    token: Token,
+    count: Annotated[int, typer.Option(min=1, help="How many opt-in users.")] = 1,
+    url: Url = LOCAL,
+) -> None:
+    """Print tokens for opt-in users, one per line. They are shown once."""
+    collector = client(url, token)
+    for made in collector.post(f"/v1/operator/campaigns/{campaign_id(collector, name)}/enrolments", {"count": count})[
+        "tokens"
+    ]:
+        typer.echo(made)
+
+
+@round_.command("open")
+def open_round(
+    name: Annotated[str, typer.Argument(help="The campaign.")],
+    token: Token,
+    lists_at: Annotated[int | None, typer.Option(metavar="SECONDS", help="When to make the list (since 1970).")] = None,
+    closes_at: Annotated[int | None, typer.Option(metavar="SECONDS", help="When to take no more reports.")] = None,
+    url: Url = LOCAL,
+    as_json: AsJson = False,
+) -> None:
+    """Open a campaign's next round: opt-in users may upload."""
+    collector = client(url, token)
+    message = {"lists_at": lists_at, "closes_at": closes_at}
+    _show(collector.post(f"/v1/operator/campaigns/{campaign_id(collector, name)}/rounds", message), as_json)
+
+
+@round_.command("list")
+def make_list(token: Token, url: Url = LOCAL, as_json: AsJson = False) -> None:
+    """Make the current round's head list, and wait for it."""
+    collector = client(url, token)
+    _show(_lead(collector, "list", "listed", as_json), as_json)
+
+
+@round_.command("close")
+def close(token: Token, url: Url = LOCAL, as_json: AsJson = False) -> None:
+    """Close the current round to reports, and wait for its release."""
+    collector = client(url, token)
+    _show(_lead(collector, "close", "released", as_json), as_json)
+
+
+@round_.command("abort")
+def abort(
+    reason: Annotated[str, typer.Argument(help="Why.")], token: Token, url: Url = LOCAL, as_json: AsJson = False
+) -> None:
+    """End the current round without a release. What was spent stays spent."""
+    collector = client(url, token)
+    _show(collector.post(f"/v1/operator/rounds/{_current(collector)['id']}/abort", {"reason": reason}), as_json)
+
+
+@round_.command("show")
+def show(url: Url = LOCAL, as_json: AsJson = False) -> None:
+    """Show the current round."""
+    _show(_current(client(url)), as_json)
+
+
+def ledger(url: Url = LOCAL, as_json: AsJson = False) -> None:
+    """Show what was spent in which round, from the collector's public ledger.
+
+    \b
+    Example:
+      blender-dp ledger --json | jq '.[-1].digest'
+    """
+    entries = client(url).get("/v1/ledger")
+    if as_json:
+        print_json(entries)
+        return
+    rows = [[str(e["number"]), e["round"][:8], e["group"], e["epsilon"], e["delta"], e["digest"][:16]] for e in entries]
+    columns = {"": True, "round": False, "group": False, "ε": True, "δ": True, "digest": False}
+    print_table("", columns, rows)
+
+
+def client(url: str, token: str | None = None) -> CollectorClient:
+    """A connection to the collector."""
+    from blender_dp.devices import CollectorClient
+
+    return CollectorClient(url, token)
+
+
+def campaign_id(collector: CollectorClient, name: str) -> str:
+    """A campaign's id by its name."""
+    from blender_dp.errors import StateError
+
+    for one in collector.get("/v1/operator/campaigns"):
+        if name in {one["settings"]["name"], one["id"]}:
+            return str(one["id"])
+    raise StateError("campaign", f"{name} is not known", "See blender-dp campaign list", kind="missing")
+
+
+def wait_for(collector: CollectorClient, round_id: str, state: str) -> dict[str, Any]:
+    """Poll a round until it gets there."""
+    from blender_dp.errors import StateError
+
+    while True:
+        found: dict[str, Any] = collector.get(f"/v1/operator/rounds/{round_id}")
+        if found["state"] == state:
+            return found
+        if found["state"] == "aborted" or found["problem"]:
+            raise StateError("round", found["problem"] or "was aborted", "See blender-dp round show")
+        time.sleep(0.2)
+
+
+def _lead(collector: CollectorClient, verb: str, state: str, quiet: bool) -> dict[str, Any]:
+    name = _current(collector)["id"]
+    with Steps(quiet=quiet).shown() as step:
+        step(f"waiting until the round is {state}")
+        collector.post(f"/v1/operator/rounds/{name}/{verb}", None)
+        return wait_for(collector, name, state)
+
+
+def _current(collector: CollectorClient) -> dict[str, Any]:
+    from blender_dp.errors import StateError
+
+    found: dict[str, Any] | None = collector.get("/v1/rounds/current")["round"]
+    if found is None:
+        raise StateError("round", "there is none", "See blender-dp round open --help", kind="missing")
+    return found
+
+
+def _show(found: dict[str, Any], as_json: bool) -> None:
+    if as_json:
+        print_json(found)
+        return
+    print_table("", {"": False, " ": False}, [[name, str(value)] for name, value in found.items() if value is not None])
