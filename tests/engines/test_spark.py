@@ -107,6 +107,11 @@ def test_a_seeded_simulation_is_the_same_on_both_engines(spark):
     assert len(releases[0]) > 10
 
 
+def test_a_seeded_entropy_is_not_sent_to_workers(spark):
+    with pytest.raises(ParameterError, match="ordered=True"):
+        Blender(epsilon=4, delta=1e-5).run_log(USERS, 0.3, entropy=Entropy.seeded(1), engine=spark)
+
+
 def test_a_run_on_workers(spark):
     release = Blender(epsilon=4, delta=1e-5, max_queries=30).run_log(aol_like(2, users=20_000), 0.3, engine=spark)
     assert "google" in release.head_list.queries
