@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import json
+from collections import Counter
 from fractions import Fraction
 from functools import partial
 from typing import NamedTuple
@@ -126,6 +128,11 @@ FORMATS = {
     "log.csv": (b'user,"query",url\r\n', CSV),
     "log.jsonl": (b"", JSONL),
     "yandex.txt": (b"", YANDEX),
+}
+HEADERS = {
+    "tsv": ("user\tquery\turl", "1\ta\tx.example", ".tsv"),
+    "csv": ('"user",query,url', "1,a,x.example", ".csv"),
+    "aol": ("AnonID\tQuery\tQueryTime\tItemRank\tClickURL", "1\ta\tt\t1\tx.example", ".txt"),
 }
 
 
@@ -279,6 +286,34 @@ def test_a_file_that_is_cut_off(engine, tmp_path):
     assert found == answer(reference, reference.read(source), 1)
     assert found.tally.problems == {Problem.FILE_CUT_OFF: 1}
     assert found.tally.rows > 10_000
+
+
+def test_bad_rows_of_a_file_that_is_cut_off(engine, tmp_path):
+    """Each once, though it is found only at the end that a file is cut off."""
+    texts = [hashlib.md5(str(i).encode(), usedforsecurity=False).hexdigest() for i in range(60_000)]
+    lines = ["user\tquery\turl", *(f"{text}\tq\tx.example" if i % 1000 else "\tq\tx" for i, text in enumerate(texts))]
+    content = gzip.compress("\n".join(lines).encode())
+    (tmp_path / "1.tsv").write_text("user\tquery\turl\n" + "\tq\tx\n" * 300_000, encoding="utf-8")
+    (tmp_path / "2.tsv.gz").write_bytes(content[: len(content) // 2])
+    source = find(tmp_path)
+    _, tally = engine.bound(engine.read(source), 1, KEY)
+    found = Counter(row["reason"] for row in engine.bad_rows(source))
+    assert found == {str(problem): rows for problem, rows in tally.problems.items()}
+    assert 300_000 < tally.problems[Problem.NO_USER] < 300_060
+    assert tally.problems[Problem.FILE_CUT_OFF] == 1
+
+
+@pytest.mark.parametrize("name", HEADERS)
+def test_only_the_first_line_of_a_file_is_a_header(engine, tmp_path, name):
+    """A person can be called like a column, and search for one."""
+    header, row, suffix = HEADERS[name]
+    (tmp_path / f"1{suffix}").write_text(f"{header}\n{row}\n{header}\n{header}\n", encoding="utf-8")
+    (tmp_path / f"2{suffix}").write_text(f"\ufeff{header}\r\n{header}", encoding="utf-8")
+    (tmp_path / f"3{suffix}.gz").write_bytes(gzip.compress(f"{header}\n".encode()))
+    group, tally = engine.bound(engine.read(find(tmp_path)), 1, KEY)
+    assert tally == Tally(4, 4, {})
+    assert [user for user, *_ in records_of(group)] == ["1", "AnonID" if name == "aol" else "user"]
+    assert counts_of(group)[0] == ("a", "https://x.example/", 1)
 
 
 def test_a_damaged_file_is_an_error_that_quotes_nothing(engine, tmp_path):

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from fractions import Fraction
+
 import pyarrow as pa
 import pytest
 
@@ -78,11 +83,25 @@ def test_a_file_that_spark_overlooks_is_an_error(spark, tmp_path, name):
         spark.read(find(tmp_path / name))
 
 
-def test_a_line_like_the_header_is_one(spark, tmp_path):
-    """Spark does not know which line is the first."""
-    (tmp_path / "log.csv").write_text('"user",query,url\n1,a,x.example\nuser,"query",url\n', encoding="utf-8")
-    _, tally = spark.bound(spark.read(find(tmp_path / "log.csv")), 1, "k")
-    assert (tally.rows, tally.records) == (1, 1)
+def test_the_first_line_is_known_whatever_pieces_a_file_is_read_in(spark, tmp_path):
+    """Files larger and smaller than a piece, and lines like the header first and last in the pieces."""
+    for name, rows in (("a", 50), ("b", 4_000), ("c", 1), ("d", 0)):
+        lines = ["user,query,url"] * 2 + ["1,a,x.example", "user,query,url"] * rows
+        (tmp_path / f"{name}.csv").write_text("\n".join(lines), encoding="utf-8")
+    engine = type(spark)(master="local[2]")
+    for piece in ("15", "1000", "1000000"):
+        engine._session.conf.set("spark.sql.files.maxPartitionBytes", piece)
+        engine._session.conf.set("spark.sql.files.openCostInBytes", piece)
+        rows = engine.read(find(tmp_path)).rows
+        counted = {row["user"]: row["rows"] for row in engine._frame(rows.group_by("user").agg(rows=rows.count())).collect()}
+        assert counted == {"1": 4_051, "user": 4_055}
+
+
+def test_a_task_reads_one_piece_only(spark, tmp_path):
+    """That is what telling the first line rests on, whatever the session that is given says."""
+    for number in range(5):
+        (tmp_path / f"{number}.csv").write_text("user,query,url\n1,a,x.example\n", encoding="utf-8")
+    assert spark._opened(find(tmp_path)).rdd.getNumPartitions() == 5
 
 
 def test_bad_rows_can_be_seen_by_their_owner(spark, tmp_path):
@@ -112,6 +131,37 @@ def test_a_seeded_entropy_is_not_sent_to_workers(spark):
         Blender(epsilon=4, delta=1e-5).run_log(USERS, 0.3, entropy=Entropy.seeded(1), engine=spark)
 
 
+def cached(spark) -> int:
+    return len(spark._session.sparkContext._jsc.getPersistentRDDs())
+
+
+def test_nobodys_rows_stay_in_caches(spark, tmp_path):
+    assert cached(spark) == 0
+    group, _ = spark.bound(spark.load(USERS, PLAIN_COLUMNS, "table"), 1, "k")
+    named, others = group.part(pa.array(["u3"]))
+    chosen = others.split(Fraction(1, 3), "k", "test")[0]
+    assert chosen.users < others.users
+    assert cached(spark) == 1  # one copy, of which groups are parts
+    del group, named, others
+    assert cached(spark) == 1
+    del chosen
+    assert cached(spark) == 0
+    (tmp_path / "log.tsv").write_text("user\tquery\turl\n\tb\tx.example\n\tc\tx.example\n", encoding="utf-8")
+    rows = spark.bad_rows(find(tmp_path / "log.tsv"))
+    next(rows)
+    del rows
+    assert cached(spark) == 0
+
+
 def test_a_run_on_workers(spark):
     release = Blender(epsilon=4, delta=1e-5, max_queries=30).run_log(aol_like(2, users=20_000), 0.3, engine=spark)
     assert "google" in release.head_list.queries
+    assert cached(spark) == 0
+
+
+def test_spark_leaves_no_folder_where_it_runs(spark, tmp_path):
+    """In a process of its own: there is one Spark per process, and where it keeps tables is said when it starts."""
+    code = "from blender_dp.engines.spark import SparkEngine as E; E(master='local[1]')._session.sql('SHOW TABLES').count()"
+    environment = {**os.environ, "PYTHONWARNINGS": "ignore"}
+    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True, capture_output=True, env=environment)
+    assert list(tmp_path.iterdir()) == []

@@ -219,5 +219,5 @@ def test_records_without_a_url_are_single_items():
 def test_a_seeded_run_needs_an_engine_with_an_order():
     for engine, entropy in ((DuckDBEngine(ordered=True), Entropy.seeded(1)), (DuckDBEngine(), Entropy.system())):
         assert blender().run_log(POPULATION, 0.4, key=b"k", entropy=entropy, engine=engine).head_list
-    with pytest.raises(ParameterError, match="engine: rows come in any order.*ordered=True"):
+    with pytest.raises(ParameterError, match=r"engine: rows come in any order.*ordered=True"):
         blender().run_log(POPULATION, 0.4, key=b"k", entropy=Entropy.seeded(1), engine=DuckDBEngine())

@@ -118,7 +118,9 @@ class DuckDBEngine:
 
     def _bad_rows(self, source: Source) -> Iterator[dict[str, object]]:
         log = self.read(source)
-        for batch in self._run(log.rows.filter(log.rows.problem.notnull())).to_arrow_reader(_BATCH_ROWS):
+        # All are found before the first one is handed out: if a file turns out to be cut off, none was.
+        bad = self.hold(log.rows.filter(log.rows.problem.notnull()))
+        for batch in self._run(bad).to_arrow_reader(_BATCH_ROWS):
             for row in batch.to_pylist():
                 yield {"reason": str(Problem(row.pop("problem"))), **row}
         if source.format is not Format.PARQUET:

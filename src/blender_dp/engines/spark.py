@@ -9,7 +9,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
@@ -46,18 +46,21 @@ _BATCH_ROWS = 1 << 16
 _PACKED = "part binary"
 _GROUP = ("user", "query", "url")
 _SILENT = {"spark.log.level": "OFF"}  # Spark's errors quote rows
-_QUIET = {
+_LARGEST_PIECE, _OPEN_COST = "spark.sql.files.maxPartitionBytes", "spark.sql.files.openCostInBytes"
+_LOCAL = {
     **_SILENT,
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
+    "spark.sql.shuffle.partitions": "4",  # AQE joins small ones, but starts with 200
+    _LARGEST_PIECE: "32m",  # or a file of a usual size is read by one core
 }
-_FEW_PARTITIONS = 4  # for a shuffle on one machine; AQE joins small ones, but starts with 200
 _SETTINGS = {
     "spark.sql.variable.substitute": "false",  # or a key with ${...} in it would be another key
     "spark.sql.parser.escapedStringLiterals": "false",
     "spark.sql.execution.arrow.maxRecordsPerBatch": str(_BATCH_ROWS),
+    "spark.sql.files.maxPartitionNum": str(2**31 - 1),  # together with a high cost of opening: see `spark_files.FIRST`
 }
 
 
@@ -100,20 +103,23 @@ class SparkEngine:
         """
         if not _INSTALLED:
             raise ParameterError("engine", "Spark is not installed", "Install it: pip install 'blender-dp[spark]'")
-        # A session of our own on the same cluster, so that nobody else's settings and views are touched.
-        self._session = (session or _started(master, memory)).newSession()
-        for name, value in _SETTINGS.items():
-            self._session.conf.set(name, value)
-        self.ordered = ordered
-        self._lottery = expressions.portable_hash if portable else _own_hash
         self._scratch = mkdtemp(prefix="blender-dp-")  # readable for this user only
         finalize(self, rmtree, self._scratch, ignore_errors=True)
+        # A session of our own on the same cluster, so that nobody else's settings and views are touched.
+        self._session = (session or _started(master, memory, self._scratch)).newSession()
+        for name, value in _SETTINGS.items():
+            self._session.conf.set(name, value)
+        self._session.conf.set(_OPEN_COST, str(self._session.conf.get(_LARGEST_PIECE)))
+        self.ordered = ordered
+        self._lottery = expressions.portable_hash if portable else _own_hash
         self._names = (f"blender_{number}" for number in count())
 
     def read(self, source: Source) -> SparkLog:
         """Open log files; little more than their headers is read yet."""
         with _typed_errors(source.name):
             frame = self._opened(source)
+        if source.header:
+            frame = frame.selectExpr("value", f"{spark_files.FIRST} AS first").where("NOT first")
         if source.format is Format.PARQUET:
             _check_columns(frame.columns, source.columns, source.name)
         if source.format is Format.JSONL:
@@ -161,9 +167,18 @@ class SparkEngine:
 
     def bad_rows(self, source: Source) -> Iterator[dict[str, object]]:
         """The bad rows themselves, for whoever has to mend the log: the reason, and the fields if there are any."""
-        log = self.read(source)
+        try:
+            bad, cut_off = self._bad_rows(source), 0
+        except (PySparkException, Py4JError):
+            whole = mended(source, self._scratch)
+            if whole is None:
+                raise _unreadable(source.name) from None
+            with _typed_errors(source.name):
+                bad, cut_off = self._bad_rows(whole[0]), whole[1]
+        for _ in range(cut_off):
+            yield {"reason": str(Problem.FILE_CUT_OFF)}
         with _typed_errors(source.name):
-            for row in self._frame(log.rows.filter(log.rows.problem.notnull())).toLocalIterator():
+            for row in bad.frame.toLocalIterator():
                 fields = row.asDict()
                 yield {"reason": str(Problem(fields.pop("problem"))), **fields}
 
@@ -176,11 +191,6 @@ class SparkEngine:
             return -1
         tasks = sum(stage.numTasks for stage in stages)
         return 100 * sum(stage.numCompletedTasks for stage in stages) / tasks if tasks else -1
-
-    def hold(self, expression: ir.Table) -> ir.Table:
-        """Run an expression once, when it is first asked for, and keep its rows where the workers are."""
-        frame = self._frame(expression).persist(StorageLevel.MEMORY_AND_DISK)
-        return expressions.group(self._view(frame))
 
     def over(self, expression: ir.Table, order: tuple[str, ...], work: Work) -> list[pa.Table]:
         """Do some work on every part of an expression's rows, where they are, and collect what comes of it.
@@ -207,21 +217,26 @@ class SparkEngine:
     def _bound(self, log: SparkLog, m: int, key: str) -> tuple[SparkGroup, Tally]:
         if m == 1:
             kept = self._kept(expressions.drawn(log.rows, key, self._lottery), log)
-            parts = kept.groupBy("problem").sum("rows", "records").collect()
+            parts = kept.frame.groupBy("problem").sum("rows", "records").collect()
         else:
             slots = ibis.literal(m, "int64")  # of the type that is asked for: Spark does not cast what it explodes
             kept = self._kept(expressions.drawn_many(log.rows, slots, key, self._lottery), log)
             parts = self._frame(expressions.tally(log.rows)).collect()
-        group = kept.where("user IS NOT NULL").select(*_GROUP)
-        return SparkGroup(self, expressions.group(self._view(group)), m), Tally.of(
-            parts, {Problem.FILE_CUT_OFF: log.cut_off}
-        )
+        table = expressions.group(self._view(kept.frame.where("user IS NOT NULL").select(*_GROUP)))
+        return SparkGroup(self, table, kept, m), Tally.of(parts, {Problem.FILE_CUT_OFF: log.cut_off})
 
-    def _kept(self, drawn: ir.Table, log: SparkLog) -> DataFrame:
+    def _kept(self, drawn: ir.Table, log: SparkLog) -> _Kept:
         """The canonical records, made by the workers and kept there: groups are asked several times."""
         frame, filtered = self._frame(drawn), log.source is None or log.source.filtered
         form = partial(canonical, filtered=filtered, levels=log.levels)
-        return frame.mapInArrow(partial(_usable, form=form), frame.schema).persist(StorageLevel.MEMORY_AND_DISK)
+        return _Kept(frame.mapInArrow(partial(_usable, form=form), frame.schema))
+
+    def _bad_rows(self, source: Source) -> _Kept:
+        """All bad rows, found before the first one is handed out: if a file turns out to be cut off, none was."""
+        log = self.read(source)
+        bad = _Kept(self._frame(log.rows.filter(log.rows.problem.notnull())))
+        bad.frame.count()
+        return bad
 
     def _opened(self, source: Source) -> DataFrame:
         paths = [spark_files.path(str(path.absolute())) for path in source.files]
@@ -257,12 +272,21 @@ class SparkEngine:
         return name
 
 
+class _Kept:
+    """Rows that the workers keep for as long as anybody here holds this: they are people's, and leave no copy behind."""
+
+    def __init__(self, frame: DataFrame) -> None:
+        self.frame = frame.persist(StorageLevel.MEMORY_AND_DISK)
+        finalize(self, _dropped, self.frame).atexit = False  # Spark ends then, and drops them itself
+
+
 @dataclass(frozen=True)
 class SparkGroup:
-    """One group's records in Spark."""
+    """One group's records in Spark: some of the rows that are kept, chosen whenever they are asked for."""
 
     engine: SparkEngine
     table: ir.Table
+    kept: _Kept
     slots: int = 1
 
     @property
@@ -281,24 +305,22 @@ class SparkGroup:
     def split(self, share: Fraction, key: str, purpose: str) -> tuple[SparkGroup, SparkGroup]:
         """Part the users in two by keyed hash: about the given share, and the others."""
         drawn = expressions.drawn_users(self.table, share, key, purpose)
-        return self._part(self.table.filter(drawn)), self._part(self.table.filter(~drawn))
+        return replace(self, table=self.table.filter(drawn)), replace(self, table=self.table.filter(~drawn))
 
     def part(self, users: pa.Array) -> tuple[SparkGroup, SparkGroup]:
         """Part the users in two: the named ones, and the others."""
         named = self.engine.users(users)
-        return self._part(self.table.semi_join(named, "user")), self._part(self.table.anti_join(named, "user"))
+        inside, outside = self.table.semi_join(named, "user"), self.table.anti_join(named, "user")
+        return replace(self, table=inside), replace(self, table=outside)
 
     def shared_users(self, other: SparkGroup) -> int:
         """How many users are in both groups."""
         return self.engine.number(self.table.semi_join(other.table, "user").user.nunique())
 
-    def _part(self, rows: ir.Table) -> SparkGroup:
-        return SparkGroup(self.engine, self.engine.hold(rows), self.slots)
 
-
-def _started(master: str, memory: str | None) -> SparkSession:
+def _started(master: str, memory: str | None, scratch: str) -> SparkSession:
     local = master.startswith("local")
-    settings = {**_QUIET, "spark.sql.shuffle.partitions": str(_FEW_PARTITIONS)} if local else _SILENT
+    settings = {**(_LOCAL if local else _SILENT), "spark.sql.warehouse.dir": scratch}  # or there is a folder where we are
     if memory is not None:
         settings["spark.driver.memory" if local else "spark.executor.memory"] = _amount(memory)
     builder = SparkSession.builder.master(master).appName("blender-dp")
@@ -311,6 +333,11 @@ def _started(master: str, memory: str | None) -> SparkSession:
     if local:
         session.sparkContext.pythonExec = sys.executable  # otherwise whatever `python3` is
     return session
+
+
+def _dropped(frame: DataFrame) -> None:
+    with suppress(PySparkException, Py4JError, OSError):  # Spark may have been stopped, and them with it
+        frame.unpersist()
 
 
 def _amount(memory: str) -> str:

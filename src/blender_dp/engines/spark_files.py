@@ -1,8 +1,7 @@
 """Log files as SQL for Spark: the same rows, and the same problems, as `files` has for DuckDB.
 
-A file of text comes as a view with one column, `value`: a line each, its bytes as they are. Lines end where DuckDB ends
-them. One thing differs: Spark reads a file in pieces and does not know which line is the first, so a line that has the
-very fields of the header is a header wherever it is.
+A file of text comes as a view with a column `value`: a line each, its bytes as they are. Lines end where DuckDB ends
+them. Headers are left out already.
 """
 
 from __future__ import annotations
@@ -22,6 +21,13 @@ LOG_ROWS = "user string, query string, url string, valid boolean, unread tinyint
 
 REPORT_ROWS = "head_list string, cell bigint, valid boolean, unread tinyint"
 """What `json_rows` makes of the lines of clients' reports."""
+
+FIRST = f"(_metadata.file_block_start = 0 AND monotonically_increasing_id() % {1 << 33} = 0)"
+"""Whether a line is the first one of its file: it is the first line of a piece that begins where the file begins.
+
+The function numbers the rows of every task, from 0, in the order in which they are read (and has the task's number above
+the lowest 33 bits). So no task may read two pieces, which is why opening a file must seem to cost as much as a piece.
+"""
 
 _TAB = "\t"
 _CONTROL = "\x01"  # what DuckDB splits at where nothing is to be split, so it is refused here as well
@@ -121,13 +127,12 @@ REPORT = f"{_json('head_list')} AS head_list, TRY_CAST({_json('cell')} AS BIGINT
 
 
 def _separated(source: Source, lines: str, fields: str) -> str:
-    header = f"array({', '.join(text(name) for name in source.header)})"
     problems = {
         "fields IS NULL": Problem.BROKEN_QUOTES,
         f"size(fields) <> {len(source.header)}": Problem.WRONG_NUMBER_OF_COLUMNS,
     }
     return _checked(
-        f"(SELECT * FROM (SELECT {fields} AS fields, unread FROM {lines}) WHERE NOT fields <=> {header})",
+        f"(SELECT {fields} AS fields, unread FROM {lines})",
         {role: f"get(fields, {source.header.index(name)})" for role, name in source.columns.named.items()},
         problems,
     )
