@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 import os
 import subprocess
 import sys
 from fractions import Fraction
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from pyarrow import csv
+from typer.testing import CliRunner
 
-from blender_dp import Blender, Entropy, LogError, ParameterError, aol_like
+from blender_dp import Blender, Columns, Entropy, HeadList, LogError, ParameterError, aol_like
+from blender_dp.cli.app import app
 from blender_dp.engines import PLAIN_COLUMNS, DuckDBEngine
-from blender_dp.logs import find
+from blender_dp.logs import find, find_reports
+from tests.generators.aol import write_aol
 
 pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
 
@@ -102,6 +109,83 @@ def test_a_task_reads_one_piece_only(spark, tmp_path):
     for number in range(5):
         (tmp_path / f"{number}.csv").write_text("user,query,url\n1,a,x.example\n", encoding="utf-8")
     assert spark._opened(find(tmp_path)).rdd.getNumPartitions() == 5
+
+
+@pytest.mark.parametrize(
+    ("what", "log_format"),
+    [("1.csv", None), ("*.csv", None), ("csv", "csv"), ("log.parquet", None), ("log.jsonl.gz", None), ("aol", "aol")],
+)
+def test_uris(spark, tmp_path, what, log_format):
+    """Through the same layer as hdfs:// and s3a://: a file, a pattern and a folder, and the first lines read by Spark."""
+    write_aol(tmp_path / "aol", 2_000, files=2)
+    pq.write_table(USERS, tmp_path / "log.parquet")
+    lines = "".join(f"{json.dumps(row)}\n" for row in USERS.to_pylist())
+    (tmp_path / "log.jsonl.gz").write_bytes(gzip.compress(lines.encode()))
+    (tmp_path / "csv").mkdir()
+    for name, rows in (("1.csv", USERS.slice(0, 200)), ("2.csv", USERS.slice(200)), ("csv/3.csv", USERS)):
+        csv.write_csv(rows, tmp_path / name)
+    source = find(f"file://{tmp_path}/{what}", log_format)
+    group, tally = spark.bound(spark.read(source), 1, "k")
+    same, expected = spark.bound(spark.read(find(tmp_path / what, log_format)), 1, "k")
+    assert (group.users, tally) == (same.users, expected)
+    assert tally.records > 0
+    assert list(spark.bad_rows(source)) == []
+    with pytest.raises(LogError, match="only Spark reads URIs"):
+        DuckDBEngine().read(source)
+
+
+def test_first_lines_of_uris_are_checked(spark, tmp_path):
+    (tmp_path / "1.tsv").write_text("user\tquery\turl\n1\ta\tx.example\n", encoding="utf-8")
+    folder = f"file://{tmp_path}"
+    with pytest.raises(LogError, match=r"no column 'who' .*3 columns, among them user, query, url\. Name the user column"):
+        spark.read(find(f"{folder}/1.tsv", columns=Columns("who")))
+    (tmp_path / "2.tsv").write_text("user\turl\tquery\n1\tx.example\ta\n", encoding="utf-8")
+    with pytest.raises(LogError, match="cannot be read"):
+        spark.bound(spark.read(find(f"{folder}/*.tsv")), 1, "k")
+    for missing in (f"{folder}/3.tsv", "nosuchscheme://host/log.tsv"):
+        with pytest.raises(LogError, match="cannot be read"):
+            spark.read(find(missing))
+    (tmp_path / "4.csv").touch()
+    with pytest.raises(LogError, match="is empty"):
+        spark.read(find(f"{folder}/4.csv"))
+
+
+def test_a_file_of_uris_that_is_cut_off_is_an_error(spark, tmp_path):
+    """What is whole of it could only be found out by copying it here."""
+    content = gzip.compress(b"user\tquery\turl\n" + b"".join(b"%d\tq\tx.example\n" % i for i in range(9999)))
+    (tmp_path / "log.tsv.gz").write_bytes(content[: len(content) // 2])
+    source = find(f"file://{tmp_path}/log.tsv.gz")
+    with pytest.raises(LogError, match="cannot be read"):
+        spark.bound(spark.read(source), 1, "k")
+    with pytest.raises(LogError, match="cannot be read"):
+        list(spark.bad_rows(source))
+
+
+def test_reports_at_a_uri(spark, tmp_path):
+    (tmp_path / "reports.jsonl").write_text('{"head_list": "d", "cell": 1}\n' * 3, encoding="utf-8")
+    source = find_reports([f"file://{tmp_path}/reports.jsonl"])
+    assert spark.report_counts(source, "d", 2)[0].tolist() == [0, 3]
+    with pytest.raises(LogError, match="only Spark reads URIs"):
+        DuckDBEngine().report_counts(source, "d", 2)
+
+
+def test_the_command_takes_uris(spark, tmp_path):
+    def command(*arguments: str) -> dict:
+        done = CliRunner().invoke(
+            app, [*arguments, "--epsilon", "4", "--delta", "1e-5", "--engine", "spark:local[2]", "--json"]
+        )
+        assert done.exit_code == 0, done.exception
+        return json.loads(done.stdout)
+
+    (tmp_path / "logs").mkdir()
+    csv.write_csv(aol_like(2, users=20_000), tmp_path / "logs/1.csv")
+    out, reports = tmp_path / "release", tmp_path / "reports.jsonl"
+    made = command("run", f"file://{tmp_path}/logs", "--format", "csv", "--opt-in", "0.3", "--out", str(out))
+    assert (made["log"]["records"], made["listed"] > 1) == (20_000, True)
+    digest = HeadList.load(out / "head-list.json").digest
+    reports.write_text(f'{{"head_list": "{digest}", "cell": 0}}\n' * 100, encoding="utf-8")
+    counted = command("aggregate", f"file://{reports}", "--head-list", str(out / "head-list.json"))
+    assert counted["reports"]["records"] == 100
 
 
 def test_bad_rows_can_be_seen_by_their_owner(spark, tmp_path):

@@ -26,6 +26,7 @@ from blender_dp.engines import expressions
 from blender_dp.engines.base import Work
 from blender_dp.engines.files import parquet_sql, reports_sql, rows_sql, table_sql, text
 from blender_dp.engines.forms import canonical
+from blender_dp.engines.header import check_columns
 from blender_dp.engines.mending import mended
 from blender_dp.engines.source import PLAIN_COLUMNS, Columns, Format, Problem, Source, Tally
 from blender_dp.errors import LogError, ParameterError
@@ -210,9 +211,7 @@ class DuckDBEngine:
     def _check_columns(self, table: str, columns: Columns, where: str) -> None:
         with _typed_errors(where):
             there = self._connection.sql(f"FROM {table}").columns
-        for role, column in columns.named.items():
-            if column not in there:
-                raise missing_column(where, role, column, f"its columns are {', '.join(there)}")
+        check_columns(there, columns, where)
 
     def _limit(self, memory: str) -> None:
         try:
@@ -259,12 +258,6 @@ class DuckDBGroup:
         held = self.engine.hold(self.table.mutate(inside=predicate))
         inside, outside = (held.filter(chosen).drop("inside") for chosen in (held.inside, ~held.inside))
         return DuckDBGroup(self.engine, inside, self.slots), DuckDBGroup(self.engine, outside, self.slots)
-
-
-def missing_column(where: str, role: str, column: str, there: str) -> LogError:
-    """The error for a column that is not there."""
-    problem = f"has no column {column!r} for the {role}; {there}"
-    return LogError(where, problem, f"Name the {role} column (on the command line: --{role} NAME)")
 
 
 def _usable(

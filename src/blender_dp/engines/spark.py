@@ -26,8 +26,8 @@ from numpy.typing import NDArray
 
 from blender_dp.engines import expressions, spark_files
 from blender_dp.engines.base import Work
-from blender_dp.engines.duckdb import missing_column
 from blender_dp.engines.forms import canonical
+from blender_dp.engines.header import check_columns, check_header, header_of
 from blender_dp.engines.mending import mended
 from blender_dp.engines.source import PLAIN_COLUMNS, Columns, Format, Problem, Source, Tally
 from blender_dp.errors import LogError, ParameterError
@@ -118,10 +118,10 @@ class SparkEngine:
         """Open log files; little more than their headers is read yet."""
         with _typed_errors(source.name):
             frame = self._opened(source)
-        if source.header:
-            frame = frame.selectExpr("value", f"{spark_files.FIRST} AS first").where("NOT first")
+            if source.format.has_header:
+                frame, source = self._below_header(frame, source)
         if source.format is Format.PARQUET:
-            _check_columns(frame.columns, source.columns, source.name)
+            check_columns(frame.columns, source.columns, source.name)
         if source.format is Format.JSONL:
             frame = self._json(frame, spark_files.json_columns(source.columns), spark_files.LOG_ROWS)
         with _typed_errors(source.name):
@@ -130,7 +130,7 @@ class SparkEngine:
 
     def load(self, data: pa.Table, columns: Columns = PLAIN_COLUMNS, name: str = "table") -> SparkLog:
         """Hand a table to Spark; it has to fit into this process, of course."""
-        _check_columns(data.column_names, columns, name)
+        check_columns(data.column_names, columns, name)
         with _typed_errors(name):
             texts = pa.table({role: data[column].cast(pa.string()) for role, column in columns.named.items()})
             frame = self._session.createDataFrame(texts, ", ".join(f"{role} string" for role in columns.named))
@@ -239,13 +239,24 @@ class SparkEngine:
         return bad
 
     def _opened(self, source: Source) -> DataFrame:
-        paths = [spark_files.path(str(path.absolute())) for path in source.files]
+        paths = [file if isinstance(file, str) else spark_files.path(str(file.absolute())) for file in source.files]
         reader = self._session.read
         frame = reader.parquet(*paths) if source.format is Format.PARQUET else reader.text(paths)
         if len(frame.inputFiles()) < len(paths):
             problem = "Spark overlooks a file, because of its name"
             raise LogError(source.name, problem, "Rename files that begin with a dot or an underscore")
         return frame
+
+    def _below_header(self, frame: DataFrame, source: Source) -> tuple[DataFrame, Source]:
+        """The lines without the first one of every file. If nobody could read that before, it is read here."""
+        lines = frame.selectExpr("value", f"{spark_files.FIRST} AS first")
+        if source.header:
+            return lines.where("NOT first"), source
+        found = lines.where("first").first()  # of one file, which is all that is read
+        line = found["value"] if found else ""
+        header = header_of(line, source.format, source.name)
+        check_header(header, source.columns, source.name)
+        return lines.where(spark_files.below(line)), replace(source, header=header)
 
     def _json(self, frame: DataFrame, columns: str, schema: str) -> DataFrame:
         """What the workers find in JSON lines."""
@@ -380,12 +391,6 @@ def _packed(table: pa.Table) -> pa.RecordBatch:
 
 def _unpacked(row: Row) -> pa.Table:
     return pa.ipc.open_stream(row["part"]).read_all()
-
-
-def _check_columns(there: list[str], columns: Columns, where: str) -> None:
-    for role, column in columns.named.items():
-        if column not in there:
-            raise missing_column(where, role, column, f"its columns are {', '.join(there)}")
 
 
 def _own_hash(rows: ir.Table, key: str) -> ir.Value:

@@ -40,6 +40,11 @@ _FIELD = r"""("(?:[^"]++|"")*+"|[^,"]*+)"""
 _WHOLE = rf"\A(?:{_FIELD},)*+{_FIELD}\z"
 
 
+def below(line: str) -> str:
+    """A condition for lines that are not `first`; a file whose first line is not the given one is an error."""
+    return f"CASE WHEN NOT first THEN true WHEN value = {text(line)} THEN false ELSE raise_error('first lines differ') END"
+
+
 def rows_sql(source: Source, view: str) -> str:
     """A query for the rows of a log, given a view of its lines; for JSON, of what `json_rows` makes of them."""
     match source.format:
