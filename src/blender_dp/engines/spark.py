@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import partial
 from itertools import chain, count
 from shutil import rmtree
@@ -27,6 +26,7 @@ from numpy.typing import NDArray
 from blender_dp.engines import expressions, spark_files
 from blender_dp.engines.base import Work
 from blender_dp.engines.forms import canonical
+from blender_dp.engines.groups import TableGroup
 from blender_dp.engines.header import check_columns, check_header, header_of
 from blender_dp.engines.mending import mended
 from blender_dp.engines.source import PLAIN_COLUMNS, Columns, Format, Problem, Source, Tally
@@ -137,7 +137,7 @@ class SparkEngine:
             renamed = PLAIN_COLUMNS if columns.levels == 2 else replace(PLAIN_COLUMNS, url=None)
             return SparkLog(self._log(spark_files.table_sql(self._view(frame), renamed)), name, columns.levels)
 
-    def bound(self, log: SparkLog, m: int, key: str) -> tuple[SparkGroup, Tally]:
+    def bound(self, log: SparkLog, m: int, key: str) -> tuple[TableGroup, Tally]:
         """Keep at most m usable records of every user, chosen by keyed hash, and say what became of the rows."""
         try:
             return self._bound(log, m, key)
@@ -210,11 +210,11 @@ class SparkEngine:
             return int(self._frame(expression).collect()[0][0])
 
     def users(self, names: pa.Array) -> ir.Table:
-        """Named users, for `SparkGroup.part`; a name that is missing is nobody's."""
+        """Named users as a table; a name that is missing is nobody's."""
         texts = pa.table({"user": names.cast(pa.string()).drop_null()})
         return expressions.group(self._view(self._session.createDataFrame(texts, "user string"))).select("user")
 
-    def _bound(self, log: SparkLog, m: int, key: str) -> tuple[SparkGroup, Tally]:
+    def _bound(self, log: SparkLog, m: int, key: str) -> tuple[TableGroup, Tally]:
         if m == 1:
             kept = self._kept(expressions.drawn(log.rows, key, self._lottery), log)
             parts = kept.frame.groupBy("problem").sum("rows", "records").collect()
@@ -223,7 +223,7 @@ class SparkEngine:
             kept = self._kept(expressions.drawn_many(log.rows, slots, key, self._lottery), log)
             parts = self._frame(expressions.tally(log.rows)).collect()
         table = expressions.group(self._view(kept.frame.where("user IS NOT NULL").select(*_GROUP)))
-        return SparkGroup(self, table, kept, m), Tally.of(parts, {Problem.FILE_CUT_OFF: log.cut_off})
+        return TableGroup(self, table, m, kept), Tally.of(parts, {Problem.FILE_CUT_OFF: log.cut_off})
 
     def _kept(self, drawn: ir.Table, log: SparkLog) -> _Kept:
         """The canonical records, made by the workers and kept there: groups are asked several times."""
@@ -289,44 +289,6 @@ class _Kept:
     def __init__(self, frame: DataFrame) -> None:
         self.frame = frame.persist(StorageLevel.MEMORY_AND_DISK)
         finalize(self, _dropped, self.frame).atexit = False  # Spark ends then, and drops them itself
-
-
-@dataclass(frozen=True)
-class SparkGroup:
-    """One group's records in Spark: some of the rows that are kept, chosen whenever they are asked for."""
-
-    engine: SparkEngine
-    table: ir.Table
-    kept: _Kept
-    slots: int = 1
-
-    @property
-    def users(self) -> int:
-        """How many users the group has; a user without a usable record counts."""
-        return self.engine.number(self.table.count()) // self.slots
-
-    def over_records(self, work: Work) -> list[pa.Table]:
-        """Do some work on every user's record(s), null where a user has none."""
-        return self.engine.over(self.table, _GROUP, work)
-
-    def over_record_counts(self, work: Work) -> list[pa.Table]:
-        """Do some work on every distinct record with the number of users who hold it."""
-        return self.engine.over(expressions.record_counts(self.table), ("query", "url"), work)
-
-    def split(self, share: Fraction, key: str, purpose: str) -> tuple[SparkGroup, SparkGroup]:
-        """Part the users in two by keyed hash: about the given share, and the others."""
-        drawn = expressions.drawn_users(self.table, share, key, purpose)
-        return replace(self, table=self.table.filter(drawn)), replace(self, table=self.table.filter(~drawn))
-
-    def part(self, users: pa.Array) -> tuple[SparkGroup, SparkGroup]:
-        """Part the users in two: the named ones, and the others."""
-        named = self.engine.users(users)
-        inside, outside = self.table.semi_join(named, "user"), self.table.anti_join(named, "user")
-        return replace(self, table=inside), replace(self, table=outside)
-
-    def shared_users(self, other: SparkGroup) -> int:
-        """How many users are in both groups."""
-        return self.engine.number(self.table.semi_join(other.table, "user").user.nunique())
 
 
 def _started(master: str, memory: str | None, scratch: str) -> SparkSession:
