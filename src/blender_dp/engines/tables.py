@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from ibis.common.exceptions import IbisError  # noqa: TID251 (this is where it belongs)
 from numpy.typing import NDArray
 
 from blender_dp.engines import expressions
@@ -24,7 +25,7 @@ from blender_dp.engines.duckdb import DuckDBEngine
 from blender_dp.engines.forms import canonical
 from blender_dp.engines.groups import TableGroup
 from blender_dp.engines.source import PLAIN_COLUMNS, Columns, Format, Source, Tally
-from blender_dp.errors import LogError
+from blender_dp.errors import LogError, ParameterError
 
 TableLog = tuple[ir.Table, int]
 """A log's rows, and how many parts its records have."""
@@ -98,7 +99,12 @@ class TableEngine(ABC):
         return expressions.group(self._stored(pa.table({"user": names.cast(pa.string()).drop_null()}))).select("user")
 
     def _table(self, expression: ir.Table) -> pa.Table:
-        return self.fetch(expressions.sql(expression, self.dialect), expression.schema().to_pyarrow())
+        try:
+            sql = expressions.sql(expression, self.dialect)
+        except IbisError:
+            problem = f"Ibis cannot say in {self.dialect} what is to be counted"
+            raise ParameterError("engine", problem, "Keep to one record per client (m_c), or take DuckDB") from None
+        return self.fetch(sql, expression.schema().to_pyarrow())
 
     def _stored(self, table: pa.Table) -> str:
         name = next(self._names)

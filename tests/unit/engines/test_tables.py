@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from blender_dp import Blender, Columns, Entropy, LogError, aol_like
+from blender_dp import Blender, Columns, Entropy, LogError, ParameterError, aol_like
 from blender_dp.engines import PLAIN_COLUMNS, DuckDBEngine, Problem, Tally
 from blender_dp.logs import find
 from tests.conftest import ROOT
@@ -69,3 +69,8 @@ def test_it_reads_no_text(sqlite, tmp_path):
     (tmp_path / "log.csv").write_text("user,query,url\n", encoding="utf-8")
     with pytest.raises(LogError, match="does not read csv"):
         sqlite().read(find(tmp_path / "log.csv"))
+
+
+def test_what_its_sql_cannot_say_is_an_error(sqlite):
+    with pytest.raises(ParameterError, match="Ibis cannot say in sqlite"):
+        Blender(epsilon=4, delta=1e-5, m_c=2).run_log(DATA, 0.5, engine=sqlite())
