@@ -83,8 +83,9 @@ def measure() -> Result:
         "utility",
         "profile `tight` against `paper`, each group alone, and each of its parts",
         f"The papers' defaults: ε = 4, 5 % opt-in, M = 50 (AOL shape, 519,371 users) and 3 %, M = 500 (Yandex shape, "
-        f"4,970,073 users). Means over {SHAPES[0].seeds} and {SHAPES[1].seeds} seeds ± standard errors. In `paper` and `tight` rows, opt-in and client are "
-        "that profile's own estimates from one group. Coverage is that of the 95 % intervals.",
+        f"4,970,073 users). Means over {SHAPES[0].seeds} and {SHAPES[1].seeds} seeds ± standard errors. In `paper` and "
+        "`tight` rows, opt-in and client are that profile's own estimates from one group. Coverage is that of the 95 % "
+        "intervals.",
         [row for cell in defaults for row in _ablation(outcomes, cell)],
         [*_headlines(outcomes), *_everywhere(outcomes), *_quality(outcomes, defaults)],
     )
