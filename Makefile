@@ -24,7 +24,7 @@ lint: .venv/.dev  ## only the static checks: ruff, mypy, import-linter
 bench: .venv/.dev  ## measure speed as ratios to limits and peers (15 minutes the first time, then 5)
 	$(BIN)/python -m benchmarks
 
-bench-engine: .venv/.dev  ## measure whole runs over big logs (5 minutes, 15 GB of disk)
+bench-engine: .venv/.dev  ## measure whole runs over big logs (7 minutes, 15 GB of disk)
 	$(BIN)/python -m benchmarks engine
 
 bench-utility: .venv/.dev  ## measure the error of both profiles over the papers' grids (20 minutes)

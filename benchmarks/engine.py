@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from benchmarks.data import FOLDER
-from benchmarks.race import CORES, Runs, in_turn
+from benchmarks.race import CORES, Runs, in_turn, once
 from benchmarks.result import Cell, Result, Verdict
 from tests.generators.aol import write_aol
 from tests.generators.yandex import write_yandex
@@ -15,6 +15,7 @@ from tests.generators.yandex import write_yandex
 AOL_ROUNDS = {4_000_000: 3, 36_000_000: 3, 150_000_000: 1}
 REAL_SIZE = 36_000_000  # rows of the real log, about
 YANDEX_SESSIONS = 4_000_000
+SPARK_SIZE = 4_000_000
 MEMORY = "2GB"
 _SMALL_ROWS, _SMALL_SESSIONS = 200_000, 20_000
 
@@ -34,6 +35,8 @@ def measure() -> Result:
     free = in_turn(["whole", "aol_alone"], [small, aol(REAL_SIZE)], AOL_ROUNDS[REAL_SIZE])
     limited = {rows: in_turn(["whole"], [small, aol(rows), MEMORY], rounds)[0] for rows, rounds in AOL_ROUNDS.items()}
     joined = in_turn(["whole", "yandex_alone"], [yandex(_SMALL_SESSIONS), yandex(YANDEX_SESSIONS)], 3)
+    spark = in_turn(["whole", "whole_spark"], [small, aol(SPARK_SIZE)], 3)
+    found, expected = (once("counts", engine, aol(SPARK_SIZE)) for engine in ("spark", "duckdb"))
     per_row = {rows: runs.best / rows for rows, runs in limited.items()}
     peak = {rows: runs.peak_megabytes for rows, runs in limited.items()}
     _, middle, large = sorted(limited)
@@ -42,18 +45,26 @@ def measure() -> Result:
         "from the files of a log to a release",
         f"ε = 4, δ = 1e-5, 5 % opt-in, every client's report made, {CORES} cores, each run in a fresh process, best time "
         f"and highest peak. The limit is one bare pass of DuckDB: read, one record per user, count. With {MEMORY} for "
-        "DuckDB where it says so.",
+        "DuckDB where it says so. Spark's peak is the sum over its processes.",
         [
             _row("AOL", REAL_SIZE, "no limit", free[0], free[1]),
             _row("AOL, DuckDB alone", REAL_SIZE, "no limit", free[1], free[1]),
             *(_row("AOL", rows, MEMORY, runs, None) for rows, runs in limited.items()),
             _row("Yandex, sessions", YANDEX_SESSIONS, "no limit", joined[0], joined[1]),
             _row("Yandex, DuckDB alone", YANDEX_SESSIONS, "no limit", joined[1], joined[1]),
+            _row("AOL", SPARK_SIZE, "no limit", spark[0], None),
+            _row(f"AOL, Spark local[{CORES}]", SPARK_SIZE, "1 GB a JVM", spark[1], None),
         ],
         [
             Verdict(f"AOL, {REAL_SIZE:,} rows, to DuckDB's bare pass", free[0].best / free[1].best, 1.6, "at most"),
             Verdict("AOL, peak GB at that size", free[0].peak_megabytes / 1000, 4, "at most"),
             Verdict("Yandex join, to DuckDB's bare join", joined[0].best / joined[1].best, 1.6, "at most"),
+            Verdict(
+                f"Spark's {', '.join(expected)} equal DuckDB's at {SPARK_SIZE:,} rows (share of these)",
+                sum(found[what] == expected[what] for what in expected) / len(expected),
+                1,
+                "at least",
+            ),
             Verdict(f"time per row, {large:,} to {middle:,} rows", per_row[large] / per_row[middle], 1.25, "at most"),
             Verdict(f"peak memory, {large:,} to {middle:,} rows", peak[large] / peak[middle], 1.25, "at most"),
         ],

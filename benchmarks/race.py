@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from benchmarks import data
 from benchmarks.machine import cores
@@ -43,9 +44,15 @@ def in_turn(names: Sequence[str], arguments: Sequence[object], rounds: int) -> l
     with cores(CORES):
         for _ in range(rounds):
             for name, run in zip(names, runs, strict=True):
-                command = [sys.executable, "-m", f"benchmarks.once.{name}", *map(str, arguments)]
-                done = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+                done = once(name, *arguments)
                 run.seconds.append(done["seconds"])
                 run.peak_bytes.append(done["peak_bytes"])
                 run.records = done["records"]
     return runs
+
+
+def once(name: str, *arguments: object) -> dict[str, Any]:
+    """What a module of `benchmarks.once` prints, in a process of its own."""
+    command = [sys.executable, "-m", f"benchmarks.once.{name}", *map(str, arguments)]
+    answer: dict[str, Any] = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    return answer

@@ -7,9 +7,11 @@ measured goes from the path to the answer: connecting, reading, counting, and al
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 
@@ -24,6 +26,18 @@ def run(answer: Callable[[Path], int]) -> None:
 
 
 def _peak_bytes() -> int:
-    """The most memory this process held. `getrusage` would also count what its parent held when it was started."""
-    lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
-    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM:"))
+    """The most memory this process held, and those that it started and that still run, such as Spark's.
+
+    `getrusage` would also count what its parent held when it was started.
+    """
+    parents, peaks = dict[int, int](), dict[int, int]()
+    for status in Path("/proc").glob("[0-9]*/status"):
+        with suppress(OSError):  # it has ended in between
+            fields = dict(line.split(":\t", 1) for line in status.read_text(errors="replace").splitlines() if ":\t" in line)
+            if "VmHWM" in fields:  # kernel threads have none
+                pid = int(fields["Pid"])
+                parents[pid], peaks[pid] = int(fields["PPid"]), int(fields["VmHWM"].split()[0]) * 1024
+    family = {os.getpid()}
+    while found := {pid for pid, parent in parents.items() if parent in family} - family:
+        family |= found
+    return sum(peaks[pid] for pid in family)

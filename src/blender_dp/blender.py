@@ -88,12 +88,14 @@ class Blender(Collection):
 
         `opt_in` is the share of the users who opt in (drawn by keyed hash) or the names of those who do. Bad rows are left
         out and counted, and `on_tally` is told; if more than the share `max_bad` of the rows is bad, the run stops before
-        anything is released. `simulation` is "users" or "cells", see `collect`.
+        anything is released. `simulation` is "users" or "cells", see `collect`. A seeded `entropy` needs an engine that
+        is `ordered`, as the one is that is taken if none is given.
         """
         source, text_key, rule = entropy or Entropy.system(), _key_text(key), _opt_in_rule(opt_in)
         _check_simulation(simulation)
         most = most_bad(max_bad)
         counting = engine or DuckDBEngine(ordered=source.repeats)
+        _check_order(counting, source)
         progress("one record per user")
         rows = _opened(counting, log, columns)
         group, tally = counting.bound(rows, self.parameters.m_o, text_key)
@@ -139,6 +141,12 @@ def _opened(engine: Engine, log: TableLike | Source | Path | str, columns: Colum
         if isinstance(log, Source)
         else engine.load(as_table(log, "log", levels=columns.levels), columns, "log")
     )
+
+
+def _check_order(engine: Engine, entropy: Entropy) -> None:
+    if entropy.repeats and not engine.ordered:
+        problem = "rows come in any order, so a run with a seeded entropy does not repeat itself"
+        raise ParameterError("engine", problem, "Make the engine with ordered=True, or leave the seed out")
 
 
 def _check_simulation(simulation: str) -> None:

@@ -291,3 +291,11 @@ def test_alone_it_shows_its_verbs(command):
     done = command()
     assert all(verb in done.stdout for verb in ("demo", "run", "search", "trends", "audit"))
     assert command("--version").stdout.startswith("blender-dp 0.")
+
+
+def test_only_spark_reads_uris(command, log, tmp_path):
+    done = command("run", f"file://{log}", *PRIVACY, "--opt-in", "0.3", "--out", "r", *COLUMNS)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "only Spark reads URIs" in done.stderr
+    assert "--engine spark" in done.stderr
+    assert list(tmp_path.glob("r*")) == []

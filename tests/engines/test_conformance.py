@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import json
+from collections import Counter
 from fractions import Fraction
 from functools import partial
+from itertools import permutations
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -127,6 +130,11 @@ FORMATS = {
     "log.jsonl": (b"", JSONL),
     "yandex.txt": (b"", YANDEX),
 }
+HEADERS = {
+    "tsv": ("user\tquery\turl", "1\ta\tx.example", ".tsv"),
+    "csv": ('"user",query,url', "1,a,x.example", ".csv"),
+    "aol": ("AnonID\tQuery\tQueryTime\tItemRank\tClickURL", "1\ta\tt\t1\tx.example", ".txt"),
+}
 
 
 class Answer(NamedTuple):
@@ -201,6 +209,20 @@ def test_logs_of_real_proportions(engine, tmp_path, made, m):
     assert found == answer(reference, reference.read(source), m)
     assert found.tally.bad == 0
     assert min(len(part) for part in found.parts) > 0
+
+
+def test_results_pages_that_share_a_name(engine, tmp_path):
+    """They should not, but whichever line counts is the same on every engine."""
+    pages = ["5\tQ\t0\t7\t1,2\t100,3\t101,4", "0\tQ\t0\t6\t1,2\t101,9\t100,8", "7\tT\t0\t5\t9,9\t101,4"]
+    logs = [
+        f"{n}\tM\t1\t{n}\n{n}\t{one}\n{n}\t{other}\n{n}\t9\tC\t0\t101\n"
+        for n, (one, other) in enumerate(permutations(pages, 2))
+    ]
+    (tmp_path / "log.txt").write_text("".join(logs), encoding="utf-8")
+    source, reference = find(tmp_path / "log.txt"), DuckDBEngine(portable=True)
+    found = answer(engine, engine.read(source), 1)
+    assert found == answer(reference, reference.read(source), 1)
+    assert found.tally == Tally(12, 6, {})
 
 
 def test_a_record_by_hand(engine, tmp_path):
@@ -279,6 +301,34 @@ def test_a_file_that_is_cut_off(engine, tmp_path):
     assert found == answer(reference, reference.read(source), 1)
     assert found.tally.problems == {Problem.FILE_CUT_OFF: 1}
     assert found.tally.rows > 10_000
+
+
+def test_bad_rows_of_a_file_that_is_cut_off(engine, tmp_path):
+    """Each once, though it is found only at the end that a file is cut off."""
+    texts = [hashlib.md5(str(i).encode(), usedforsecurity=False).hexdigest() for i in range(60_000)]
+    lines = ["user\tquery\turl", *(f"{text}\tq\tx.example" if i % 1000 else "\tq\tx" for i, text in enumerate(texts))]
+    content = gzip.compress("\n".join(lines).encode())
+    (tmp_path / "1.tsv").write_text("user\tquery\turl\n" + "\tq\tx\n" * 300_000, encoding="utf-8")
+    (tmp_path / "2.tsv.gz").write_bytes(content[: len(content) // 2])
+    source = find(tmp_path)
+    _, tally = engine.bound(engine.read(source), 1, KEY)
+    found = Counter(row["reason"] for row in engine.bad_rows(source))
+    assert found == {str(problem): rows for problem, rows in tally.problems.items()}
+    assert 300_000 < tally.problems[Problem.NO_USER] < 300_060
+    assert tally.problems[Problem.FILE_CUT_OFF] == 1
+
+
+@pytest.mark.parametrize("name", HEADERS)
+def test_only_the_first_line_of_a_file_is_a_header(engine, tmp_path, name):
+    """A person can be called like a column, and search for one."""
+    header, row, suffix = HEADERS[name]
+    (tmp_path / f"1{suffix}").write_text(f"{header}\n{row}\n{header}\n{header}\n", encoding="utf-8")
+    (tmp_path / f"2{suffix}").write_text(f"\ufeff{header}\r\n{header}", encoding="utf-8")
+    (tmp_path / f"3{suffix}.gz").write_bytes(gzip.compress(f"{header}\n".encode()))
+    group, tally = engine.bound(engine.read(find(tmp_path)), 1, KEY)
+    assert tally == Tally(4, 4, {})
+    assert [user for user, *_ in records_of(group)] == ["1", "AnonID" if name == "aol" else "user"]
+    assert counts_of(group)[0] == ("a", "https://x.example/", 1)
 
 
 def test_a_damaged_file_is_an_error_that_quotes_nothing(engine, tmp_path):

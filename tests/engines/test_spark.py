@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
-import pyarrow as pa
-import pytest
+import gzip
+import json
+import os
+import subprocess
+import sys
+from fractions import Fraction
 
-from blender_dp import Blender, Entropy, LogError, ParameterError, aol_like
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyarrow import csv
+from typer.testing import CliRunner
+
+from blender_dp import Blender, Columns, Entropy, HeadList, LogError, ParameterError, aol_like
+from blender_dp.cli.app import app
 from blender_dp.engines import PLAIN_COLUMNS, DuckDBEngine
-from blender_dp.logs import find
+from blender_dp.logs import find, find_reports
+from tests.generators.aol import write_aol
 
 pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
 
@@ -78,11 +90,102 @@ def test_a_file_that_spark_overlooks_is_an_error(spark, tmp_path, name):
         spark.read(find(tmp_path / name))
 
 
-def test_a_line_like_the_header_is_one(spark, tmp_path):
-    """Spark does not know which line is the first."""
-    (tmp_path / "log.csv").write_text('"user",query,url\n1,a,x.example\nuser,"query",url\n', encoding="utf-8")
-    _, tally = spark.bound(spark.read(find(tmp_path / "log.csv")), 1, "k")
-    assert (tally.rows, tally.records) == (1, 1)
+def test_the_first_line_is_known_whatever_pieces_a_file_is_read_in(spark, tmp_path):
+    """Files larger and smaller than a piece, and lines like the header first and last in the pieces."""
+    for name, rows in (("a", 50), ("b", 4_000), ("c", 1), ("d", 0)):
+        lines = ["user,query,url"] * 2 + ["1,a,x.example", "user,query,url"] * rows
+        (tmp_path / f"{name}.csv").write_text("\n".join(lines), encoding="utf-8")
+    engine = type(spark)(master="local[2]")
+    for piece in ("15", "1000", "1000000"):
+        engine._session.conf.set("spark.sql.files.maxPartitionBytes", piece)
+        engine._session.conf.set("spark.sql.files.openCostInBytes", piece)
+        rows = engine.read(find(tmp_path)).rows
+        counted = {row["user"]: row["rows"] for row in engine._frame(rows.group_by("user").agg(rows=rows.count())).collect()}
+        assert counted == {"1": 4_051, "user": 4_055}
+
+
+def test_a_task_reads_one_piece_only(spark, tmp_path):
+    """That is what telling the first line rests on, whatever the session that is given says."""
+    for number in range(5):
+        (tmp_path / f"{number}.csv").write_text("user,query,url\n1,a,x.example\n", encoding="utf-8")
+    assert spark._opened(find(tmp_path)).rdd.getNumPartitions() == 5
+
+
+@pytest.mark.parametrize(
+    ("what", "log_format"),
+    [("1.csv", None), ("*.csv", None), ("csv", "csv"), ("log.parquet", None), ("log.jsonl.gz", None), ("aol", "aol")],
+)
+def test_uris(spark, tmp_path, what, log_format):
+    """Through the same layer as hdfs:// and s3a://: a file, a pattern and a folder, and the first lines read by Spark."""
+    write_aol(tmp_path / "aol", 2_000, files=2)
+    pq.write_table(USERS, tmp_path / "log.parquet")
+    lines = "".join(f"{json.dumps(row)}\n" for row in USERS.to_pylist())
+    (tmp_path / "log.jsonl.gz").write_bytes(gzip.compress(lines.encode()))
+    (tmp_path / "csv").mkdir()
+    for name, rows in (("1.csv", USERS.slice(0, 200)), ("2.csv", USERS.slice(200)), ("csv/3.csv", USERS)):
+        csv.write_csv(rows, tmp_path / name)
+    source = find(f"file://{tmp_path}/{what}", log_format)
+    group, tally = spark.bound(spark.read(source), 1, "k")
+    same, expected = spark.bound(spark.read(find(tmp_path / what, log_format)), 1, "k")
+    assert (group.users, tally) == (same.users, expected)
+    assert tally.records > 0
+    assert list(spark.bad_rows(source)) == []
+    with pytest.raises(LogError, match="only Spark reads URIs"):
+        DuckDBEngine().read(source)
+
+
+def test_first_lines_of_uris_are_checked(spark, tmp_path):
+    (tmp_path / "1.tsv").write_text("user\tquery\turl\n1\ta\tx.example\n", encoding="utf-8")
+    folder = f"file://{tmp_path}"
+    with pytest.raises(LogError, match=r"no column 'who' .*3 columns, among them user, query, url\. Name the user column"):
+        spark.read(find(f"{folder}/1.tsv", columns=Columns("who")))
+    (tmp_path / "2.tsv").write_text("user\turl\tquery\n1\tx.example\ta\n", encoding="utf-8")
+    with pytest.raises(LogError, match="cannot be read"):
+        spark.bound(spark.read(find(f"{folder}/*.tsv")), 1, "k")
+    for missing in (f"{folder}/3.tsv", "nosuchscheme://host/log.tsv"):
+        with pytest.raises(LogError, match="cannot be read"):
+            spark.read(find(missing))
+    (tmp_path / "4.csv").touch()
+    with pytest.raises(LogError, match="is empty"):
+        spark.read(find(f"{folder}/4.csv"))
+
+
+def test_a_file_of_uris_that_is_cut_off_is_an_error(spark, tmp_path):
+    """What is whole of it could only be found out by copying it here."""
+    content = gzip.compress(b"user\tquery\turl\n" + b"".join(b"%d\tq\tx.example\n" % i for i in range(9999)))
+    (tmp_path / "log.tsv.gz").write_bytes(content[: len(content) // 2])
+    source = find(f"file://{tmp_path}/log.tsv.gz")
+    with pytest.raises(LogError, match="cannot be read"):
+        spark.bound(spark.read(source), 1, "k")
+    with pytest.raises(LogError, match="cannot be read"):
+        list(spark.bad_rows(source))
+
+
+def test_reports_at_a_uri(spark, tmp_path):
+    (tmp_path / "reports.jsonl").write_text('{"head_list": "d", "cell": 1}\n' * 3, encoding="utf-8")
+    source = find_reports([f"file://{tmp_path}/reports.jsonl"])
+    assert spark.report_counts(source, "d", 2)[0].tolist() == [0, 3]
+    with pytest.raises(LogError, match="only Spark reads URIs"):
+        DuckDBEngine().report_counts(source, "d", 2)
+
+
+def test_the_command_takes_uris(spark, tmp_path):
+    def command(*arguments: str) -> dict:
+        done = CliRunner().invoke(
+            app, [*arguments, "--epsilon", "4", "--delta", "1e-5", "--engine", "spark:local[2]", "--json"]
+        )
+        assert done.exit_code == 0, done.exception
+        return json.loads(done.stdout)
+
+    (tmp_path / "logs").mkdir()
+    csv.write_csv(aol_like(2, users=20_000), tmp_path / "logs/1.csv")
+    out, reports = tmp_path / "release", tmp_path / "reports.jsonl"
+    made = command("run", f"file://{tmp_path}/logs", "--format", "csv", "--opt-in", "0.3", "--out", str(out))
+    assert (made["log"]["records"], made["listed"] > 1) == (20_000, True)
+    digest = HeadList.load(out / "head-list.json").digest
+    reports.write_text(f'{{"head_list": "{digest}", "cell": 0}}\n' * 100, encoding="utf-8")
+    counted = command("aggregate", f"file://{reports}", "--head-list", str(out / "head-list.json"))
+    assert counted["reports"]["records"] == 100
 
 
 def test_bad_rows_can_be_seen_by_their_owner(spark, tmp_path):
@@ -107,6 +210,42 @@ def test_a_seeded_simulation_is_the_same_on_both_engines(spark):
     assert len(releases[0]) > 10
 
 
+def test_a_seeded_entropy_is_not_sent_to_workers(spark):
+    with pytest.raises(ParameterError, match="ordered=True"):
+        Blender(epsilon=4, delta=1e-5).run_log(USERS, 0.3, entropy=Entropy.seeded(1), engine=spark)
+
+
+def cached(spark) -> int:
+    return len(spark._session.sparkContext._jsc.getPersistentRDDs())
+
+
+def test_nobodys_rows_stay_in_caches(spark, tmp_path):
+    assert cached(spark) == 0
+    group, _ = spark.bound(spark.load(USERS, PLAIN_COLUMNS, "table"), 1, "k")
+    named, others = group.part(pa.array(["u3"]))
+    chosen = others.split(Fraction(1, 3), "k", "test")[0]
+    assert chosen.users < others.users
+    assert cached(spark) == 1  # one copy, of which groups are parts
+    del group, named, others
+    assert cached(spark) == 1
+    del chosen
+    assert cached(spark) == 0
+    (tmp_path / "log.tsv").write_text("user\tquery\turl\n\tb\tx.example\n\tc\tx.example\n", encoding="utf-8")
+    rows = spark.bad_rows(find(tmp_path / "log.tsv"))
+    next(rows)
+    del rows
+    assert cached(spark) == 0
+
+
 def test_a_run_on_workers(spark):
     release = Blender(epsilon=4, delta=1e-5, max_queries=30).run_log(aol_like(2, users=20_000), 0.3, engine=spark)
     assert "google" in release.head_list.queries
+    assert cached(spark) == 0
+
+
+def test_spark_leaves_no_folder_where_it_runs(spark, tmp_path):
+    """In a process of its own: there is one Spark per process, and where it keeps tables is said when it starts."""
+    code = "from blender_dp.engines.spark import SparkEngine as E; E(master='local[1]')._session.sql('SHOW TABLES').count()"
+    environment = {**os.environ, "PYTHONWARNINGS": "ignore"}
+    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True, capture_output=True, env=environment)
+    assert list(tmp_path.iterdir()) == []

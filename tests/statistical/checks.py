@@ -42,10 +42,12 @@ def assert_mean(values: np.ndarray, expected: float) -> None:
     assert abs(np.mean(values) - expected) <= Z * error, (np.mean(values), expected, error)
 
 
-def assert_ratio(measured: float, expected: float, *, tolerance: float, noise: float) -> None:
+def assert_ratio(measured: float, expected: float, *, tolerance: float, noise: float, alarm: float = ALARM) -> None:
     """Two numbers agree within a tolerance; `noise` is the relative standard error of the measurement.
 
-    The measurement must be fine enough for the tolerance to mean something: Z standard errors within it.
+    The measurement must be fine enough for the tolerance to mean something: as many standard errors within it as the
+    rate of false alarms asks for.
     """
-    assert Z * noise < tolerance, f"only {Z * noise:.3f} can be told apart, and {tolerance} is asked for"
+    told_apart = NormalDist().inv_cdf(1 - alarm / 2) * noise
+    assert told_apart < tolerance, f"only {told_apart:.3f} can be told apart, and {tolerance} is asked for"
     assert abs(measured / expected - 1) < tolerance, (measured, expected)

@@ -7,6 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from blender_dp import Blender, Columns, Entropy, GroupError, LogError, OutsideTheoremError, ParameterError, aol_like
+from blender_dp.engines import DuckDBEngine
 
 POPULATION = aol_like(2, users=60_000)
 OPT_IN, CLIENTS = POPULATION.slice(0, 20_000), POPULATION.slice(20_000)
@@ -213,3 +214,10 @@ def test_records_without_a_url_are_single_items():
         assert release.queries[0].share == pytest.approx(2 / 3, abs=0.06)
     with pytest.raises(LogError, match=r"3 values.*\(user, query, url\)"):
         blender.run_log(rows, "0.5")
+
+
+def test_a_seeded_run_needs_an_engine_with_an_order():
+    for engine, entropy in ((DuckDBEngine(ordered=True), Entropy.seeded(1)), (DuckDBEngine(), Entropy.system())):
+        assert blender().run_log(POPULATION, 0.4, key=b"k", entropy=entropy, engine=engine).head_list
+    with pytest.raises(ParameterError, match=r"engine: rows come in any order.*ordered=True"):
+        blender().run_log(POPULATION, 0.4, key=b"k", entropy=Entropy.seeded(1), engine=DuckDBEngine())

@@ -23,7 +23,7 @@ from blender_dp.cli.output import (
 
 
 def aggregate(
-    reports: Annotated[list[Path], typer.Argument(help="The reports: .parquet or .jsonl files, folders or patterns.")],
+    reports: Annotated[list[str], typer.Argument(help="The reports: .parquet or .jsonl files, folders, patterns or URIs.")],
     head_list: Annotated[Path, typer.Option(metavar="FILE", help="The head list that the reports answer.")],
     epsilon: Epsilon,
     delta: Delta,

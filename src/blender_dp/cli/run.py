@@ -34,7 +34,7 @@ from blender_dp.errors import LogError, ParameterError
 
 
 def run(
-    log: Annotated[list[Path], typer.Argument(help="The log: files, folders or patterns such as 'logs/*.csv.gz'.")],
+    log: Annotated[list[str], typer.Argument(help="The log: files, folders or patterns such as 'logs/*.csv.gz'; or URIs.")],
     epsilon: Epsilon,
     delta: Delta,
     opt_in: Annotated[str, typer.Option(metavar="SHARE|FILE", help="Share of opt-in users, or a file with their ids.")],
@@ -81,6 +81,7 @@ def run(
       blender-dp run log.tsv --epsilon 2 --delta 1e-7 --opt-in volunteers.txt --user who --url link --out release
       blender-dp run crashes.csv --epsilon 4 --delta 1e-6 --opt-in 0.1 --query error_code --no-url --out release
       blender-dp run AOL-user-ct-collection --epsilon 4 --delta 1e-5 --opt-in 0.05 --memory 2GB --out release
+      blender-dp run hdfs://host/logs --format csv --engine spark --epsilon 4 --delta 1e-5 --opt-in 0.05 --out release
       blender-dp trends release
     """
     from blender_dp.blender import Blender

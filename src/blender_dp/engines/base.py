@@ -49,6 +49,11 @@ class Group(Protocol):
 class Engine(Protocol):
     """Reads logs and makes groups. A log is whatever the engine can count; nobody else looks inside."""
 
+    @property
+    def ordered(self) -> bool:
+        """Whether rows always come in one order and to this process: a seeded simulation repeats itself only then."""
+        ...
+
     def read(self, source: Source) -> Any:  # noqa: ANN401
         """Open log files; little more than their headers is read yet."""
         ...

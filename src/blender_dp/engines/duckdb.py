@@ -26,6 +26,8 @@ from blender_dp.engines import expressions
 from blender_dp.engines.base import Work
 from blender_dp.engines.files import parquet_sql, reports_sql, rows_sql, table_sql, text
 from blender_dp.engines.forms import canonical
+from blender_dp.engines.groups import TableGroup
+from blender_dp.engines.header import check_columns
 from blender_dp.engines.mending import mended
 from blender_dp.engines.source import PLAIN_COLUMNS, Columns, Format, Problem, Source, Tally
 from blender_dp.errors import LogError, ParameterError
@@ -118,7 +120,9 @@ class DuckDBEngine:
 
     def _bad_rows(self, source: Source) -> Iterator[dict[str, object]]:
         log = self.read(source)
-        for batch in self._run(log.rows.filter(log.rows.problem.notnull())).to_arrow_reader(_BATCH_ROWS):
+        # All are found before the first one is handed out: if a file turns out to be cut off, none was.
+        bad = self.hold(log.rows.filter(log.rows.problem.notnull()))
+        for batch in self._run(bad).to_arrow_reader(_BATCH_ROWS):
             for row in batch.to_pylist():
                 yield {"reason": str(Problem(row.pop("problem"))), **row}
         if source.format is not Format.PARQUET:
@@ -155,13 +159,17 @@ class DuckDBEngine:
         """Run an expression and hand out its rows batch by batch. Finish one stream before the next statement."""
         return iter(self._run(expression.order_by(order) if self.ordered else expression).to_arrow_reader(_BATCH_ROWS))
 
+    def over(self, expression: ir.Table, order: tuple[str, ...], work: Work) -> list[pa.Table]:
+        """Do some work on an expression's rows, all of them here."""
+        return [work(self.stream(expression, order))]
+
     def number(self, expression: ir.IntegerScalar) -> int:
         """Run an expression that gives one number."""
         return int(self._run(expression).fetchall()[0][0])
 
-    def users(self, names: pa.Array) -> ir.StringColumn:
-        """Named users, for `DuckDBGroup.part`; a name that is missing is nobody's."""
-        return expressions.group(self._register(pa.table({"user": names.drop_null()}))).user
+    def users(self, names: pa.Array) -> ir.Table:
+        """Named users as a table; a name that is missing is nobody's."""
+        return expressions.group(self._register(pa.table({"user": names.drop_null()}))).select("user")
 
     def _bound(self, log: DuckDBLog, m: int, key: str) -> tuple[DuckDBGroup, Tally]:
         parts: list[tuple[int | None, int, int]] = []
@@ -208,9 +216,7 @@ class DuckDBEngine:
     def _check_columns(self, table: str, columns: Columns, where: str) -> None:
         with _typed_errors(where):
             there = self._connection.sql(f"FROM {table}").columns
-        for role, column in columns.named.items():
-            if column not in there:
-                raise missing_column(where, role, column, f"its columns are {', '.join(there)}")
+        check_columns(there, columns, where)
 
     def _limit(self, memory: str) -> None:
         try:
@@ -220,25 +226,10 @@ class DuckDBEngine:
 
 
 @dataclass(frozen=True)
-class DuckDBGroup:
-    """One group's records in DuckDB."""
+class DuckDBGroup(TableGroup):
+    """One group's records in DuckDB. Who is in it is decided once, and kept."""
 
     engine: DuckDBEngine
-    table: ir.Table
-    slots: int = 1
-
-    @property
-    def users(self) -> int:
-        """How many users the group has; a user without a usable record counts."""
-        return self.engine.number(self.table.count()) // self.slots
-
-    def over_records(self, work: Work) -> list[pa.Table]:
-        """Do some work on every user's record(s), null where a user has none."""
-        return [work(self.engine.stream(self.table, order=("user", "query", "url")))]
-
-    def over_record_counts(self, work: Work) -> list[pa.Table]:
-        """Do some work on every distinct record with the number of users who hold it."""
-        return [work(self.engine.stream(expressions.record_counts(self.table), order=("query", "url")))]
 
     def split(self, share: Fraction, key: str, purpose: str) -> tuple[DuckDBGroup, DuckDBGroup]:
         """Part the users in two by keyed hash: about the given share, and the others."""
@@ -246,23 +237,13 @@ class DuckDBGroup:
 
     def part(self, users: pa.Array) -> tuple[DuckDBGroup, DuckDBGroup]:
         """Part the users in two: the named ones, and the others."""
-        return self._parted(self.table.user.isin(self.engine.users(users)))
-
-    def shared_users(self, other: DuckDBGroup) -> int:
-        """How many users are in both groups."""
-        return self.engine.number(self.table.semi_join(other.table, "user").user.nunique())
+        return self._parted(self.table.user.isin(self.engine.users(users).user))
 
     def _parted(self, predicate: ir.BooleanValue) -> tuple[DuckDBGroup, DuckDBGroup]:
         """The users of whom something is true, and the others: decided once, and kept."""
         held = self.engine.hold(self.table.mutate(inside=predicate))
         inside, outside = (held.filter(chosen).drop("inside") for chosen in (held.inside, ~held.inside))
         return DuckDBGroup(self.engine, inside, self.slots), DuckDBGroup(self.engine, outside, self.slots)
-
-
-def missing_column(where: str, role: str, column: str, there: str) -> LogError:
-    """The error for a column that is not there."""
-    problem = f"has no column {column!r} for the {role}; {there}"
-    return LogError(where, problem, f"Name the {role} column (on the command line: --{role} NAME)")
 
 
 def _usable(

@@ -26,6 +26,7 @@ NO_URL = "'-'"
 
 def rows_sql(source: Source, rejects: str) -> str:
     """A query for the rows of a log. Lines that DuckDB itself refuses are kept in the table called `rejects`."""
+    _files(source)  # refuses URIs, whose first lines nobody has read
     match source.format:
         case Format.TSV | Format.AOL:
             return _tab_separated(source, rejects)
@@ -189,4 +190,4 @@ def _checked(table: str, roles: Mapping[str, str], problems: Mapping[str, Proble
 
 
 def _files(source: Source) -> str:
-    return f"[{', '.join(text(glob.escape(str(path))) for path in source.files)}]"
+    return f"[{', '.join(text(glob.escape(str(path))) for path in source.local)}]"

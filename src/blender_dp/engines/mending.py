@@ -34,7 +34,9 @@ def first_line(path: Path) -> bytes:
 
 def mended(source: Source, folder: str) -> tuple[Source, int] | None:
     """The same log without its cut-off ends, and how many there were; None if that is not what is wrong with it."""
-    whole = [_whole_lines(path, Path(folder)) if path.suffix.lower() == ".gz" else path for path in source.files]
+    if source.is_remote:
+        return None
+    whole = [_whole_lines(path, Path(folder)) if path.suffix.lower() == ".gz" else path for path in source.local]
     cut_off = sum(new != old for new, old in zip(whole, source.files, strict=True))
     return (replace(source, files=tuple(whole)), cut_off) if cut_off else None
 

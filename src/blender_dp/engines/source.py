@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 from pathlib import Path
 
+from blender_dp.errors import LogError
+
 
 @dataclass(frozen=True)
 class Columns:
@@ -42,6 +44,11 @@ class Format(StrEnum):
     AOL = "aol"
     YANDEX = "yandex"
 
+    @property
+    def has_header(self) -> bool:
+        """Whether the first line of every file names the columns."""
+        return self in {Format.CSV, Format.TSV, Format.AOL}
+
 
 @dataclass(frozen=True)
 class Source:
@@ -49,11 +56,24 @@ class Source:
 
     name: str
     """What the user called it."""
-    files: tuple[Path, ...]
+    files: tuple[Path, ...] | tuple[str, ...]
+    """Files of this machine; or URIs, of files, folders or patterns, which the engine has to look up itself."""
     format: Format
     columns: Columns = PLAIN_COLUMNS
     header: tuple[str, ...] = ()
-    """The column names in the first line of every file, where the format has such a line."""
+    """The column names in the first line of every file, where the format has such a line and it could be read yet."""
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether the files are URIs."""
+        return any(isinstance(file, str) for file in self.files)
+
+    @property
+    def local(self) -> tuple[Path, ...]:
+        """The files, for an engine that reads those of this machine only."""
+        if self.is_remote:
+            raise LogError(self.name, "only Spark reads URIs", "Take the engine spark (--engine spark), or copy the files")
+        return tuple(Path(file) for file in self.files)
 
     @property
     def filtered(self) -> bool:

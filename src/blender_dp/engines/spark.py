@@ -9,9 +9,8 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import partial
 from itertools import chain, count
 from shutil import rmtree
@@ -26,8 +25,9 @@ from numpy.typing import NDArray
 
 from blender_dp.engines import expressions, spark_files
 from blender_dp.engines.base import Work
-from blender_dp.engines.duckdb import missing_column
 from blender_dp.engines.forms import canonical
+from blender_dp.engines.groups import TableGroup
+from blender_dp.engines.header import check_columns, check_header, header_of
 from blender_dp.engines.mending import mended
 from blender_dp.engines.source import PLAIN_COLUMNS, Columns, Format, Problem, Source, Tally
 from blender_dp.errors import LogError, ParameterError
@@ -46,18 +46,21 @@ _BATCH_ROWS = 1 << 16
 _PACKED = "part binary"
 _GROUP = ("user", "query", "url")
 _SILENT = {"spark.log.level": "OFF"}  # Spark's errors quote rows
-_QUIET = {
+_LARGEST_PIECE, _OPEN_COST = "spark.sql.files.maxPartitionBytes", "spark.sql.files.openCostInBytes"
+_LOCAL = {
     **_SILENT,
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
+    "spark.sql.shuffle.partitions": "4",  # AQE joins small ones, but starts with 200
+    _LARGEST_PIECE: "32m",  # or a file of a usual size is read by one core
 }
-_FEW_PARTITIONS = 4  # for a shuffle on one machine; AQE joins small ones, but starts with 200
 _SETTINGS = {
     "spark.sql.variable.substitute": "false",  # or a key with ${...} in it would be another key
     "spark.sql.parser.escapedStringLiterals": "false",
     "spark.sql.execution.arrow.maxRecordsPerBatch": str(_BATCH_ROWS),
+    "spark.sql.files.maxPartitionNum": str(2**31 - 1),  # together with a high cost of opening: see `spark_files.FIRST`
 }
 
 
@@ -100,22 +103,25 @@ class SparkEngine:
         """
         if not _INSTALLED:
             raise ParameterError("engine", "Spark is not installed", "Install it: pip install 'blender-dp[spark]'")
-        # A session of our own on the same cluster, so that nobody else's settings and views are touched.
-        self._session = (session or _started(master, memory)).newSession()
-        for name, value in _SETTINGS.items():
-            self._session.conf.set(name, value)
-        self.ordered = ordered
-        self._lottery = expressions.portable_hash if portable else _own_hash
         self._scratch = mkdtemp(prefix="blender-dp-")  # readable for this user only
         finalize(self, rmtree, self._scratch, ignore_errors=True)
+        # A session of our own on the same cluster, so that nobody else's settings and views are touched.
+        self._session = (session or _started(master, memory, self._scratch)).newSession()
+        for name, value in _SETTINGS.items():
+            self._session.conf.set(name, value)
+        self._session.conf.set(_OPEN_COST, str(self._session.conf.get(_LARGEST_PIECE)))
+        self.ordered = ordered
+        self._lottery = expressions.portable_hash if portable else _own_hash
         self._names = (f"blender_{number}" for number in count())
 
     def read(self, source: Source) -> SparkLog:
         """Open log files; little more than their headers is read yet."""
         with _typed_errors(source.name):
             frame = self._opened(source)
+            if source.format.has_header:
+                frame, source = self._below_header(frame, source)
         if source.format is Format.PARQUET:
-            _check_columns(frame.columns, source.columns, source.name)
+            check_columns(frame.columns, source.columns, source.name)
         if source.format is Format.JSONL:
             frame = self._json(frame, spark_files.json_columns(source.columns), spark_files.LOG_ROWS)
         with _typed_errors(source.name):
@@ -124,14 +130,14 @@ class SparkEngine:
 
     def load(self, data: pa.Table, columns: Columns = PLAIN_COLUMNS, name: str = "table") -> SparkLog:
         """Hand a table to Spark; it has to fit into this process, of course."""
-        _check_columns(data.column_names, columns, name)
+        check_columns(data.column_names, columns, name)
         with _typed_errors(name):
             texts = pa.table({role: data[column].cast(pa.string()) for role, column in columns.named.items()})
             frame = self._session.createDataFrame(texts, ", ".join(f"{role} string" for role in columns.named))
             renamed = PLAIN_COLUMNS if columns.levels == 2 else replace(PLAIN_COLUMNS, url=None)
             return SparkLog(self._log(spark_files.table_sql(self._view(frame), renamed)), name, columns.levels)
 
-    def bound(self, log: SparkLog, m: int, key: str) -> tuple[SparkGroup, Tally]:
+    def bound(self, log: SparkLog, m: int, key: str) -> tuple[TableGroup, Tally]:
         """Keep at most m usable records of every user, chosen by keyed hash, and say what became of the rows."""
         try:
             return self._bound(log, m, key)
@@ -161,9 +167,18 @@ class SparkEngine:
 
     def bad_rows(self, source: Source) -> Iterator[dict[str, object]]:
         """The bad rows themselves, for whoever has to mend the log: the reason, and the fields if there are any."""
-        log = self.read(source)
+        try:
+            bad, cut_off = self._bad_rows(source), 0
+        except (PySparkException, Py4JError):
+            whole = mended(source, self._scratch)
+            if whole is None:
+                raise _unreadable(source.name) from None
+            with _typed_errors(source.name):
+                bad, cut_off = self._bad_rows(whole[0]), whole[1]
+        for _ in range(cut_off):
+            yield {"reason": str(Problem.FILE_CUT_OFF)}
         with _typed_errors(source.name):
-            for row in self._frame(log.rows.filter(log.rows.problem.notnull())).toLocalIterator():
+            for row in bad.frame.toLocalIterator():
                 fields = row.asDict()
                 yield {"reason": str(Problem(fields.pop("problem"))), **fields}
 
@@ -176,11 +191,6 @@ class SparkEngine:
             return -1
         tasks = sum(stage.numTasks for stage in stages)
         return 100 * sum(stage.numCompletedTasks for stage in stages) / tasks if tasks else -1
-
-    def hold(self, expression: ir.Table) -> ir.Table:
-        """Run an expression once, when it is first asked for, and keep its rows where the workers are."""
-        frame = self._frame(expression).persist(StorageLevel.MEMORY_AND_DISK)
-        return expressions.group(self._view(frame))
 
     def over(self, expression: ir.Table, order: tuple[str, ...], work: Work) -> list[pa.Table]:
         """Do some work on every part of an expression's rows, where they are, and collect what comes of it.
@@ -200,37 +210,53 @@ class SparkEngine:
             return int(self._frame(expression).collect()[0][0])
 
     def users(self, names: pa.Array) -> ir.Table:
-        """Named users, for `SparkGroup.part`; a name that is missing is nobody's."""
+        """Named users as a table; a name that is missing is nobody's."""
         texts = pa.table({"user": names.cast(pa.string()).drop_null()})
         return expressions.group(self._view(self._session.createDataFrame(texts, "user string"))).select("user")
 
-    def _bound(self, log: SparkLog, m: int, key: str) -> tuple[SparkGroup, Tally]:
+    def _bound(self, log: SparkLog, m: int, key: str) -> tuple[TableGroup, Tally]:
         if m == 1:
             kept = self._kept(expressions.drawn(log.rows, key, self._lottery), log)
-            parts = kept.groupBy("problem").sum("rows", "records").collect()
+            parts = kept.frame.groupBy("problem").sum("rows", "records").collect()
         else:
             slots = ibis.literal(m, "int64")  # of the type that is asked for: Spark does not cast what it explodes
             kept = self._kept(expressions.drawn_many(log.rows, slots, key, self._lottery), log)
             parts = self._frame(expressions.tally(log.rows)).collect()
-        group = kept.where("user IS NOT NULL").select(*_GROUP)
-        return SparkGroup(self, expressions.group(self._view(group)), m), Tally.of(
-            parts, {Problem.FILE_CUT_OFF: log.cut_off}
-        )
+        table = expressions.group(self._view(kept.frame.where("user IS NOT NULL").select(*_GROUP)))
+        return TableGroup(self, table, m, kept), Tally.of(parts, {Problem.FILE_CUT_OFF: log.cut_off})
 
-    def _kept(self, drawn: ir.Table, log: SparkLog) -> DataFrame:
+    def _kept(self, drawn: ir.Table, log: SparkLog) -> _Kept:
         """The canonical records, made by the workers and kept there: groups are asked several times."""
         frame, filtered = self._frame(drawn), log.source is None or log.source.filtered
         form = partial(canonical, filtered=filtered, levels=log.levels)
-        return frame.mapInArrow(partial(_usable, form=form), frame.schema).persist(StorageLevel.MEMORY_AND_DISK)
+        return _Kept(frame.mapInArrow(partial(_usable, form=form), frame.schema))
+
+    def _bad_rows(self, source: Source) -> _Kept:
+        """All bad rows, found before the first one is handed out: if a file turns out to be cut off, none was."""
+        log = self.read(source)
+        bad = _Kept(self._frame(log.rows.filter(log.rows.problem.notnull())))
+        bad.frame.count()
+        return bad
 
     def _opened(self, source: Source) -> DataFrame:
-        paths = [spark_files.path(str(path.absolute())) for path in source.files]
+        paths = [file if isinstance(file, str) else spark_files.path(str(file.absolute())) for file in source.files]
         reader = self._session.read
         frame = reader.parquet(*paths) if source.format is Format.PARQUET else reader.text(paths)
         if len(frame.inputFiles()) < len(paths):
             problem = "Spark overlooks a file, because of its name"
             raise LogError(source.name, problem, "Rename files that begin with a dot or an underscore")
         return frame
+
+    def _below_header(self, frame: DataFrame, source: Source) -> tuple[DataFrame, Source]:
+        """The lines without the first one of every file. If nobody could read that before, it is read here."""
+        lines = frame.selectExpr("value", f"{spark_files.FIRST} AS first")
+        if source.header:
+            return lines.where("NOT first"), source
+        found = lines.where("first").first()  # of one file, which is all that is read
+        line = found["value"] if found else ""
+        header = header_of(line, source.format, source.name)
+        check_header(header, source.columns, source.name)
+        return lines.where(spark_files.below(line)), replace(source, header=header)
 
     def _json(self, frame: DataFrame, columns: str, schema: str) -> DataFrame:
         """What the workers find in JSON lines."""
@@ -257,48 +283,17 @@ class SparkEngine:
         return name
 
 
-@dataclass(frozen=True)
-class SparkGroup:
-    """One group's records in Spark."""
+class _Kept:
+    """Rows that the workers keep for as long as anybody here holds this: they are people's, and leave no copy behind."""
 
-    engine: SparkEngine
-    table: ir.Table
-    slots: int = 1
-
-    @property
-    def users(self) -> int:
-        """How many users the group has; a user without a usable record counts."""
-        return self.engine.number(self.table.count()) // self.slots
-
-    def over_records(self, work: Work) -> list[pa.Table]:
-        """Do some work on every user's record(s), null where a user has none."""
-        return self.engine.over(self.table, _GROUP, work)
-
-    def over_record_counts(self, work: Work) -> list[pa.Table]:
-        """Do some work on every distinct record with the number of users who hold it."""
-        return self.engine.over(expressions.record_counts(self.table), ("query", "url"), work)
-
-    def split(self, share: Fraction, key: str, purpose: str) -> tuple[SparkGroup, SparkGroup]:
-        """Part the users in two by keyed hash: about the given share, and the others."""
-        drawn = expressions.drawn_users(self.table, share, key, purpose)
-        return self._part(self.table.filter(drawn)), self._part(self.table.filter(~drawn))
-
-    def part(self, users: pa.Array) -> tuple[SparkGroup, SparkGroup]:
-        """Part the users in two: the named ones, and the others."""
-        named = self.engine.users(users)
-        return self._part(self.table.semi_join(named, "user")), self._part(self.table.anti_join(named, "user"))
-
-    def shared_users(self, other: SparkGroup) -> int:
-        """How many users are in both groups."""
-        return self.engine.number(self.table.semi_join(other.table, "user").user.nunique())
-
-    def _part(self, rows: ir.Table) -> SparkGroup:
-        return SparkGroup(self.engine, self.engine.hold(rows), self.slots)
+    def __init__(self, frame: DataFrame) -> None:
+        self.frame = frame.persist(StorageLevel.MEMORY_AND_DISK)
+        finalize(self, _dropped, self.frame).atexit = False  # Spark ends then, and drops them itself
 
 
-def _started(master: str, memory: str | None) -> SparkSession:
+def _started(master: str, memory: str | None, scratch: str) -> SparkSession:
     local = master.startswith("local")
-    settings = {**_QUIET, "spark.sql.shuffle.partitions": str(_FEW_PARTITIONS)} if local else _SILENT
+    settings = {**(_LOCAL if local else _SILENT), "spark.sql.warehouse.dir": scratch}  # or there is a folder where we are
     if memory is not None:
         settings["spark.driver.memory" if local else "spark.executor.memory"] = _amount(memory)
     builder = SparkSession.builder.master(master).appName("blender-dp")
@@ -311,6 +306,11 @@ def _started(master: str, memory: str | None) -> SparkSession:
     if local:
         session.sparkContext.pythonExec = sys.executable  # otherwise whatever `python3` is
     return session
+
+
+def _dropped(frame: DataFrame) -> None:
+    with suppress(PySparkException, Py4JError, OSError):  # Spark may have been stopped, and them with it
+        frame.unpersist()
 
 
 def _amount(memory: str) -> str:
@@ -353,12 +353,6 @@ def _packed(table: pa.Table) -> pa.RecordBatch:
 
 def _unpacked(row: Row) -> pa.Table:
     return pa.ipc.open_stream(row["part"]).read_all()
-
-
-def _check_columns(there: list[str], columns: Columns, where: str) -> None:
-    for role, column in columns.named.items():
-        if column not in there:
-            raise missing_column(where, role, column, f"its columns are {', '.join(there)}")
 
 
 def _own_hash(rows: ir.Table, key: str) -> ir.Value:

@@ -1,8 +1,7 @@
 """Log files as SQL for Spark: the same rows, and the same problems, as `files` has for DuckDB.
 
-A file of text comes as a view with one column, `value`: a line each, its bytes as they are. Lines end where DuckDB ends
-them. One thing differs: Spark reads a file in pieces and does not know which line is the first, so a line that has the
-very fields of the header is a header wherever it is.
+A file of text comes as a view with a column `value`: a line each, its bytes as they are. Lines end where DuckDB ends
+them. Headers are left out already.
 """
 
 from __future__ import annotations
@@ -23,6 +22,13 @@ LOG_ROWS = "user string, query string, url string, valid boolean, unread tinyint
 REPORT_ROWS = "head_list string, cell bigint, valid boolean, unread tinyint"
 """What `json_rows` makes of the lines of clients' reports."""
 
+FIRST = f"(_metadata.file_block_start = 0 AND monotonically_increasing_id() % {1 << 33} = 0)"
+"""Whether a line is the first one of its file: it is the first line of a piece that begins where the file begins.
+
+The function numbers the rows of every task, from 0, in the order in which they are read (and has the task's number above
+the lowest 33 bits). So no task may read two pieces, which is why opening a file must seem to cost as much as a piece.
+"""
+
 _TAB = "\t"
 _CONTROL = "\x01"  # what DuckDB splits at where nothing is to be split, so it is refused here as well
 _LONGEST_LINE = 1_999_999  # bytes without the line's end: what DuckDB's reader takes
@@ -31,7 +37,13 @@ _AS_NAMED: Mapping[str, str] = MappingProxyType({role: role for role in ("user",
 
 # As in `files`, but possessive: what has matched is never tried again, so no line takes long and none fills Java's stack.
 _FIELD = r"""("(?:[^"]++|"")*+"|[^,"]*+)"""
+_RESULTS = r"(?s)\A(?:[^\t]*+\t){5}[^\t]*+(.*)\z"  # what follows the six fields of a Yandex query
 _WHOLE = rf"\A(?:{_FIELD},)*+{_FIELD}\z"
+
+
+def below(line: str) -> str:
+    """A condition for lines that are not `first`; a file whose first line is not the given one is an error."""
+    return f"CASE WHEN NOT first THEN true WHEN value = {text(line)} THEN false ELSE raise_error('first lines differ') END"
 
 
 def rows_sql(source: Source, view: str) -> str:
@@ -121,13 +133,12 @@ REPORT = f"{_json('head_list')} AS head_list, TRY_CAST({_json('cell')} AS BIGINT
 
 
 def _separated(source: Source, lines: str, fields: str) -> str:
-    header = f"array({', '.join(text(name) for name in source.header)})"
     problems = {
         "fields IS NULL": Problem.BROKEN_QUOTES,
         f"size(fields) <> {len(source.header)}": Problem.WRONG_NUMBER_OF_COLUMNS,
     }
     return _checked(
-        f"(SELECT * FROM (SELECT {fields} AS fields, unread FROM {lines}) WHERE NOT fields <=> {header})",
+        f"(SELECT {fields} AS fields, unread FROM {lines})",
         {role: f"get(fields, {source.header.index(name)})" for role, name in source.columns.named.items()},
         problems,
     )
@@ -145,6 +156,8 @@ def _comma_separated() -> str:
 def _yandex(view: str) -> str:
     """The clicks with their session's user and their results page's query and domain, and a row for every session."""
     first, second, third, fourth, fifth = (f"split_part(line, {text(_TAB)}, {n})" for n in range(1, 6))
+    results = f"regexp_extract(line, {text(_RESULTS)}, 1)"
+    found = f"{text(_TAB)} || id || ','"
     rows = f"""
         WITH lines AS (
             SELECT line, unread, {first} AS session, CASE WHEN {second} = 'M' THEN 'M' ELSE {third} END AS kind,
@@ -153,24 +166,25 @@ def _yandex(view: str) -> str:
         ),
         sessions AS (SELECT session, min(page) AS visitor FROM lines WHERE kind = 'M' GROUP BY session),
         pages AS (
-            SELECT session, page, min(id) AS query, min(line) AS results
+            SELECT session, page, min(id) AS query, min({results}) AS results
             FROM lines WHERE kind IN ('Q', 'T') GROUP BY session, page
         ),
         clicks AS (
             SELECT visitor, query, id,
-                get(filter(slice(split(results, {text(_TAB)}, -1), 7, 1000), r -> startswith(r, id || ',')), 0) AS result
+                CASE WHEN contains(results, {found}) THEN split_part(split_part(results, {found}, 2), {text(_TAB)}, 1) END
+                    AS domain
             FROM (SELECT session, page, id FROM lines WHERE kind = 'C')
             LEFT JOIN sessions USING (session) LEFT JOIN pages USING (session, page)
         )
-        SELECT visitor, query, id, result, 'C' AS kind, NULL AS unread FROM clicks
+        SELECT visitor, query, id, domain, 'C' AS kind, NULL AS unread FROM clicks
         UNION ALL SELECT visitor, NULL, NULL, NULL, 'M', NULL FROM sessions
         UNION ALL SELECT NULL, NULL, NULL, NULL, '', unread FROM lines
             WHERE unread IS NOT NULL OR kind NOT IN ('M', 'Q', 'T', 'C')
         """
-    site = "'https://domain' || split_part(result, ',', 2) || '.example/' || id"
+    site = "'https://domain' || domain || '.example/' || id"
     problems = {
         "kind = ''": Problem.WRONG_NUMBER_OF_COLUMNS,
-        "kind = 'C' AND visitor IS NOT NULL AND result IS NULL": Problem.CLICK_WITHOUT_RESULTS_PAGE,
+        "kind = 'C' AND visitor IS NOT NULL AND domain IS NULL": Problem.CLICK_WITHOUT_RESULTS_PAGE,
     }
     return _checked(f"({rows})", {"user": "visitor", "query": "query", "url": site}, problems)
 

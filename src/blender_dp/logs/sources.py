@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import glob
 import re
 from collections.abc import Iterable, Sequence
@@ -10,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from blender_dp.engines import PLAIN_COLUMNS, Columns, Format, Source
+from blender_dp.engines.header import check_header, header_of
 from blender_dp.engines.mending import first_line
 from blender_dp.errors import LogError
 
@@ -29,13 +29,7 @@ _SUFFIXES = {
     ".txt": Format.TSV,
 }
 _PACKED = {".gz", ".zst"}
-_WITH_HEADER = {Format.CSV, Format.TSV, Format.AOL}
-_USUAL_NAMES = frozenset(
-    {
-        "user", "user_id", "userid", "uid", "id", "anonid", "client", "client_id", "query", "q", "search", "term", "text",
-        "url", "link", "clickurl", "href", "target", "time", "timestamp", "date", "querytime", "itemrank", "rank", "session",
-    }
-)  # fmt: skip
+_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 
 
 def find(
@@ -46,17 +40,22 @@ def find(
     """Find a log: a file, a folder of files, a pattern such as `logs/*.csv.gz`, or several of these.
 
     The format is told by the endings and, for AOL and Yandex, by the first line; or name it. All files have one format.
+    URIs such as `hdfs://host/logs` are for Spark, which reads their first lines too: AOL and Yandex have to be named there.
     """
     parts = [log] if isinstance(log, Path | str) else list(log)
     name = ", ".join(str(part) for part in parts)
-    files = tuple(dict.fromkeys(path for part in parts for path in _expanded(part)))
+    uris = tuple(dict.fromkeys(part for part in parts if isinstance(part, str) and _URI.match(part)))
+    if uris and len(uris) < len(set(parts)):
+        raise LogError(name, "mixes URIs with paths", "Give URIs only (file:///... is a path that all workers have)")
+    paths = () if uris else tuple(dict.fromkeys(path for part in parts for path in _expanded(part)))
+    files = uris or paths
     chosen = _named(log_format, name) if log_format else _detected(files, name)
     if chosen is Format.AOL and columns == replace(PLAIN_COLUMNS, url=columns.url and PLAIN_COLUMNS.url):
         columns = replace(_AOL_COLUMNS, url=columns.url and _AOL_COLUMNS.url)
     if chosen is Format.YANDEX:
         return Source(name, files, chosen, _YANDEX_COLUMNS)
-    header = _common_header(files, chosen, columns) if chosen in _WITH_HEADER else ()
-    return Source(name, files, chosen, columns, header)
+    source = Source(name, files, chosen, columns)
+    return replace(source, header=_common_header(source)) if chosen.has_header and not uris else source
 
 
 def find_reports(reports: Sequence[Path | str]) -> Source:
@@ -96,7 +95,7 @@ def _named(log_format: str, name: str) -> Format:
         raise LogError(name, f"{log_format!r} is no format", f"Use one of: {', '.join(Format)}") from None
 
 
-def _detected(files: Iterable[Path], name: str) -> Format:
+def _detected(files: Iterable[Path | str], name: str) -> Format:
     formats = {_format_of(file) for file in files}
     if len(formats) > 1:
         found = ", ".join(sorted(formats))
@@ -104,50 +103,25 @@ def _detected(files: Iterable[Path], name: str) -> Format:
     return formats.pop()
 
 
-def _format_of(file: Path) -> Format:
-    ending = _ending(file)
-    if ending not in _SUFFIXES:
-        first = "" if ending == ".parquet" else _first_line(file)
-        if _YANDEX_LINE.fullmatch(first):
-            return Format.YANDEX
-        raise LogError(str(file), f"cannot tell the format of {ending!r}", f"Name it: {', '.join(Format)}")
-    usual = _SUFFIXES[ending]
-    if usual is not Format.TSV:
-        return usual
-    first = _first_line(file)
+def _format_of(file: Path | str) -> Format:
+    ending = _ending(Path(file))
+    usual = _SUFFIXES.get(ending)
+    first = _first_line(file) if isinstance(file, Path) and usual in {None, Format.TSV} else ""
     if _YANDEX_LINE.fullmatch(first):
         return Format.YANDEX
+    if usual is None:
+        raise LogError(str(file), f"cannot tell the format of {ending!r}", f"Name it: {', '.join(Format)}")
     return Format.AOL if tuple(first.split("\t")) == AOL_HEADER else usual
 
 
-def _common_header(files: Sequence[Path], log_format: Format, columns: Columns) -> tuple[str, ...]:
-    headers = {file: _header(file, log_format) for file in files}
-    header = headers[files[0]]
+def _common_header(source: Source) -> tuple[str, ...]:
+    headers = {file: header_of(_first_line(file), source.format, str(file)) for file in source.local}
+    (first, header), *_ = headers.items()
     for file, other in headers.items():
         if other != header:
-            raise LogError(str(file), f"its first line differs from that of {files[0]}", "Give files with the same columns")
-    for role, column in columns.named.items():
-        if column not in header:
-            problem = f"has no column {column!r} for the {role}; {_described(header)}"
-            raise LogError(str(files[0]), problem, f"Name the {role} column (on the command line: --{role} NAME)")
+            raise LogError(str(file), f"its first line differs from that of {first}", "Give files with the same columns")
+    check_header(header, source.columns, str(first))
     return header
-
-
-def _header(file: Path, log_format: Format) -> tuple[str, ...]:
-    line = _first_line(file)
-    names = tuple(next(csv.reader([line]), ()) if log_format is Format.CSV else line.split("\t"))
-    if not any(names):
-        raise LogError(str(file), "is empty", "Give a log whose first line names its columns")
-    if len(set(names)) < len(names):
-        raise LogError(str(file), "names two columns alike", "Give every column a name of its own")
-    return names
-
-
-def _described(header: Sequence[str]) -> str:
-    """Say which columns there are. The first line of a text file may be a person's row, so its words stay inside."""
-    usual = [name for name in header if name.casefold() in _USUAL_NAMES]
-    among = f", among them {', '.join(usual)}" if usual else ""
-    return f"its first line names {len(header)} columns{among}"
 
 
 def _first_line(file: Path) -> str:

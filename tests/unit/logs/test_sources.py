@@ -99,3 +99,23 @@ def test_a_first_line_that_is_no_text(tmp_path):
     for name in ("a.csv", "b.csv.gz"):
         with pytest.raises(LogError, match="cannot be read as UTF-8"):
             find(tmp_path / name)
+
+
+def test_uris_are_left_to_the_engine():
+    source = find(["hdfs://host/a.csv.gz", "hdfs://host/logs/*.csv", "hdfs://host/a.csv.gz"])
+    assert (source.files, source.format, source.header) == (
+        ("hdfs://host/a.csv.gz", "hdfs://host/logs/*.csv"),
+        Format.CSV,
+        (),
+    )
+    assert find("s3a://bucket/logs", "aol").columns.user == "AnonID"
+    assert find("s3a://bucket/log.txt").format is Format.TSV
+    with pytest.raises(LogError, match="only Spark reads URIs"):
+        _ = source.local
+    with pytest.raises(LogError, match="cannot tell the format"):
+        find("hdfs://host/logs")
+
+
+def test_uris_and_paths_do_not_mix(tmp_path):
+    with pytest.raises(LogError, match="mixes URIs with paths"):
+        find(["hdfs://host/a.csv", write(tmp_path / "a.csv", "user,query,url\n")])

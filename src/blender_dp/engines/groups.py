@@ -1,0 +1,68 @@
+"""Groups as expressions: an engine that can run expressions has groups already."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Protocol, Self
+
+import ibis.expr.types as ir  # noqa: TID251 (this is where it belongs)
+import pyarrow as pa
+
+from blender_dp.engines import expressions
+from blender_dp.engines.base import Work
+
+
+class Runner(Protocol):
+    """What groups ask of their engine."""
+
+    def over(self, expression: ir.Table, order: tuple[str, ...], work: Work) -> list[pa.Table]:
+        """Do some work on an expression's rows; in this order, if the engine is ordered."""
+        ...
+
+    def number(self, expression: ir.IntegerScalar) -> int:
+        """Run an expression that gives one number."""
+        ...
+
+    def users(self, names: pa.Array) -> ir.Table:
+        """Named users as a table with the column user; a name that is missing is nobody's."""
+        ...
+
+
+@dataclass(frozen=True)
+class TableGroup:
+    """One group's records: some rows of a table that the engine holds, chosen whenever they are asked for."""
+
+    engine: Runner
+    table: ir.Table
+    slots: int = 1
+    held: object = None
+    """What has to stay for as long as any part of the group does."""
+
+    @property
+    def users(self) -> int:
+        """How many users the group has; a user without a usable record counts."""
+        return self.engine.number(self.table.count()) // self.slots
+
+    def over_records(self, work: Work) -> list[pa.Table]:
+        """Do some work on every user's record(s), null where a user has none."""
+        return self.engine.over(self.table, ("user", "query", "url"), work)
+
+    def over_record_counts(self, work: Work) -> list[pa.Table]:
+        """Do some work on every distinct record with the number of users who hold it."""
+        return self.engine.over(expressions.record_counts(self.table), ("query", "url"), work)
+
+    def split(self, share: Fraction, key: str, purpose: str) -> tuple[Self, Self]:
+        """Part the users in two by keyed hash: about the given share, and the others."""
+        drawn = expressions.drawn_users(self.table, share, key, purpose)
+        return replace(self, table=self.table.filter(drawn)), replace(self, table=self.table.filter(~drawn))
+
+    def part(self, users: pa.Array) -> tuple[Self, Self]:
+        """Part the users in two: the named ones, and the others."""
+        named = self.engine.users(users)
+        inside, outside = self.table.semi_join(named, "user"), self.table.anti_join(named, "user")
+        return replace(self, table=inside), replace(self, table=outside)
+
+    def shared_users(self, other: Self) -> int:
+        """How many users are in both groups."""
+        return self.engine.number(self.table.semi_join(other.table, "user").user.nunique())
