@@ -6,12 +6,18 @@ import os
 import signal
 
 POINTS = (
+    "migration: before commit", "migration: after commit",
+    "answer: before commit", "answer: after commit",
+    "key: made empty", "key: made", "key: overwritten", "key: removed",
+    "open: before commit", "open: after commit",
     "records: before commit", "records: after commit",
+    "withdraw: before commit", "withdraw: after commit",
     "reports: before commit", "reports: after commit",
     "freeze: before commit", "freeze: after commit",
     "list: before work", "list: before commit", "list: after commit",
     "close: before commit", "close: after commit",
     "release: before work", "release: before commit", "release: after commit",
+    "abort: before commit", "abort: after commit",
 )  # fmt: skip
 """All of them."""
 

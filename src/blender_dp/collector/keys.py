@@ -10,6 +10,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from blender_dp.collector.faults import reached
 from blender_dp.collector.vault import KEY_BYTES, new_key
 from blender_dp.errors import DocumentError
 
@@ -24,8 +25,10 @@ class KeyFolder:
         """Make a round's key; it is on the disk before this returns."""
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         handle = os.open(self._path(name), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        reached("key: made empty")
         self._write(handle, new_key())
         self._sync()
+        reached("key: made")
 
     def read(self, name: str) -> bytes:
         """A round's key."""
@@ -43,8 +46,10 @@ class KeyFolder:
         except FileNotFoundError:
             return
         self._write(handle, bytes(KEY_BYTES))
+        reached("key: overwritten")
         self._path(name).unlink(missing_ok=True)
         self._sync()
+        reached("key: removed")
 
     def names(self) -> list[str]:
         """The rounds whose keys are there."""

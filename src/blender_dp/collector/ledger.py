@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 
-import dp_accounting
+from dp_accounting.pld.common import DifferentialPrivacyParameters
+from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution, from_privacy_parameters
 
 from blender_dp.collector.documents import canonical
 from blender_dp.errors import DocumentError
@@ -16,6 +18,8 @@ from blender_dp.privacy.loss import Loss
 
 START = "0" * 64
 """The digest before the first entry."""
+
+_GRID = 100_000  # points of the accountant's distribution
 
 
 @dataclass(frozen=True)
@@ -46,9 +50,19 @@ class Entry:
         return Loss(Fraction(self.epsilon), Fraction(self.delta))
 
 
+_TYPES = {name: int if name == "number" else str for name in Entry.__dataclass_fields__}
+
+
 def parse(text: str) -> Entry:
-    """Read an entry back."""
-    return Entry(**json.loads(text))
+    """Read an entry back; it must be written just as it was, to the byte."""
+    try:
+        entry = Entry(**json.loads(text))
+        known = {name: type(value) for name, value in asdict(entry).items()} == _TYPES and entry.text() == text
+    except (ValueError, TypeError):
+        known = False
+    if not known:
+        raise DocumentError("ledger", "has an entry that is none", "It was tampered with, or is damaged: restore it")
+    return entry
 
 
 def check(entries: Iterable[tuple[str, str]]) -> list[Entry]:
@@ -65,14 +79,19 @@ def check(entries: Iterable[tuple[str, str]]) -> list[Entry]:
     return checked
 
 
-def composed(losses: Sequence[Loss], delta: float) -> float:
-    """The ε of all losses together at this δ, by Google's accountant for privacy loss distributions.
+def composed(losses: Sequence[Loss]) -> float:
+    """The ε of all losses together, at the sum of their δ: the least that Google's accountant can prove, or their sum.
 
-    Each loss is taken as an (ε, δ) event, whatever mechanism it was: an upper bound.
+    Each loss is taken as an (ε, δ) bound, whatever mechanism it was. The accountant rounds up, to a grid that makes its work
+    the same for any losses, so that it may come out above the plain sum, which holds as well and is then what counts.
     """
-    if not losses:
-        return 0.0
-    accountant = dp_accounting.pld.PLDAccountant(dp_accounting.NeighboringRelation.REPLACE_ONE)
-    for loss in losses:
-        accountant.compose(dp_accounting.EpsilonDeltaDpEvent(float(loss.epsilon), float(loss.delta)))
-    return float(accountant.get_epsilon(delta))
+    plain = sum((loss.epsilon for loss in losses), Fraction(0))
+    if len(losses) < 2:  # nothing to compose
+        return float(plain)
+    whole: PrivacyLossDistribution | None = None
+    for loss, times in Counter(losses).items():
+        bound = DifferentialPrivacyParameters(float(loss.epsilon), float(loss.delta))
+        part = from_privacy_parameters(bound, float(plain) / _GRID).self_compose(times)
+        whole = part if whole is None else whole.compose(part)
+    delta = float(sum(loss.delta for loss in losses))
+    return min(float(whole.get_epsilon_for_delta(delta)), float(plain)) if whole else float(plain)

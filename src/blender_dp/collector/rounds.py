@@ -28,12 +28,12 @@ from blender_dp.collector.campaign import CampaignSettings
 from blender_dp.collector.documents import Signer, digest
 from blender_dp.collector.faults import reached
 from blender_dp.collector.keys import KeyFolder
-from blender_dp.collector.schema import campaigns, events, objects, records, reports, rounds, tokens
+from blender_dp.collector.schema import answers, campaigns, events, objects, records, reports, rounds, tokens
 from blender_dp.collector.schema import ledger as ledger_table
 from blender_dp.collector.store import Store
 from blender_dp.engines import PLAIN_COLUMNS, DuckDBEngine
 from blender_dp.entropy import system_bytes
-from blender_dp.errors import StateError
+from blender_dp.errors import BlenderError, StateError
 from blender_dp.privacy.loss import Loss
 from blender_dp.records.head_list import HeadList
 from blender_dp.release import document
@@ -73,42 +73,75 @@ class Rounds:
         self.signer = signer
         self.clock = clock
 
-    def create_campaign(self, settings: CampaignSettings) -> str:
-        """Begin a campaign; its name must be new."""
-        name = _new_id()
+    def once(self, key: str, asked: str, status: int, work: Callable[[Connection], str]) -> tuple[str, int, str]:
+        """Do some work once for a key; what was asked first, the status and the answer, which is kept with the work.
+
+        The work is done in the transaction that keeps its answer: after a crash both are there, or neither.
+        """
         with self.store.write() as connection:
-            if connection.scalar(sa.select(campaigns.c.id).where(campaigns.c.name == settings.name)):
-                raise StateError("campaign", f"{settings.name} is there already", "Take another name")
-            row = {"id": name, "name": settings.name, "settings": settings.model_dump_json(), "created": self._now()}
-            connection.execute(campaigns.insert(), row)
+            self.store.hold(connection, f"answer/{key}")
+            known = connection.execute(sa.select(answers).where(answers.c.key == key)).one_or_none()
+            if known is not None:
+                return known.request, known.status, known.body
+            body = work(connection)
+            row = {"key": key, "request": asked, "status": status, "body": body, "created": self._now()}
+            connection.execute(answers.insert(), row)
+            reached("answer: before commit")
+        reached("answer: after commit")
+        return asked, status, body
+
+    def create_campaign(self, settings: CampaignSettings, connection: Connection | None = None) -> str:
+        """Begin a campaign; its name must be new. With a `connection` it is a part of that transaction."""
+        if connection is None:
+            with self.store.write() as connection:  # noqa: PLR1704
+                return self.create_campaign(settings, connection)
+        name = _new_id()
+        self.store.hold(connection, "campaigns")
+        if connection.scalar(sa.select(campaigns.c.id).where(campaigns.c.name == settings.name)):
+            raise StateError("campaign", f"{settings.name} is there already", "Take another name")
+        row = {"id": name, "name": settings.name, "settings": settings.model_dump_json(), "created": self._now()}
+        connection.execute(campaigns.insert(), row)
         return name
 
-    def open_round(self, campaign: str, *, lists_at: int | None = None, closes_at: int | None = None) -> Round:
+    def open_round(
+        self,
+        campaign: str,
+        *,
+        lists_at: int | None = None,
+        closes_at: int | None = None,
+        connection: Connection | None = None,
+    ) -> Round:
         """Let opt-in users upload. One round of a campaign is under way at a time."""
-        with self.store.write() as connection:
-            self._settings(connection, campaign)
-            running = sa.select(sa.func.count()).where(
-                rounds.c.campaign == campaign, rounds.c.state.not_in(("released", "aborted"))
-            )
-            if connection.scalar(running):
-                raise StateError("campaign", "has a round that is not over", "Release or abort it first")
-            last = connection.scalar(sa.select(sa.func.max(rounds.c.number)).where(rounds.c.campaign == campaign))
-            name = _new_id()
-            self.keys.create(name)  # a key without a round does no harm, a round without a key would
-            connection.execute(
-                rounds.insert(),
-                {
-                    "id": name,
-                    "campaign": campaign,
-                    "number": (last or 0) + 1,
-                    "state": "open",
-                    "lists_at": lists_at,
-                    "closes_at": closes_at,
-                    "created": self._now(),
-                },
-            )
-            self._event(connection, name, "opened")
-        return self.round(name)
+        if connection is None:
+            with self.store.write() as connection:  # noqa: PLR1704
+                opened = self.open_round(campaign, lists_at=lists_at, closes_at=closes_at, connection=connection)
+                reached("open: before commit")
+            reached("open: after commit")
+            return opened
+        self.store.hold(connection, f"campaign/{campaign}")
+        self._settings(connection, campaign)
+        running = sa.select(sa.func.count()).where(
+            rounds.c.campaign == campaign, rounds.c.state.not_in(("released", "aborted"))
+        )
+        if connection.scalar(running):
+            raise StateError("campaign", "has a round that is not over", "Release or abort it first")
+        last = connection.scalar(sa.select(sa.func.max(rounds.c.number)).where(rounds.c.campaign == campaign))
+        name = _new_id()
+        self.keys.create(name)  # a key without a round does no harm, a round without a key would
+        connection.execute(
+            rounds.insert(),
+            {
+                "id": name,
+                "campaign": campaign,
+                "number": (last or 0) + 1,
+                "state": "open",
+                "lists_at": lists_at,
+                "closes_at": closes_at,
+                "created": self._now(),
+            },
+        )
+        self._event(connection, name, "opened")
+        return _round(connection, name)
 
     def round(self, name: str) -> Round:
         """How a round is now."""
@@ -117,18 +150,15 @@ class Rounds:
 
     def current(self, campaign: str | None = None) -> Round | None:
         """The newest round, of one campaign or of all."""
-        chosen = sa.select(*_SHOWN).order_by(rounds.c.created.desc(), rounds.c.number.desc()).limit(1)
+        chosen = _latest("opened")
         with self.store.read() as connection:
             row = connection.execute(chosen.where(rounds.c.campaign == campaign) if campaign else chosen).one_or_none()
         return Round(**row._mapping) if row else None
 
     def newest_release(self) -> Round | None:
         """The newest round that is released."""
-        chosen = (
-            sa.select(*_SHOWN).where(rounds.c.state == "released").order_by(rounds.c.created.desc(), rounds.c.number.desc())
-        )
         with self.store.read() as connection:
-            row = connection.execute(chosen.limit(1)).one_or_none()
+            row = connection.execute(_latest("released")).one_or_none()
         return Round(**row._mapping) if row else None
 
     def campaigns(self) -> list[tuple[str, CampaignSettings]]:
@@ -153,6 +183,7 @@ class Rounds:
         """Keep an opt-in user's raw record, encrypted, until the list is made; a second one replaces the first."""
         receipt = vault.new_token()
         with self.store.write() as connection:
+            self._hold(connection, name, shared=True)
             row = connection.execute(sa.select(rounds).where(rounds.c.id == name)).one_or_none()
             if row is None or not self._enrolled(connection, token, row.campaign):
                 raise StateError("record", "this round knows no such opt-in user", "Enrol first", kind="forbidden")
@@ -160,38 +191,41 @@ class Rounds:
                 raise StateError("round", f"is {row.state}, not open", "Wait for the next round")
             owner = vault.token_digest(token, name)
             sealed = vault.seal_record(self.keys.read(name), f"{name}/{owner}", query, url)
-            connection.execute(records.delete().where(records.c.round == name, records.c.owner == owner))
-            connection.execute(
-                records.insert(),
-                {"receipt": vault.token_digest(receipt), "round": name, "owner": owner, "sealed": sealed},
-            )
+            record = {"receipt": vault.token_digest(receipt), "round": name, "owner": owner, "sealed": sealed}
+            self.store.put(connection, records, record, unique=("round", "owner"))
             reached("records: before commit")
         reached("records: after commit")
         return receipt
 
     def withdraw(self, receipt: str) -> bool:
         """Take a raw record back, as long as its list is not being made; whether it was there."""
+        known = records.c.receipt == vault.token_digest(receipt)
         with self.store.write() as connection:
-            still_open = sa.select(rounds.c.id).where(rounds.c.state == "open")
-            deleted = connection.execute(
-                records.delete().where(records.c.receipt == vault.token_digest(receipt), records.c.round.in_(still_open))
-            )
+            name = connection.scalar(sa.select(records.c.round).where(known))
+            if name is None:
+                return False
+            self._hold(connection, name, shared=True)
+            if _round(connection, name).state != "open":
+                return False
+            deleted = connection.execute(records.delete().where(known))
+            reached("withdraw: before commit")
+        reached("withdraw: after commit")
         return deleted.rowcount == 1
 
     def add_reports(self, name: str, arrived: Iterable[tuple[bytes, bytes]]) -> None:
         """Keep reports, each an id and its cells; one whose id is there already changes nothing."""
-        rows = [{"round": name, "id": key, "cells": cells} for key, cells in arrived]
         with self.store.write() as connection:
+            self._hold(connection, name, shared=True)
             if _round(connection, name).state != "listed":
                 raise StateError("round", "does not take reports", "Ask for the current round")
-            if rows:
-                self.store.insert_new(connection, reports, rows)
+            self.store.insert_reports(connection, name, arrived)
             reached("reports: before commit")
         reached("reports: after commit")
 
     def freeze(self, name: str) -> None:
         """Take no more records, spend the opt-in users' budget, and fix the noise."""
         with self.store.write() as connection:
+            self._hold(connection, name)
             row = connection.execute(sa.select(rounds).where(rounds.c.id == name)).one_or_none()
             if row is None or row.state != "open":
                 return
@@ -201,7 +235,7 @@ class Rounds:
                 connection, row, settings
             )
             if problem:
-                connection.execute(rounds.update().where(rounds.c.id == name).values(problem=problem))
+                self._say(connection, row, problem)
                 return
             secret = vault.seal(self.keys.read(name), f"{name}/noise", system_bytes(vault.KEY_BYTES))
             self._spend(connection, row, "opt-in", settings.collection().promises()[0].loss)
@@ -213,6 +247,14 @@ class Rounds:
 
     def make_list(self, name: str) -> None:
         """Make and publish the head list, and destroy what could read the raw records."""
+        try:
+            self._make_list(name)
+        except BlenderError:
+            if self.round(name).state == "listing":
+                raise
+            # Somebody else has made the list meanwhile, or aborted the round, and destroyed the key.
+
+    def _make_list(self, name: str) -> None:
         with self.store.read() as connection:
             row = connection.execute(sa.select(rounds).where(rounds.c.id == name)).one_or_none()
             if row is None or row.state != "listing":
@@ -230,11 +272,13 @@ class Rounds:
         made = _list(collection, raw, secret, settings.expected_clients)
         body = self.signer.sign("head-list", self._list_content(row, settings, made))
         with self.store.write() as connection:
+            self._hold(connection, name)
             changes: dict[str, Any] = {
                 "state": "listed",
                 "listing": listing.dump(made),
                 "head_list": digest(body),
                 "noise": None,
+                "problem": None,
             }
             if not self._advance(connection, name, "listing", changes):
                 return  # somebody else did, with the same bytes
@@ -245,17 +289,19 @@ class Rounds:
             reached("list: before commit")
         reached("list: after commit")
         self.keys.destroy(name)
+        self.store.forget_deleted()
 
     def close(self, name: str) -> None:
         """Take no more reports, if there are enough."""
         with self.store.write() as connection:
+            self._hold(connection, name)
             row = connection.execute(sa.select(rounds).where(rounds.c.id == name)).one_or_none()
             if row is None or row.state != "listed":
                 return
             settings = self._settings(connection, row.campaign)
             count = connection.scalar(sa.select(sa.func.count()).where(reports.c.round == name)) or 0
             if problem := self._too_few("reports", count, settings.min_reports):
-                connection.execute(rounds.update().where(rounds.c.id == name).values(problem=problem))
+                self._say(connection, row, problem)
                 return
             self._advance(connection, name, "listed", {"state": "closed", "problem": None})
             self._event(connection, name, "closed")
@@ -273,7 +319,9 @@ class Rounds:
             found = listing.load(row.listing, collection)
             reached("release: before work")
             counts, clients = _count(connection, name, found.head_list.cell_count)
-            head = connection.scalar(sa.select(ledger_table.c.digest).order_by(ledger_table.c.number.desc()).limit(1))
+            # The round's own last entry, not the newest: that may be another campaign's, and another one after a crash.
+            own = sa.select(ledger_table.c.digest).where(ledger_table.c.round == name)
+            head = connection.scalar(own.order_by(ledger_table.c.number.desc()).limit(1))
         release = collection.make_release(found, counts, clients, seeded=False, reports_from="devices")
         content = {
             "campaign": row.campaign,
@@ -285,7 +333,8 @@ class Rounds:
         suggestions = [asdict(suggestion) for suggestion in release.search("", len(release.queries))]
         bundle = self.signer.sign("bundle", {"campaign": row.campaign, "round": row.number, "queries": suggestions})
         with self.store.write() as connection:
-            changes = {"state": "released", "release": digest(body), "bundle": digest(bundle)}
+            self._hold(connection, name)
+            changes = {"state": "released", "release": digest(body), "bundle": digest(bundle), "problem": None}
             if not self._advance(connection, name, "closed", changes):
                 return
             self._publish(connection, "release", body)
@@ -297,6 +346,7 @@ class Rounds:
     def abort(self, name: str, reason: str) -> None:
         """End a round without a release. What was spent stays spent; raw records and reports are deleted."""
         with self.store.write() as connection:
+            self._hold(connection, name)
             if _round(connection, name).state in {"released", "aborted"}:
                 raise StateError("round", "is over already", "Open another one")
             changes: dict[str, Any] = {"state": "aborted", "noise": None, "problem": reason}
@@ -304,7 +354,10 @@ class Rounds:
             connection.execute(records.delete().where(records.c.round == name))
             connection.execute(reports.delete().where(reports.c.round == name))
             self._event(connection, name, f"aborted: {reason}")
+            reached("abort: before commit")
+        reached("abort: after commit")
         self.keys.destroy(name)
+        self.store.forget_deleted()
 
     def advance_due(self) -> list[str]:
         """Do what is due: scheduled steps whose time has come, and work that a crash interrupted."""
@@ -313,15 +366,33 @@ class Rounds:
             due = [_round(connection, name) for name in connection.scalars(
                 sa.select(rounds.c.id).where(rounds.c.state.not_in(("released", "aborted"))).order_by(rounds.c.created)
             )]  # fmt: skip
+        failed: list[Exception] = []
         for one in due:
-            if one.state == "open" and one.lists_at is not None and one.lists_at <= now:
-                self.freeze(one.id)
-            if one.state == "listed" and one.closes_at is not None and one.closes_at <= now:
-                self.close(one.id)
-            self.make_list(one.id)
-            self.make_release(one.id)
+            try:
+                self._advance_one(one, now)
+            except Exception as error:  # noqa: BLE001 (raised below: a round that is stuck must not hold up the others)
+                failed.append(error)
+                if isinstance(error, BlenderError):  # its text tells nothing private, and says what to do
+                    self._stuck(one, str(error))
         self._destroy_left_keys()
+        if failed:
+            raise failed[0]
         return [one.id for one in due]
+
+    def _advance_one(self, one: Round, now: float) -> None:
+        if one.state == "open" and one.lists_at is not None and one.lists_at <= now:
+            self.freeze(one.id)
+        if one.state == "listed" and one.closes_at is not None and one.closes_at <= now:
+            self.close(one.id)
+        self.make_list(one.id)
+        self.make_release(one.id)
+
+    def _stuck(self, one: Round, problem: str) -> None:
+        with self.store.write() as connection:
+            self._hold(connection, one.id)
+            row = connection.execute(sa.select(rounds).where(rounds.c.id == one.id)).one()
+            if row.state not in {"released", "aborted"}:
+                self._say(connection, row, problem)
 
     def ledger_entries(self) -> list[ledger.Entry]:
         """The whole ledger, checked."""
@@ -368,18 +439,25 @@ class Rounds:
     def _over_limit(self, connection: Connection, row: Any, settings: CampaignSettings) -> str | None:  # noqa: ANN401
         if settings.max_epsilon is None:
             return None
-        since = 0 if settings.period_days is None else self._now() - settings.period_days * 86_400
-        spent = connection.scalars(
+        entries = (
             sa.select(ledger_table.c.entry)
             .join(rounds, rounds.c.id == ledger_table.c.round)
-            .where(rounds.c.campaign == row.campaign, ledger_table.c.user_group == "opt-in", rounds.c.created >= since)
+            .where(rounds.c.campaign == row.campaign, ledger_table.c.user_group == "opt-in")
+            .order_by(ledger_table.c.number)
         )
-        losses = [ledger.parse(entry).loss for entry in spent] + [settings.collection().promises()[0].loss]
-        total = ledger.composed(losses, float(sum(loss.delta for loss in losses)))
+        if (
+            settings.period_days is not None
+        ):  # since it was spent, not since the round was opened; give or take an hour
+            since = self.clock() - settings.period_days * 86_400 - _ROUNDED_SECONDS
+            frozen = sa.select(events.c.round).where(events.c.what == "frozen", events.c.at >= int(since))
+            entries = entries.where(rounds.c.id.in_(frozen))
+        losses = [ledger.parse(entry).loss for entry in connection.scalars(entries)]
+        total = ledger.composed([*losses, settings.collection().promises()[0].loss])
         limit = float(Fraction(settings.max_epsilon))
         return f"the budget is used up: ε would be {total:.3g}, and {limit:g} is the most" if total > limit else None
 
     def _spend(self, connection: Connection, row: Any, group: str, loss: Loss) -> None:  # noqa: ANN401
+        self.store.hold(connection, "ledger")
         last = connection.execute(
             sa.select(ledger_table.c.number, ledger_table.c.digest).order_by(ledger_table.c.number.desc()).limit(1)
         ).one_or_none()
@@ -435,6 +513,14 @@ class Rounds:
         moved = connection.execute(rounds.update().where(rounds.c.id == name, rounds.c.state == state).values(changes))
         return moved.rowcount == 1
 
+    def _hold(self, connection: Connection, name: str, *, shared: bool = False) -> None:
+        """Keep a round as it is until the transaction ends: shared by who adds to it, alone by who moves it on."""
+        self.store.hold(connection, f"round/{name}", shared=shared)
+
+    def _say(self, connection: Connection, row: Any, problem: str) -> None:  # noqa: ANN401
+        if row.problem != problem:  # the worker comes by every second
+            connection.execute(rounds.update().where(rounds.c.id == row.id).values(problem=problem))
+
     def _event(self, connection: Connection, name: str, what: str) -> None:
         connection.execute(events.insert(), {"at": self._now(), "round": name, "what": what})
 
@@ -447,6 +533,14 @@ def _round(connection: Connection, name: str) -> Round:
     if row is None:
         raise StateError("round", "is not known", "Ask for the current round", kind="missing")
     return Round(**row._mapping)
+
+
+def _latest(what: str) -> sa.Select[Any]:
+    """The round that this happened to last. Events are numbered; clocks go back, and rounds of an hour have one time."""
+    return (
+        sa.select(*_SHOWN).join(events, events.c.round == rounds.c.id).where(events.c.what == what)
+        .order_by(events.c.number.desc()).limit(1)
+    )  # fmt: skip
 
 
 def _new_id() -> str:

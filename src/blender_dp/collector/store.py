@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import hashlib
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,9 @@ from sqlalchemy.engine import URL, Connection, Engine, make_url
 from blender_dp.collector import schema
 
 _BUSY_MILLISECONDS = 10_000
+_PATIENCE_MILLISECONDS = 500
+_CONNECT_SECONDS = 10
+_CACHE_KIBIBYTES = 64 * 1024
 
 
 @dataclass(frozen=True)
@@ -27,12 +31,22 @@ class Store:
     def open(cls, url: str | Path) -> Store:
         """Connect; a plain path is a SQLite file."""
         address = make_url(str(url)) if "://" in str(url) else URL.create("sqlite", database=str(url))
+        # An error must not quote what was to be stored.
         if address.get_backend_name() == "sqlite":
-            engine = sa.create_engine(address, connect_args={"timeout": _BUSY_MILLISECONDS / 1000}, pool_size=8)
+            engine = sa.create_engine(
+                address, connect_args={"timeout": _BUSY_MILLISECONDS / 1000}, pool_size=8, hide_parameters=True
+            )
             sa.event.listen(engine, "connect", _durable)
             sa.event.listen(engine, "begin", _begin)
         else:
-            engine = sa.create_engine(address.set(drivername="postgresql+psycopg"), pool_size=8, pool_pre_ping=True)
+            engine = sa.create_engine(
+                address.set(drivername="postgresql+psycopg"),
+                connect_args={"connect_timeout": _CONNECT_SECONDS},
+                pool_size=8,
+                pool_pre_ping=True,
+                hide_parameters=True,
+            )
+            sa.event.listen(engine, "connect", _synchronous)
         return cls(engine)
 
     def create(self) -> None:
@@ -47,14 +61,70 @@ class Store:
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
-        """A look at the database, which hinders no writer."""
-        with self.engine.connect().execution_options(blender_dp_reads=True) as connection:
+        """A look at the database as it is now, which hinders no writer and sees nothing of what is written meanwhile."""
+        options: dict[str, Any] = {"blender_dp_reads": True}
+        if not self.is_sqlite:
+            options["isolation_level"] = "REPEATABLE READ"
+        with self.engine.connect().execution_options(**options) as connection:
             yield connection
+
+    @property
+    def is_sqlite(self) -> bool:
+        """Whether writers are one at a time."""
+        return self.engine.dialect.name == "sqlite"
+
+    def hold(self, connection: Connection, name: str, *, shared: bool = False) -> None:
+        """Wait until nobody else holds this name, and hold it until the transaction ends; sharers do not hinder each other.
+
+        Whoever reads before it writes must hold what it reads, or it may have changed in between. In SQLite a transaction
+        that writes is alone anyway. The locks of PostgreSQL are advisory ones: they are granted in turn, so that the many
+        who share a round cannot keep away the one who closes it, as they could with locks of rows.
+        """
+        if not self.is_sqlite:
+            number = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big", signed=True)
+            function = "pg_advisory_xact_lock_shared" if shared else "pg_advisory_xact_lock"
+            connection.execute(sa.text(f"SELECT {function}(:number)"), {"number": number})
 
     def insert_new(self, connection: Connection, table: sa.Table, rows: list[dict[str, Any]]) -> None:
         """Insert the rows that are not there yet, by the primary key."""
-        dialect = sqlite if self.engine.dialect.name == "sqlite" else postgresql
-        connection.execute(dialect.insert(table).on_conflict_do_nothing(), rows)
+        connection.execute(self._insert(table).on_conflict_do_nothing(), rows)
+
+    def put(self, connection: Connection, table: sa.Table, row: dict[str, Any], unique: Iterable[str]) -> None:
+        """Insert a row, or overwrite the one with the same values in these columns."""
+        statement = self._insert(table).values(row)
+        connection.execute(statement.on_conflict_do_update(index_elements=[*unique], set_=row))
+
+    def insert_reports(self, connection: Connection, name: str, rows: Iterable[tuple[bytes, bytes]]) -> None:
+        """Insert a round's reports whose ids are not there yet, as fast as the driver can.
+
+        They are sorted: neighbours go to the same page, and two transactions with the same reports cannot wait for each
+        other in a circle.
+        """
+        ordered = sorted(rows)
+        if not ordered:
+            return
+        if self.is_sqlite:
+            statement = "INSERT INTO reports (round, id, cells) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
+            connection.exec_driver_sql(statement, [(name, *row) for row in ordered])
+            return
+        statement = (
+            "INSERT INTO reports (round, id, cells) SELECT %b, id, cells "
+            "FROM unnest(%b::bytea[], %b::bytea[]) WITH ORDINALITY AS new (id, cells, place) "
+            "ORDER BY place ON CONFLICT DO NOTHING"
+        )
+        connection.exec_driver_sql(statement, (name, [key for key, _ in ordered], [cells for _, cells in ordered]))
+
+    def forget_deleted(self) -> None:
+        """Let no deleted row linger in SQLite's log of writes, if nobody reads it. PostgreSQL cleans up when it likes."""
+        if self.is_sqlite:
+            with self.engine.connect() as connection:
+                driver: Any = connection.connection.driver_connection
+                driver.execute(f"PRAGMA busy_timeout = {_PATIENCE_MILLISECONDS}")  # writers wait for as long
+                driver.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+                driver.execute(f"PRAGMA busy_timeout = {_BUSY_MILLISECONDS}")
+
+    def _insert(self, table: sa.Table) -> Any:  # noqa: ANN401 (each dialect has its own)
+        return (sqlite if self.is_sqlite else postgresql).insert(table)
 
     def close(self) -> None:
         """Let go of all connections."""
@@ -69,8 +139,17 @@ def _durable(connection: Any, _: object) -> None:  # noqa: ANN401 (sqlite3's, wh
         f"busy_timeout = {_BUSY_MILLISECONDS}",
         "foreign_keys = ON",
         "secure_delete = ON",  # what is deleted is overwritten
+        f"cache_size = -{_CACHE_KIBIBYTES}",  # a page is written once for all reports that fall on it
     ):
         connection.execute(f"PRAGMA {pragma}")
+
+
+def _synchronous(connection: Any, _: object) -> None:  # noqa: ANN401 (psycopg's)
+    # A server may be set to acknowledge before it has written. It may also be set to wait for its copies: that stays.
+    connection.execute(
+        "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'"
+    )
+    connection.commit()
 
 
 def _begin(connection: Connection) -> None:

@@ -5,10 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 
-import sqlalchemy.exc
-
 from blender_dp.collector.rounds import Rounds
-from blender_dp.errors import BlenderError
 
 _LOG = logging.getLogger("blender_dp.collector")
 
@@ -41,7 +38,7 @@ class Worker:
         while not self._stopped:
             try:
                 self._rounds.advance_due()
-            except (BlenderError, sqlalchemy.exc.SQLAlchemyError, OSError) as error:
-                _LOG.error("worker: %s", type(error).__name__)  # the next look tries again
+            except Exception as error:  # noqa: BLE001 (whatever it was, the next look tries again)
+                _LOG.error("worker: %s", type(error).__name__)  # its text may quote what it worked on
             self._woken.wait(self._seconds)
             self._woken.clear()
