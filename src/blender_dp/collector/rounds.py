@@ -33,7 +33,7 @@ from blender_dp.collector.schema import ledger as ledger_table
 from blender_dp.collector.store import Store
 from blender_dp.engines import PLAIN_COLUMNS, DuckDBEngine
 from blender_dp.entropy import system_bytes
-from blender_dp.errors import BlenderError, StateError
+from blender_dp.errors import BlenderError, DocumentError, GroupError, StateError
 from blender_dp.privacy.loss import Loss
 from blender_dp.records.head_list import HeadList
 from blender_dp.release import document
@@ -43,6 +43,7 @@ State = Literal["open", "listing", "listed", "closed", "released", "aborted"]
 
 _ROUNDED_SECONDS = 3600  # a time that is kept is no more exact than this
 _BATCH = 1 << 16
+_SPLITS = 64  # a group that chance has left empty is drawn again
 
 
 @dataclass(frozen=True)
@@ -445,9 +446,7 @@ class Rounds:
             .where(rounds.c.campaign == row.campaign, ledger_table.c.user_group == "opt-in")
             .order_by(ledger_table.c.number)
         )
-        if (
-            settings.period_days is not None
-        ):  # since it was spent, not since the round was opened; give or take an hour
+        if settings.period_days is not None:  # since it was spent, not since the round was opened; give or take an hour
             since = self.clock() - settings.period_days * 86_400 - _ROUNDED_SECONDS
             frozen = sa.select(events.c.round).where(events.c.what == "frozen", events.c.at >= int(since))
             entries = entries.where(rounds.c.id.in_(frozen))
@@ -553,16 +552,26 @@ def _list(collection: Collection, raw: list[tuple[str, str, str | None]], secret
     table = pa.table({"user": pa.array(owner), "query": pa.array(query), "url": pa.array(url, pa.string())})
     engine = DuckDBEngine(ordered=True, portable=True)
     group, _ = engine.bound(engine.load(table, PLAIN_COLUMNS, "records"), 1, "")
-    key = hashlib.sha256(b"split" + secret).hexdigest()
-    discovering, calibrating = group.split(collection.parameters.f_o, key, "discovery")
+    for attempt in range(_SPLITS):
+        key = hashlib.sha256(b"split %d " % attempt + secret).hexdigest()
+        discovering, calibrating = group.split(collection.parameters.f_o, key, "discovery")
+        if discovering.users:
+            break  # who is in which group depends on the secret and on who takes part, on nobody's record
+    else:
+        raise GroupError("opt-in users", "are too few to be parted in two", "Abort the round; set f_o or min_opt_in higher")
     return collection.make_list(discovering, calibrating, clients, Entropy.fixed(secret), lambda _: None)
 
 
 def _count(connection: Connection, name: str, cells: int) -> tuple[np.ndarray[Any, np.dtype[np.int64]], int]:
     """How often every cell was reported, and by how many reports."""
     counts, clients = np.zeros(cells, np.int64), 0
-    found = connection.execution_options(yield_per=_BATCH).scalars(sa.select(reports.c.cells).where(reports.c.round == name))
-    for batch in found.partitions():
-        counts += np.bincount(np.frombuffer(b"".join(batch), "<u4"), minlength=cells)
-        clients += len(batch)
+    chosen = sa.select(reports.c.cells).where(reports.c.round == name)
+    with connection.execution_options(yield_per=_BATCH).execute(chosen) as found:
+        for batch in found.scalars().partitions():
+            told = b"".join(batch)
+            some = np.bincount(np.frombuffer(told, "<u4"), minlength=cells) if len(told) % 4 == 0 else np.zeros(0)
+            if len(some) != cells:  # whoever stored it has not asked the list
+                raise DocumentError("reports", "one names a cell that the list does not have", "Abort the round")
+            counts += some
+            clients += len(batch)
     return counts, clients

