@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from math import comb, exp
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from blender_dp.collector import ledger
+from blender_dp.collector.ledger import START, Entry, check, composed, parse
+from blender_dp.errors import DocumentError
+from blender_dp.privacy.loss import Loss
+
+
+def chain(length: int) -> list[tuple[str, str]]:
+    made: list[tuple[str, str]] = []
+    for number in range(1, length + 1):
+        before = made[-1][1] if made else START
+        entry = Entry(number, "c", f"r{number // 2}", "opt-in" if number % 2 else "client", "7/2", "1/1000000", before)
+        made.append((entry.text(), entry.digest))
+    return made
+
+
+def test_a_chain_is_read_back() -> None:
+    entries = check(chain(6))
+    assert [entry.number for entry in entries] == [1, 2, 3, 4, 5, 6]
+    assert entries[0].loss == Loss(Fraction(7, 2), Fraction(1, 10**6))
+    assert check([]) == []
+
+
+def test_the_digest_of_an_entry_never_changes() -> None:
+    """Releases that are out there hold such digests: another way of writing an entry would make liars of them."""
+    assert Entry(1, "c", "r", "opt-in", "4", "1/1000000", START).digest == DIGEST
+
+
+DIGEST = "d909bbde206085b3a99c55a401faf24e3adbadf2b8ee6f0457a458aa20997123"
+
+
+@pytest.mark.parametrize("place", range(6))
+@pytest.mark.parametrize("field", list(Entry.__dataclass_fields__))
+@pytest.mark.parametrize("repaired", [False, True])
+def test_a_change_of_any_field_of_any_entry_is_found(place: int, field: str, repaired: bool) -> None:
+    """Also if whoever changed it has put the digest right: the next entry gives it away, or the digest in a release."""
+    whole = chain(6)
+    values = json.loads(whole[place][0])
+    values[field] = values[field] + 1 if field == "number" else "9"
+    changed = Entry(**values)
+    tampered = [*whole]
+    tampered[place] = (changed.text(), changed.digest if repaired else whole[place][1])
+    if repaired and place == 5 and field not in {"number", "before"}:
+        assert check(tampered)[-1].digest != whole[-1][1]  # the last one: only who has seen its digest can tell
+    else:
+        with pytest.raises(DocumentError):
+            check(tampered)
+
+
+@pytest.mark.parametrize("place", range(5))
+def test_gaps_swaps_and_repeats_are_found(place: int) -> None:
+    whole = chain(6)
+    for tampered in (
+        whole[:place] + whole[place + 1 :],
+        [*whole[:place], whole[place + 1], whole[place], *whole[place + 2 :]],
+        whole[: place + 1] + whole[place:],
+    ):
+        with pytest.raises(DocumentError):
+            check(tampered)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{}", "null", '{"number": 1}', " " + chain(1)[0][0], chain(1)[0][0].replace(":", ": ")]
+)
+def test_what_is_no_entry_is_a_typed_error(text: str) -> None:
+    with pytest.raises(DocumentError):
+        parse(text)
+
+
+losses = st.builds(
+    Loss,
+    st.fractions(min_value=Fraction(1, 100), max_value=8, max_denominator=1000),
+    st.sampled_from([Fraction(0), Fraction(1, 10**9), Fraction(1, 10**6)]),
+)
+
+
+@given(st.lists(losses, min_size=1, max_size=6))
+def test_composition_lies_between_the_largest_and_the_sum(some: list[Loss]) -> None:
+    total = composed(some)
+    assert total <= float(sum(loss.epsilon for loss in some))
+    if len(some) == 1:
+        assert total == float(some[0].epsilon)
+    else:  # at the sum of all δ a loss may be worth a little less than its ε, never much
+        assert total >= float(max(loss.epsilon for loss in some)) * 0.99 - 0.01
+
+
+def test_composition_gains_where_it_can() -> None:
+    many = [Loss(Fraction(1, 10), Fraction(1, 10**9))] * 100
+    assert 5 < composed(many) < 9  # the plain sum is 10
+    assert composed([]) == 0
+    assert composed([Loss(Fraction(1, 10), Fraction(0))] * 3) == pytest.approx(0.3, abs=1e-4)
+
+
+def test_composition_agrees_with_the_exact_theorem() -> None:
+    """Kairouz, Oh and Viswanath (2015), theorem 3.3, for k equal losses, summed here term by term."""
+    epsilon, k, delta = 0.1, 50, 1e-3
+    total = composed([Loss(Fraction(1, 10), Fraction(1, 1000))] * k)
+
+    def optimal_delta(at: float) -> float:
+        tail = (
+            sum(comb(k, j) * max(exp((k - j) * epsilon) - exp(at + j * epsilon), 0) for j in range(k + 1))
+            / (1 + exp(epsilon)) ** k
+        )
+        return 1 - (1 - delta) ** k * (1 - tail)
+
+    assert optimal_delta(total) <= k * delta * (1 + 1e-6)  # it is true
+    assert optimal_delta(total * 0.99) > k * delta  # and not much more than what is true
+
+
+def test_the_start_is_not_a_digest() -> None:
+    assert ledger.START == "0" * 64
