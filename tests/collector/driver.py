@@ -7,6 +7,8 @@ import os
 from pathlib import Path
 from typing import Any
 
+import ibis.backends.duckdb  # noqa: F401 (imported late otherwise, by every process that is killed)
+
 from blender_dp.collector import faults
 from blender_dp.collector.rounds import Rounds
 from blender_dp.errors import StateError

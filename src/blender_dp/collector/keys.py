@@ -33,11 +33,13 @@ class KeyFolder:
     def read(self, name: str) -> bytes:
         """A round's key."""
         try:
-            return self._path(name).read_bytes()
+            key = self._path(name).read_bytes()
         except FileNotFoundError:
-            raise DocumentError(
-                "key of the raw records", "is not there: it was destroyed, or the folder was not restored", "Abort the round"
-            ) from None
+            key = b""
+        if len(key) != KEY_BYTES:
+            problem = "is not there: it was destroyed, or the folder was not restored"
+            raise DocumentError("key of the raw records", problem, "Abort the round")
+        return key
 
     def destroy(self, name: str) -> None:
         """Overwrite and remove a round's key; it may be gone already."""

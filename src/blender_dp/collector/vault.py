@@ -47,7 +47,7 @@ def unseal(key: bytes, place: str, sealed: bytes) -> bytes:
     """Decrypt what was sealed for this place."""
     try:
         return AESGCM(key).decrypt(sealed[:_NONCE_BYTES], sealed[_NONCE_BYTES:], place.encode())
-    except InvalidTag:
+    except (InvalidTag, ValueError):  # changed, or too short to be anything
         raise DocumentError(
             "record", "does not belong here, or was changed", "Restore the store from a whole backup"
         ) from None

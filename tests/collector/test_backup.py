@@ -1,0 +1,156 @@
+"""A copy of the database alone tells nothing about raw records, and after the list nothing of them is anywhere."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import shutil
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from blender_dp.collector import vault
+from blender_dp.collector.keys import KeyFolder
+from blender_dp.collector.rounds import Rounds
+from blender_dp.collector.schema import metadata, records
+from blender_dp.errors import DocumentError
+from tests.collector.places import Place, settings, uploaded
+
+CANARY = "canary-7f3a"
+
+
+def with_canary(rounds: Rounds) -> tuple[str, list[bytes]]:
+    """A round with a rare query; its id, and the records as they are stored."""
+    made = uploaded(rounds, users=12, delta="1e-9")
+    for token in rounds.enrol(made.campaign, 1):  # one holder: the threshold keeps it out of the list
+        rounds.upload_record(made.round, token, CANARY, f"https://{CANARY}.example/")
+    with rounds.store.read() as connection:
+        return made.round, [bytes(one) for one in connection.scalars(sa.select(records.c.sealed))]
+
+
+def all_bytes(folder: Path) -> bytes:
+    return b"".join(path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file())
+
+
+def values(rounds: Rounds) -> list[bytes]:
+    """Everything that is in the database."""
+    found: set[bytes] = set()
+    with rounds.store.read() as connection:
+        for table in metadata.sorted_tables:
+            for value in itertools.chain.from_iterable(connection.execute(sa.select(table)).all()):
+                found.add(value if isinstance(value, bytes) else str(value).encode())
+    return sorted(found)
+
+
+def keys_from(value: bytes) -> set[bytes]:
+    """What a thief would try as a key: the bytes, and the bytes that the text writes."""
+    tried = {value[i : i + 32] for i in range(max(len(value) - 31, 0))}
+    with contextlib.suppress(ValueError):
+        tried.add(bytes.fromhex(value.decode()))
+    return {one for one in tried if len(one) == 32}
+
+
+@pytest.mark.parametrize("frozen", [False, True])
+def test_a_backup_opens_nothing(place: Place, tmp_path: Path, frozen: bool) -> None:
+    rounds = place.rounds()
+    name, sealed = with_canary(rounds)
+    if frozen:
+        rounds.freeze(name)
+    place.close()
+    backup = place.copy(tmp_path / "backup")
+    shutil.rmtree(backup.folder / "keys")
+    thief = backup.rounds()
+    contents = values(thief)
+    tried = set().union(*map(keys_from, contents)) | {bytes(32)}
+    assert len(tried) > 1000
+    with thief.store.read() as connection:
+        owners = connection.execute(sa.select(records.c.owner, records.c.sealed)).all()
+    owner, one = owners[0]
+    for key in tried:
+        with pytest.raises(InvalidTag):
+            AESGCM(key).decrypt(bytes(one)[:12], bytes(one)[12:], f"{name}/{owner}".encode())
+    assert all(CANARY.encode() not in value for value in contents)
+    with pytest.raises(DocumentError):
+        thief.keys.read(name)
+    key = rounds.keys.read(name)  # with the key it opens: the test would see it
+    assert vault.unseal_record(key, f"{name}/{owner}", bytes(one))[0]
+    # The list is made where the key is; after that not even the key folder helps.
+    rounds.freeze(name)
+    rounds.make_list(name)
+    with pytest.raises(DocumentError):
+        rounds.keys.read(name)
+    assert len(sealed) == 13
+    # The restored copy cannot go on, says so, and can be ended.
+    if frozen:
+        with pytest.raises(DocumentError):
+            thief.advance_due()
+    thief.abort(name, "restored without its key")
+    assert thief.round(name).state == "aborted"
+    backup.close()
+
+
+def test_after_the_list_no_raw_record_is_in_the_files(sqlite: Place) -> None:
+    rounds = sqlite.rounds()
+    name, sealed = with_canary(rounds)
+    before = all_bytes(sqlite.folder)
+    assert CANARY.encode() not in before
+    assert all(one in before for one in sealed)  # the search finds them as long as they are there
+    key = rounds.keys.read(name)
+    assert key in before
+    rounds.freeze(name)
+    rounds.make_list(name)
+    after = all_bytes(sqlite.folder)
+    assert CANARY.encode() not in after
+    assert not any(one[12:44] in after for one in sealed)  # neither in the database nor in its log of writes
+    assert key not in after
+
+
+def test_what_is_withdrawn_or_aborted_is_gone_from_the_files(sqlite: Place) -> None:
+    rounds = sqlite.rounds()
+    name, sealed = with_canary(rounds)
+    rounds.abort(name, "enough")
+    after = all_bytes(sqlite.folder)
+    assert not any(one[12:44] in after for one in sealed)
+
+
+def test_a_record_opens_in_its_place_only() -> None:
+    key = vault.new_key()
+    sealed = vault.seal_record(key, "round/owner", "query", None)
+    assert vault.unseal_record(key, "round/owner", sealed) == ("query", None)
+    for place, content, opener in (
+        ("round/other", sealed, key),
+        ("round/owner", sealed[:-1] + bytes([sealed[-1] ^ 1]), key),
+        ("round/owner", sealed, vault.new_key()),
+        ("round/owner", b"", key),
+        ("round/owner", sealed[:20], key),
+    ):
+        with pytest.raises(DocumentError):
+            vault.unseal_record(opener, place, content)
+
+
+def test_keys(tmp_path: Path) -> None:
+    keys = KeyFolder(tmp_path / "keys")
+    assert keys.names() == []
+    keys.destroy("none")
+    keys.create("one")
+    assert len(keys.read("one")) == 32
+    assert (tmp_path / "keys" / "one.key").stat().st_mode & 0o777 == 0o600
+    assert (tmp_path / "keys").stat().st_mode & 0o777 == 0o700
+    with pytest.raises(FileExistsError):
+        keys.create("one")
+    held = (tmp_path / "keys" / "one.key").open("rb")
+    keys.destroy("one")
+    assert held.read() == bytes(32)  # overwritten, not only unlinked
+    held.close()
+    assert keys.names() == []
+    assert settings().min_opt_in == 6
+
+
+def test_a_key_that_was_cut_short_is_a_typed_error(tmp_path: Path) -> None:
+    keys = KeyFolder(tmp_path)
+    (tmp_path / "one.key").write_bytes(b"short")
+    with pytest.raises(DocumentError):
+        keys.read("one")

@@ -1,0 +1,254 @@
+"""Anything in any order, against a plain model of it: `pytest tests/collector/test_machine.py --hypothesis-seed=N`."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import threading
+from pathlib import Path
+
+import sqlalchemy as sa
+from hypothesis import settings as how
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from blender_dp.collector.rounds import Rounds
+from blender_dp.collector.schema import events, objects, records, reports
+from blender_dp.errors import StateError
+from tests.collector.places import NOON, Place, report, settings
+
+USERS, IDS = 8, 30
+DONE = {"released", "aborted"}
+
+
+class Life(RuleBasedStateMachine):
+    """One campaign over many rounds, led by two collectors on the same files."""
+
+    @initialize()
+    def begin(self) -> None:
+        self.now = float(NOON)
+        self.place = Place.new(Path(tempfile.mkdtemp()) / "place", None)
+        self.two = [self.place.rounds(self._clock), self.place.rounds(self._clock)]
+        self.campaign = self.rounds.create_campaign(settings(min_opt_in=4, min_reports=2))
+        self.tokens = self.rounds.enrol(self.campaign, USERS)
+        self.states: dict[str, str] = {}
+        self.schedule: dict[str, tuple[int | None, int | None]] = {}
+        self.records: dict[int, str] = {}  # of the current round: user, receipt
+        self.void: list[str] = []
+        self.reports: dict[str, set[int]] = {}
+        self.spent: list[tuple[str, str]] = []
+        self.published: dict[str, bytes] = {}
+
+    @property
+    def rounds(self) -> Rounds:
+        return self.two[0]
+
+    def _clock(self) -> float:
+        return self.now
+
+    def _current(self) -> str | None:
+        return next((name for name, state in self.states.items() if state not in DONE), None)
+
+    def _is(self, *states: str) -> bool:
+        return hasattr(self, "states") and self.states.get(self._current() or "") in states
+
+    @precondition(lambda self: hasattr(self, "states") and self._current() is None)
+    @rule(lists=st.none() | st.integers(-50, 200), closes=st.none() | st.integers(-50, 400))
+    def open(self, lists: int | None, closes: int | None) -> None:
+        times = tuple(None if one is None else int(self.now) + one for one in (lists, closes))
+        made = self.rounds.open_round(self.campaign, lists_at=times[0], closes_at=times[1])
+        self.states[made.id], self.schedule[made.id], self.records = "open", times, {}  # type: ignore[assignment]
+
+    @precondition(lambda self: self._is("open", "listing", "listed", "closed"))
+    @rule(user=st.integers(0, USERS - 1))
+    def upload(self, user: int) -> None:
+        name = self._current() or ""
+        try:
+            receipt = self.rounds.upload_record(name, self.tokens[user], "alpha", None)
+        except StateError:
+            assert self.states[name] != "open"
+        else:
+            assert self.states[name] == "open"
+            self.void += [self.records[user]] if user in self.records else []
+            self.records[user] = receipt
+
+    @precondition(lambda self: self._is("open"))
+    @rule()
+    def everybody_uploads(self) -> None:
+        for user in range(USERS):
+            self.upload(user)
+
+    @precondition(lambda self: hasattr(self, "records") and self.records)
+    @rule(pick=st.integers(0, 100))
+    def withdraw(self, pick: int) -> None:
+        user = sorted(self.records)[pick % len(self.records)]
+        gone = self.rounds.withdraw(self.records[user])
+        assert gone == self._is("open")
+        if gone:
+            self.void.append(self.records.pop(user))
+
+    @precondition(lambda self: hasattr(self, "void") and self.void)
+    @rule(pick=st.integers(0, 100))
+    def withdraw_again(self, pick: int) -> None:
+        assert not self.rounds.withdraw(self.void[pick % len(self.void)])
+
+    @precondition(lambda self: self._current_known())
+    @rule(ids=st.lists(st.integers(0, IDS - 1), max_size=12), threads=st.sampled_from([1, 1, 1, 2, 4]))
+    def send(self, ids: list[int], threads: int) -> None:
+        """Every id has one report: whatever is sent again is a duplicate, in this request, at the same time or later."""
+        name = list(self.states)[-1]
+        came: list[bool] = []
+
+        def one(rounds: Rounds, order: list[int]) -> None:
+            try:
+                rounds.add_reports(name, [report(i) for i in order])
+            except StateError:
+                came.append(False)
+            else:
+                came.append(True)
+
+        if threads == 1:
+            one(self.rounds, ids)
+        else:
+            several = [threading.Thread(target=one, args=(self.two[k % 2], ids[:: 1 - 2 * (k % 2)])) for k in range(threads)]
+            for thread in several:
+                thread.start()
+            for thread in several:
+                thread.join()
+        assert came == [self.states[name] == "listed"] * threads
+        if self.states[name] == "listed":
+            self.reports.setdefault(name, set()).update(ids)
+
+    def _current_known(self) -> bool:
+        return bool(getattr(self, "states", None))
+
+    @precondition(lambda self: self._is("open"))
+    @rule()
+    def freeze(self) -> None:
+        name = self._current() or ""
+        self.rounds.freeze(name)
+        self._expect_freeze(name)
+
+    def _expect_freeze(self, name: str) -> None:
+        if self.states[name] == "open" and len(self.records) >= 4:
+            self.states[name] = "listing"
+            self.spent.append((name, "opt-in"))
+
+    def _expect_close(self, name: str) -> None:
+        if self.states[name] == "listed" and len(self.reports.get(name, ())) >= 2:
+            self.states[name] = "closed"
+
+    @precondition(lambda self: self._is("listed"))
+    @rule()
+    def close(self) -> None:
+        name = self._current() or ""
+        self.rounds.close(name)
+        self._expect_close(name)
+
+    @precondition(lambda self: self._current_known())
+    @rule(both=st.booleans())
+    def advance(self, both: bool) -> None:
+        """What the worker does; the other collector's, at the same time."""
+        name = self._current()
+        # Each collector looks at the schedule once: what was listed in this very look may be closed in the other's.
+        if both:
+            failed: list[Exception] = []
+
+            def one(rounds: Rounds) -> None:
+                try:
+                    rounds.advance_due()
+                except Exception as error:  # noqa: BLE001 (asserted on below)
+                    failed.append(error)
+
+            several = [threading.Thread(target=one, args=(rounds,)) for rounds in self.two]
+            for thread in several:
+                thread.start()
+            for thread in several:
+                thread.join()
+            assert failed == []
+            self.rounds.advance_due()  # so that what is to be expected does not depend on who was faster
+        else:
+            self.rounds.advance_due()
+        for _ in range(3 if both else 1):
+            if name is not None:
+                self._expect_look(name)
+
+    def _expect_look(self, name: str) -> None:
+        lists, closes = self.schedule[name]
+        seen = self.states[name]
+        if seen == "open" and lists is not None and lists <= self.now:
+            self._expect_freeze(name)
+        if seen == "listed" and closes is not None and closes <= self.now:
+            self._expect_close(name)
+        if self.states[name] == "listing":
+            self.states[name] = "listed"
+            self.spent.append((name, "client"))
+        if self.states[name] == "closed":
+            self.states[name] = "released"
+
+    @rule(seconds=st.sampled_from([1, 60, 300, 86_400, -60, -86_400]))
+    def time_passes(self, seconds: int) -> None:
+        self.now += seconds
+
+    @rule()
+    def restart(self) -> None:
+        self.place.close()
+        self.place.opened.clear()
+        self.two = [self.place.rounds(self._clock), self.place.rounds(self._clock)]
+
+    @precondition(lambda self: self._is("open", "listing", "listed", "closed"))
+    @rule(sure=st.integers(0, 3))
+    def abort(self, sure: int) -> None:
+        if sure:  # not too often, or no round gets anywhere
+            return
+        name = self._current() or ""
+        self.rounds.abort(name, "enough")
+        self.states[name] = "aborted"
+        self.reports.pop(name, None)
+
+    @invariant()
+    def all_is_as_it_should_be(self) -> None:
+        if not hasattr(self, "states"):
+            return
+        entries = self.rounds.ledger_entries()  # checks the chain
+        assert [(entry.round, entry.group) for entry in entries] == self.spent
+        with self.rounds.store.read() as connection:
+            states = dict(connection.execute(sa.text("SELECT id, state FROM rounds")).all())
+            kept = connection.scalar(sa.select(sa.func.count()).select_from(records))
+            found = connection.execute(sa.select(reports.c.round, reports.c.id)).all()
+            bodies = dict(connection.execute(sa.select(objects.c.digest, objects.c.body)).all())
+            released = connection.scalar(sa.select(sa.func.count()).where(events.c.what == "released"))
+        assert states == self.states
+        assert kept == (len(self.records) if self._is("open", "listing") else 0)
+        assert sorted((row.round, int.from_bytes(row.id, "big")) for row in found) == sorted(
+            (name, i) for name, ids in self.reports.items() for i in ids
+        )
+        assert self.published.items() <= bodies.items()  # what is published never changes
+        self.published = bodies
+        assert released == sum(state == "released" for state in states.values())
+        current = self._current()
+        assert {*self.rounds.keys.names()} == ({current} if self._is("open", "listing") else set())
+
+    def teardown(self) -> None:
+        if not hasattr(self, "states"):
+            return
+        if self._is("open"):  # whatever has happened, the round comes to its end
+            self.everybody_uploads()
+            self.freeze()
+        for _ in range(3):
+            if self._is("listed"):
+                self.send([0, 1], 1)
+                self.close()
+            self.advance(False)
+        assert self._current() is None
+        self.all_is_as_it_should_be()
+        for name, state in self.states.items():
+            if state == "released":
+                body = self.rounds.object(self.rounds.round(name).release or "", "release") or b""
+                assert f'"reports":{len(self.reports[name])}'.encode() in body
+        self.place.close()
+        shutil.rmtree(self.place.folder.parent)
+
+
+TestLife = Life.TestCase
+TestLife.settings = how(max_examples=40, stateful_step_count=60, deadline=None, print_blob=True)
