@@ -569,7 +569,7 @@ def _count(connection: Connection, name: str, cells: int) -> tuple[np.ndarray[An
     with connection.execution_options(yield_per=_BATCH).execute(chosen) as found:
         for batch in found.scalars().partitions():
             told = b"".join(batch)
-            some = np.bincount(np.frombuffer(told, "<u4"), minlength=cells) if len(told) % 4 == 0 else np.zeros(0)
+            some = np.bincount(np.frombuffer(told, "<u4"), minlength=cells) if len(told) % 4 == 0 else np.zeros(0, np.int64)
             if len(some) != cells:  # whoever stored it has not asked the list
                 raise DocumentError("reports", "one names a cell that the list does not have", "Abort the round")
             counts += some
