@@ -12,12 +12,26 @@ from pathlib import Path
 from typing import Any
 
 from blender_dp.client import Channel, Device
+from blender_dp.collector.app import bare_app
 from blender_dp.records.head_list import SCHEMA as HEAD_LIST_SCHEMA
 from blender_dp.records.head_list import HeadList
 from blender_dp.release.document import json_schema
 
 ROOT = Path(__file__).resolve().parent.parent
-VERBS = ("demo", "run", "search", "trends", "aggregate", "audit")
+VERBS = (
+    "demo",
+    "run",
+    "search",
+    "trends",
+    "disagreement",
+    "aggregate",
+    "audit",
+    "serve",
+    "campaign",
+    "round",
+    "simulate",
+    "ledger",
+)
 
 _LISTS = {
     "two queries": [
@@ -65,6 +79,7 @@ def outputs() -> Iterator[tuple[Path, str]]:
     yield ROOT / "spec/vectors/local_alg.json", _json(local_alg_vectors())
     yield ROOT / "spec/schemas/release.json", _json(json_schema())
     yield ROOT / "spec/schemas/head-list.json", _json(head_list_schema())
+    yield ROOT / "spec/openapi.json", _json(bare_app().openapi())
     yield ROOT / "docs/reference/command.md", command_reference()
     yield ROOT / "README.md", readme()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict
 from functools import lru_cache
 from http import HTTPStatus
@@ -40,9 +41,13 @@ if TYPE_CHECKING:
 
 router = APIRouter(prefix="/v1")
 
+_NEVER = re.compile(r"q\s*=\s*0(\.0*)?")
 _POINTER_SECONDS = 300
 _FOR_EVER = "public, max-age=31536000, immutable"
 _NOT_FOUND = may(HTTPStatus.NOT_FOUND)
+_SUGGESTIONS: dict[int | str, dict[str, Any]] = {
+    200: {"content": {"application/x-suggestions+json": {"schema": {"type": "array", "minItems": 4, "maxItems": 4}}}}
+}
 _DOCUMENT: dict[int | str, dict[str, Any]] = {304: {"description": "You have it already."}, **_NOT_FOUND}
 
 _SCHEME = HTTPBearer(scheme_name="token", description="An operator's or an opt-in user's token.", auto_error=False)
@@ -108,7 +113,7 @@ def trends(request: Request, digest: DigestPath, n: Annotated[int, Query(ge=1, l
     return Response(canonical(listed[:n]), media_type="application/json", headers={"Cache-Control": _FOR_EVER})
 
 
-@router.get("/search", response_class=Suggestions)
+@router.get("/search", response_class=Suggestions, responses=_SUGGESTIONS)
 def search(
     request: Request, q: Annotated[str, Query(max_length=200)], n: Annotated[int, Query(ge=1, le=100)] = 10
 ) -> Response:
@@ -239,5 +244,5 @@ def _takes_gzip(accepted: str) -> bool:
     for one in accepted.lower().split(","):
         name, *parameters = (part.strip() for part in one.split(";"))
         if name in {"gzip", "*"}:
-            return not any(part.replace(" ", "").rstrip("0").rstrip(".") == "q=" for part in parameters)
+            return not any(_NEVER.fullmatch(part) for part in parameters)
     return False

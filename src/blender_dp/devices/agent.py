@@ -145,13 +145,13 @@ class Agent:
         content = opened(body, "head-list", self._key, "head list")
         with _as_document("head list"):
             head_list = self._checked(content, pointer)
-        device = Device(
-            head_list,
-            epsilon=self.epsilon,
-            delta="0.5",  # the subset randomiser has no use for it
-            f_c=content["f_c"],
-            subset_size=content["subset_size"],
-        )
+            device = Device(
+                head_list,
+                epsilon=self.epsilon,
+                delta="0.5",  # the subset randomiser has no use for it
+                f_c=content["f_c"],
+                subset_size=content["subset_size"],
+            )
         report = device.report(query, url)
         message = {"id": system_bytes(16).hex(), "head_list": report.head_list, "cells": list(report.cells)}
         return Sent(
