@@ -82,9 +82,8 @@ def agent(tmp_path, liar):
 def test_a_live_collector(tmp_path):
     with listening(tmp_path / "data") as live:
         listed = live.listed(live.campaign())
-        device = Agent(
-            tmp_path / "device", CollectorClient(live.url), key=live.service.signer.public, epsilon=4, lifetime_epsilon=4
-        )
+        collector = CollectorClient(live.url)
+        device = Agent(tmp_path / "device", collector, key=live.service.signer.public, epsilon=4, lifetime_epsilon=4)
         sent = device.take_part(*RECORDS[0])
         assert sent.arrived
         assert device.left == 0
@@ -96,6 +95,7 @@ def test_a_live_collector(tmp_path):
         live.operator("POST", f"/v1/operator/rounds/{listed['id']}/close")
         live.reached(listed["id"], "released")
         device.refresh_bundle()
+        collector.close()
     assert device.search("query")  # the collector is gone
 
 

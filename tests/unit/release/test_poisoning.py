@@ -31,9 +31,13 @@ def collected():
     design = listing.design
     device = Device(listing.head_list, epsilon="2", delta="0.5", f_c=design.f_c, subset_size=design.size)
     stream = Entropy.seeded("devices")
+
+    def random_bytes(count: int) -> bytes:
+        return stream.words(count // 8).tobytes()
+
     counts = np.zeros(listing.head_list.cell_count, np.int64)
     for row in rows.slice(OPT_IN).select(["query", "url"]).to_pylist():
-        counts[list(device._report(row["query"], row["url"], stream.bytes).cells)] += 1
+        counts[list(device._report(row["query"], row["url"], random_bytes).cells)] += 1
     return collection, listing, counts
 
 
@@ -90,18 +94,16 @@ def test_what_it_says():
 
 
 def test_the_release_tells_its_channel():
-    collection, listing, _ = collected()
     release = release_with(0, 0)
     assert poisoning(release, response_of(release), TOP) == said()
 
 
 def test_everybody_is_at_the_top():
-    collection, listing, _ = collected()
     release = release_with(0, 0)
     assert poisoning(release, response_of(release), 1_000_000).queries == ()
 
 
 def test_single_items(item_release):
     found = poisoning(item_release, response_of(item_release), 1)
-    assert len(found.queries) == len(item_release.queries) - 2
+    assert len(found.queries) == len(item_release.head_list) - 1 > 0
     assert found.records == ()
