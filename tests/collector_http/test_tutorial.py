@@ -31,7 +31,9 @@ def test_the_tutorial(tmp_path):
         "COLUMNS": "100",
         "NO_COLOR": "1",
     }
-    with subprocess.Popen([BIN / "blender-dp", "serve"], cwd=tmp_path, env=environment, stdout=subprocess.PIPE, text=True) as one:
+    with subprocess.Popen(
+        [BIN / "blender-dp", "serve"], cwd=tmp_path, env=environment, stdout=subprocess.PIPE, text=True
+    ) as one:
         try:
             printed = ""
             while "BLENDER_DP_TOKEN=" not in printed:
@@ -40,7 +42,9 @@ def test_the_tutorial(tmp_path):
             _wait(port)
             outputs = {}
             for command in commands[2:]:
-                words = shlex.split(command.replace("100000", "20000").replace("http://127.0.0.1:8000", environment["BLENDER_DP_URL"]))
+                words = shlex.split(
+                    command.replace("100000", "20000").replace("http://127.0.0.1:8000", environment["BLENDER_DP_URL"])
+                )
                 done = subprocess.run(words, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
                 assert done.returncode == 0, (command, done.stderr)
                 outputs[command] = done.stdout
