@@ -16,6 +16,7 @@ _TAB = "\t"
 _NEVER, _NULL = "\x01", "\x02"  # what separates the columns of a log of lines, and what stands for null: no text has them
 _UNSPLIT = {"rest IS NOT NULL": Problem.CONTROL_CHARACTER}
 _CELL = "CASE WHEN TRY_CAST({0} AS BIGINT) = TRY_CAST({0} AS DOUBLE) THEN TRY_CAST({0} AS BIGINT) END AS cell"
+_YANDEX_FIELDS = 16  # of a results page, which has the most: six, and ten results
 _NONE: Mapping[str, Problem] = MappingProxyType({})
 _FIELD = r"""("(?:[^"]|"")*"|[^,"]*)"""
 
@@ -113,42 +114,42 @@ def _json_lines(source: Source, rejects: str) -> str:
 def _yandex(source: Source, rejects: str) -> str:
     """The clicks, with the user of their session, and the query and domain that their results page has.
 
-    A session has a row without a record besides: the user of one without a click must not disappear.
+    A session has a row without a record besides: the user of one without a click must not disappear. A session that comes
+    twice has one user; a results page that comes twice is two, and a click on it is on both.
+
+    The file is read twice. Results pages are most of it, and are not kept: they pass by the clicks.
     """
-    first, second, third, fourth, fifth = (f"split_part(line, {text(_TAB)}, {n})" for n in range(1, 6))
-    results = "regexp_extract(line, '^(?:[^\\t]*\\t){5}[^\\t]*(.*)$', 1)"  # what follows the six fields of a query
-    found = f"{text(_TAB)} || id || ','"
-    domain = f"split_part(split_part(results, {found}, 2), {text(_TAB)}, 1)"
+    names = [f"c{i}" for i in range(_YANDEX_FIELDS + 1)]
+    read = _read(source, names, _TAB, rejects, header=False)
+    results = names[6:-1]
+    page, item = "coalesce(c3, '')", "coalesce(c4, '')"
+    is_page = f"{names[-1]} IS NULL AND c1 <> 'M' AND c2 IN ('Q', 'T')"
     rows = f"""
         WITH lines AS MATERIALIZED (
-            SELECT rest, session, page, id, kind, CASE WHEN kind IN ('Q', 'T') THEN {results} END AS results FROM (
-                SELECT line, rest, {first} AS session, {fourth} AS page, {fifth} AS id,
-                    CASE WHEN rest IS NOT NULL THEN '' WHEN {second} = 'M' THEN 'M' ELSE {third} END AS kind
-                FROM {_lines(source, rejects)}
-            )
+            SELECT c0 AS session, {page} AS page, {item} AS id, CASE
+                WHEN {names[-1]} IS NOT NULL THEN '' WHEN c1 = 'M' THEN 'M' WHEN c2 = 'C' THEN 'C'
+                WHEN contains(concat_ws({text(_TAB)}, c0, c1, c2), {text(_NEVER)}) THEN {text(_NEVER)} ELSE '' END AS kind
+            FROM {read} WHERE ({is_page}) IS NOT TRUE
         ),
         sessions AS (SELECT session, min(page) AS visitor FROM lines WHERE kind = 'M' GROUP BY session),
-        pages AS (
-            SELECT session, page, min(id) AS query, min(results) AS results
-            FROM lines SEMI JOIN (FROM lines WHERE kind = 'C') USING (session, page)
-            WHERE kind IN ('Q', 'T') GROUP BY session, page
-        ),
         clicks AS (
-            SELECT visitor, query, id,
-                CASE WHEN contains(results, {found}) THEN {domain} END AS domain
-            FROM (SELECT session, page, id FROM lines WHERE kind = 'C')
-            LEFT JOIN sessions USING (session) LEFT JOIN pages USING (session, page)
-        )
-        SELECT visitor, query, id, domain, 'C' AS kind, NULL AS rest FROM clicks
-        UNION ALL SELECT visitor, NULL, NULL, NULL, 'M', NULL FROM sessions
-        UNION ALL SELECT NULL, NULL, NULL, NULL, '', rest FROM lines WHERE kind NOT IN ('M', 'Q', 'T', 'C')
+            SELECT session, page, visitor, id, id || ',' AS start
+            FROM lines LEFT JOIN sessions USING (session) WHERE kind = 'C'
+        ),
+        pages AS (SELECT c0 AS session, {page} AS page, {item} AS query, {", ".join(results)} FROM {read} WHERE {is_page})
+        SELECT visitor, query, id, 'C' AS kind, CASE
+            {" ".join(f"WHEN starts_with({result}, start) THEN {result}" for result in results)} END AS result
+        FROM pages RIGHT JOIN clicks USING (session, page)
+        UNION ALL SELECT visitor, NULL, NULL, 'M', NULL FROM sessions
+        UNION ALL SELECT NULL, NULL, NULL, kind, NULL FROM lines WHERE kind NOT IN ('M', 'C')
         """
-    site = "'https://domain' || domain || '.example/' || id"
+    site = "'https://domain' || split_part(result, ',', 2) || '.example/' || id"
     problems = {
+        f"kind = {text(_NEVER)}": Problem.CONTROL_CHARACTER,
         "kind = ''": Problem.WRONG_NUMBER_OF_COLUMNS,
-        "kind = 'C' AND visitor IS NOT NULL AND domain IS NULL": Problem.CLICK_WITHOUT_RESULTS_PAGE,
+        "kind = 'C' AND visitor IS NOT NULL AND result IS NULL": Problem.CLICK_WITHOUT_RESULTS_PAGE,
     }
-    return _checked(f"({rows})", {"user": "visitor", "query": "query", "url": site}, _UNSPLIT | problems)
+    return _checked(f"({rows})", {"user": "visitor", "query": "query", "url": site}, problems)
 
 
 def _lines(source: Source, rejects: str, *, header: bool = False) -> str:
