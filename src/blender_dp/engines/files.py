@@ -16,13 +16,15 @@ _TAB = "\t"
 _NEVER, _NULL = "\x01", "\x02"  # what separates the columns of a log of lines, and what stands for null: no text has them
 _UNSPLIT = {"rest IS NOT NULL": Problem.CONTROL_CHARACTER}
 _CELL = "CASE WHEN TRY_CAST({0} AS BIGINT) = TRY_CAST({0} AS DOUBLE) THEN TRY_CAST({0} AS BIGINT) END AS cell"
-_YANDEX_FIELDS = 16  # of a results page, which has the most: six, and ten results
 _NONE: Mapping[str, Problem] = MappingProxyType({})
 _FIELD = r"""("(?:[^"]|"")*"|[^,"]*)"""
 
 
 NO_URL = "'-'"
 """What stands in for the URL in a log that has none: the rows of all logs look alike."""
+
+YANDEX_FIELDS = 16
+"""Of a results page, which has the most: six, and ten results."""
 
 
 def rows_sql(source: Source, rejects: str) -> str:
@@ -114,36 +116,48 @@ def _json_lines(source: Source, rejects: str) -> str:
 def _yandex(source: Source, rejects: str) -> str:
     """The clicks, with the user of their session, and the query and domain that their results page has.
 
-    A session has a row without a record besides: the user of one without a click must not disappear. A session that comes
-    twice has one user; a results page that comes twice is two, and a click on it is on both.
+    A session has a row without a record besides: the user of one without a click must not disappear.
 
-    The file is read twice. Results pages are most of it, and are not kept: they pass by the clicks.
+    The file is read twice. Results pages are most of it, and are not kept: they pass by the clicks. Those whose name is
+    another's too, which should not happen, are made one, in a third reading that ends at once if there are none.
     """
-    names = [f"c{i}" for i in range(_YANDEX_FIELDS + 1)]
+    names = [f"c{i}" for i in range(YANDEX_FIELDS + 1)]
     read = _read(source, names, _TAB, rejects, header=False)
-    results = names[6:-1]
+    results, too_many = names[6:-1], f"{names[-1]} IS NOT NULL"
     page, item = "coalesce(c3, '')", "coalesce(c4, '')"
-    is_page = f"{names[-1]} IS NULL AND c1 <> 'M' AND c2 IN ('Q', 'T')"
+
+    def pages(columns: str, which: str) -> str:
+        return f"""SELECT c0 AS session, {page} AS page, {item} AS query, {columns} FROM {read}
+            WHERE NOT {too_many} AND c1 <> 'M' AND c2 IN ('Q', 'T') AND hash(c0, {page}) {which} (FROM shared)"""
+
     rows = f"""
         WITH lines AS MATERIALIZED (
             SELECT c0 AS session, {page} AS page, {item} AS id, CASE
-                WHEN {names[-1]} IS NOT NULL THEN '' WHEN c1 = 'M' THEN 'M' WHEN c2 = 'C' THEN 'C'
+                WHEN {too_many} THEN '' WHEN c1 = 'M' THEN 'M' WHEN c2 = 'C' THEN 'C' WHEN c2 IN ('Q', 'T') THEN 'Q'
                 WHEN contains(concat_ws({text(_TAB)}, c0, c1, c2), {text(_NEVER)}) THEN {text(_NEVER)} ELSE '' END AS kind
-            FROM {read} WHERE ({is_page}) IS NOT TRUE
+            FROM {read}
         ),
         sessions AS (SELECT session, min(page) AS visitor FROM lines WHERE kind = 'M' GROUP BY session),
+        shared AS (SELECT hash(session, page) AS name FROM lines WHERE kind = 'Q' GROUP BY name HAVING count(*) > 1),
         clicks AS (
             SELECT session, page, visitor, id, id || ',' AS start
             FROM lines LEFT JOIN sessions USING (session) WHERE kind = 'C'
         ),
-        pages AS (SELECT c0 AS session, {page} AS page, {item} AS query, {", ".join(results)} FROM {read} WHERE {is_page})
-        SELECT visitor, query, id, 'C' AS kind, CASE
+        merged AS (
+            SELECT session, page, min(query) AS query, string_split(min(results), {text(_TAB)}) AS results
+            FROM ({pages(f"concat_ws({text(_TAB)}, {', '.join(results)}) AS results", "IN")}) GROUP BY session, page
+        ),
+        pages AS (
+            {pages(", ".join(results), "NOT IN")}
+            UNION ALL SELECT session, page, query, {", ".join(f"results[{i + 1}]" for i in range(len(results)))} FROM merged
+        )
+        SELECT visitor, query, id, start, 'C' AS kind, CASE
             {" ".join(f"WHEN starts_with({result}, start) THEN {result}" for result in results)} END AS result
         FROM pages RIGHT JOIN clicks USING (session, page)
-        UNION ALL SELECT visitor, NULL, NULL, 'M', NULL FROM sessions
-        UNION ALL SELECT NULL, NULL, NULL, kind, NULL FROM lines WHERE kind NOT IN ('M', 'C')
+        UNION ALL SELECT visitor, NULL, NULL, NULL, 'M', NULL FROM sessions
+        UNION ALL SELECT NULL, NULL, NULL, NULL, kind, NULL FROM lines WHERE kind NOT IN ('M', 'Q', 'C')
         """
-    site = "'https://domain' || split_part(result, ',', 2) || '.example/' || id"
+    site = "'https://domain' || substr(result, length(start) + 1) || '.example/' || id"
     problems = {
         f"kind = {text(_NEVER)}": Problem.CONTROL_CHARACTER,
         "kind = ''": Problem.WRONG_NUMBER_OF_COLUMNS,

@@ -31,6 +31,7 @@ _AS_NAMED: Mapping[str, str] = MappingProxyType({role: role for role in ("user",
 
 # As in `files`, but possessive: what has matched is never tried again, so no line takes long and none fills Java's stack.
 _FIELD = r"""("(?:[^"]++|"")*+"|[^,"]*+)"""
+_RESULTS = r"(?s)\A(?:[^\t]*+\t){5}[^\t]*+(.*)\z"  # what follows the six fields of a Yandex query
 _WHOLE = rf"\A(?:{_FIELD},)*+{_FIELD}\z"
 
 
@@ -145,32 +146,39 @@ def _comma_separated() -> str:
 def _yandex(view: str) -> str:
     """The clicks with their session's user and their results page's query and domain, and a row for every session."""
     first, second, third, fourth, fifth = (f"split_part(line, {text(_TAB)}, {n})" for n in range(1, 6))
+    results = f"regexp_extract(line, {text(_RESULTS)}, 1)"
+    found = f"{text(_TAB)} || id || ','"
     rows = f"""
         WITH lines AS (
-            SELECT line, unread, {first} AS session, CASE WHEN {second} = 'M' THEN 'M' ELSE {third} END AS kind,
-                {fourth} AS page, {fifth} AS id
-            FROM ({lines_sql(view)})
+            SELECT line, unread, {first} AS session, {fourth} AS page, {fifth} AS id, CASE
+                WHEN size(split(line, {text(_TAB)}, -1)) > {files.YANDEX_FIELDS} THEN '' WHEN {second} = 'M' THEN 'M'
+                WHEN {third} IN ('Q', 'T', 'C') THEN {third}
+                WHEN contains(substring_index(line, {text(_TAB)}, 3), {text(_CONTROL)}) THEN {text(_CONTROL)} ELSE ''
+                END AS kind
+            FROM ({lines_sql(view, in_columns=True)})
         ),
         sessions AS (SELECT session, min(page) AS visitor FROM lines WHERE kind = 'M' GROUP BY session),
         pages AS (
-            SELECT session, page, min(id) AS query, min(line) AS results
+            SELECT session, page, min(id) AS query, min({results}) AS results
             FROM lines WHERE kind IN ('Q', 'T') GROUP BY session, page
         ),
         clicks AS (
             SELECT visitor, query, id,
-                get(filter(slice(split(results, {text(_TAB)}, -1), 7, 1000), r -> startswith(r, id || ',')), 0) AS result
+                CASE WHEN contains(results, {found}) THEN split_part(split_part(results, {found}, 2), {text(_TAB)}, 1) END
+                    AS domain
             FROM (SELECT session, page, id FROM lines WHERE kind = 'C')
             LEFT JOIN sessions USING (session) LEFT JOIN pages USING (session, page)
         )
-        SELECT visitor, query, id, result, 'C' AS kind, NULL AS unread FROM clicks
+        SELECT visitor, query, id, domain, 'C' AS kind, NULL AS unread FROM clicks
         UNION ALL SELECT visitor, NULL, NULL, NULL, 'M', NULL FROM sessions
-        UNION ALL SELECT NULL, NULL, NULL, NULL, '', unread FROM lines
+        UNION ALL SELECT NULL, NULL, NULL, NULL, kind, unread FROM lines
             WHERE unread IS NOT NULL OR kind NOT IN ('M', 'Q', 'T', 'C')
         """
-    site = "'https://domain' || split_part(result, ',', 2) || '.example/' || id"
+    site = "'https://domain' || domain || '.example/' || id"
     problems = {
+        f"kind = {text(_CONTROL)}": Problem.CONTROL_CHARACTER,
         "kind = ''": Problem.WRONG_NUMBER_OF_COLUMNS,
-        "kind = 'C' AND visitor IS NOT NULL AND result IS NULL": Problem.CLICK_WITHOUT_RESULTS_PAGE,
+        "kind = 'C' AND visitor IS NOT NULL AND domain IS NULL": Problem.CLICK_WITHOUT_RESULTS_PAGE,
     }
     return _checked(f"({rows})", {"user": "visitor", "query": "query", "url": site}, problems)
 
