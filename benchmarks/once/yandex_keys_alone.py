@@ -1,4 +1,4 @@
-"""The limit for a Yandex log: one bare pass of DuckDB that joins clicks to queries and users, and counts the records."""
+"""What the join by keys alone takes on a Yandex log: clicks to queries and users, but not to the results of their page."""
 
 from __future__ import annotations
 
