@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -33,6 +34,8 @@ from blender_dp.engines.source import PLAIN_COLUMNS, Columns, Format, Problem, S
 from blender_dp.errors import LogError, ParameterError
 
 _BATCH_ROWS = 1 << 16  # larger ones are given back to the system and faulted in again, smaller ones cost calls
+_AHEAD = 2
+_NOT_DUCKDBS = 400_000_000  # bytes that Python, its libraries and the batches on their way take
 _REJECTS = {"INVALID ENCODING": Problem.NOT_UTF8, "LINE SIZE OVER MAXIMUM": Problem.TOO_LONG}
 _GROUP = pa.schema([(name, pa.string()) for name in ("user", "query", "url")])
 
@@ -57,7 +60,7 @@ class DuckDBLog:
 class DuckDBEngine:
     """Reads, bounds, splits and counts with an in-process DuckDB.
 
-    Ibis writes the statements, DuckDB runs them. With `memory` (such as "2GB") DuckDB goes to disk rather than beyond.
+    Ibis writes the statements, DuckDB runs them. With `memory` (such as "2GB") it goes to disk rather than beyond.
     """
 
     def __init__(self, *, ordered: bool = False, portable: bool = False, memory: str | None = None) -> None:
@@ -71,6 +74,8 @@ class DuckDBEngine:
         self._scratch = mkdtemp(prefix="blender-dp-")  # readable for this user only
         finalize(self, rmtree, self._scratch, ignore_errors=True)
         self._connection.execute("SET enable_progress_bar = true; SET enable_progress_bar_print = false")
+        # The smaller side of every join is written on the right. DuckDB cannot tell: it knows no file's number of lines.
+        self._connection.execute("SET disabled_optimizers = 'build_side_probe_side'")
         self._connection.execute(f"SET temp_directory = {text(self._scratch)}")
         if memory is not None:
             self._limit(memory)
@@ -219,10 +224,12 @@ class DuckDBEngine:
         check_columns(there, columns, where)
 
     def _limit(self, memory: str) -> None:
+        """Let the process as a whole stay within an amount: DuckDB gets what is left of it, and half of a small one."""
         try:
-            self._connection.execute(f"SET memory_limit = {text(memory)}")
+            ((amount,),) = self._connection.execute("SELECT parse_formatted_bytes(?)", [memory]).fetchall()
         except duckdb.Error:
             raise ParameterError("memory", f"{memory!r} is no amount of memory", "Give one such as 2GB") from None
+        self._connection.execute(f"SET memory_limit = '{max(amount - _NOT_DUCKDBS, amount // 2)}B'")
 
 
 @dataclass(frozen=True)
@@ -250,13 +257,24 @@ def _usable(
     drawn: Iterable[pa.RecordBatch], parts: list[tuple[int | None, int, int]], form: Callable[[pa.Table], pa.Table]
 ) -> Iterator[pa.Table]:
     """The users' canonical records; what became of their rows, if it is told, is added to the parts on the way."""
-    for batch in drawn:
+
+    def usable(batch: pa.RecordBatch) -> pa.Table:
         table = pa.Table.from_batches([batch])
         if "problem" in table.column_names:
             sums = table.group_by("problem").aggregate([("rows", "sum"), ("records", "sum")]).to_pylist()
-            parts += [(part["problem"], part["rows_sum"], part["records_sum"]) for part in sums]
+            parts.extend((part["problem"], part["rows_sum"], part["records_sum"]) for part in sums)
         known = table.select(_GROUP.names).filter(pc.is_valid(table["user"]))
-        yield form(known).cast(_GROUP)
+        return form(known).cast(_GROUP)
+
+    # One batch ahead: DuckDB takes the one and hands out the next, on its own cores, in the meantime.
+    with ThreadPoolExecutor(_AHEAD) as pool:
+        ahead: deque[Future[pa.Table]] = deque()
+        for batch in drawn:
+            ahead.append(pool.submit(usable, batch))
+            if len(ahead) > _AHEAD:
+                yield ahead.popleft().result()
+        for future in ahead:
+            yield future.result()
 
 
 def _lines_sql(rejects: str) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 import ibis  # noqa: TID251 (this is where it belongs)
+import ibis.expr.datatypes as dt  # noqa: TID251 (this is where it belongs)
 import ibis.expr.types as ir  # noqa: TID251 (this is where it belongs)
 
 from blender_dp.engines.source import Problem
@@ -20,11 +21,12 @@ Hash = Callable[[ir.Table, str], ir.Value]
 
 _SEPARATOR = "\x1f"
 _HEX_DIGITS = 32
+_RECORD = dt.Struct({"query": str, "url": str})
 
 
 @ibis.udf.agg.builtin  # type: ignore[untyped-decorator]
-def min_by(text, ticket) -> str:  # type: ignore[no-untyped-def,empty-body]  # noqa: ANN001 (any type that compares)
-    """The text with the least ticket; a null ticket takes no part. Ibis' own `argmin` sorts on some engines."""
+def min_by(record, ticket) -> _RECORD:  # type: ignore[no-untyped-def,valid-type]  # noqa: ANN001 (any type that compares)
+    """The record with the least ticket; a null ticket takes no part. Ibis' own `argmin` sorts on some engines."""
 
 
 @ibis.udf.scalar.builtin  # type: ignore[untyped-decorator]
@@ -55,12 +57,11 @@ def drawn(rows: ir.Table, key: str, lottery: Hash) -> ir.Table:
     nobody = ibis.cases((rows.problem.isnull(), rows.user))  # whom a bad row names is not known
     tickets = rows.mutate(user=nobody, ticket=ibis.cases((_whole(rows), lottery(rows, key))))
     # The bad rows of a kind are a group of nobody's: cheaper than to count every problem for every user.
-    return tickets.group_by(["user", "problem"]).agg(
-        query=min_by(tickets.query, tickets.ticket),
-        url=min_by(tickets.url, tickets.ticket),
-        rows=tickets.count(),
-        records=tickets.ticket.count(),
+    record = ibis.struct({"query": tickets.query, "url": tickets.url})
+    found = tickets.group_by(["user", "problem"]).agg(
+        record=min_by(record, tickets.ticket), rows=tickets.count(), records=tickets.ticket.count()
     )
+    return found.select("user", "problem", "rows", "records", query=found.record["query"], url=found.record["url"])
 
 
 def drawn_many(rows: ir.Table, m: int, key: str, lottery: Hash) -> ir.Table:
