@@ -179,7 +179,7 @@ class DuckDBEngine:
     def _bound(self, log: DuckDBLog, m: int, key: str) -> tuple[DuckDBGroup, Tally]:
         parts: list[tuple[int | None, int, int]] = []
         if m == 1:
-            drawn = self.stream(expressions.drawn(log.rows, key, self._lottery), ("user",))
+            drawn = self.stream(expressions.drawn(log.rows, key, self._lottery, structs=True), ("user",))
         else:
             parts += self._run(expressions.tally(log.rows)).fetchall()
             drawn = self.stream(expressions.drawn_many(log.rows, m, key, self._lottery), ("user", "query", "url"))
