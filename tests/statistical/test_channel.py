@@ -29,10 +29,11 @@ def test_many_clients(entropy, epsilon):
         assert_counts(np.bincount(reports, minlength=mechanism.cell_count), probabilities(channel, *position))
 
 
-def test_one_device_with_real_entropy():
+@pytest.mark.parametrize("randomiser", ["subset", "two-stage"])
+def test_one_device_with_real_entropy(randomiser):
     """Not seeded: this is the operating system's generator, so a failure once in a million runs is to be expected."""
-    device = Device(LIST, epsilon=2, delta=1e-5)
-    reports = [device.report("c", "y").cell for _ in range(60_000)]
+    device = Device(LIST, epsilon=2, delta=1e-5, randomiser=randomiser)
+    reports = [device.report("c", "y").cells[0] for _ in range(60_000)]
     position = LIST.position("c", "https://y/")
     assert_counts(np.bincount(reports, minlength=LIST.cell_count), probabilities(device.channel, *position))
 
