@@ -18,7 +18,7 @@ SEEDS, PROTOTYPE_RUNS = 20, 12
 
 @pytest.fixture(scope="module")
 def runs():
-    blender = Blender(epsilon=4, delta=1e-5, max_queries=50)
+    blender = Blender(epsilon=4, delta=1e-5, max_queries=50, profile="paper")
     results = []
     for seed in range(SEEDS):
         population = aol_like(seed)

@@ -10,8 +10,10 @@ from scipy import stats
 
 from blender_dp import HeadList
 from blender_dp.client import Channel
+from blender_dp.client.subset import slack_free
 from blender_dp.stages.reporting import counted_cells, counted_reports, simulate, total
-from tests.statistical.checks import ALARM, assert_counts
+from blender_dp.stages.response import Response
+from tests.statistical.checks import ALARM, assert_counts, assert_share
 
 LIST = HeadList.of([("a", "x"), ("a", "y"), ("b", "x"), ("c", "x"), ("c", "y"), ("c", "z")])
 CHANNEL = Channel.of(LIST, Fraction(2), Fraction(1, 10**5), Fraction("0.7"))
@@ -48,6 +50,18 @@ def test_every_true_cell_is_answered_by_its_own_row(entropy):
         counts = np.zeros(CELLS, np.int64)
         counts[cell] = 100_000
         assert_counts(simulate(counts, CHANNEL, entropy), expected(counts) / 100_000)
+
+
+def test_both_ways_agree_for_reports_of_several_queries(entropy):
+    """Every cell's number of reports by itself, since the cells of one report depend on each other (10 checks a way)."""
+    channel = slack_free(LIST, 2, "0.7", 2)
+    batches = clients()
+    true = total([counted_cells(batches, LIST)])
+    chances = Response.of(channel).expected(true / CLIENTS)
+    for reported in (total([counted_reports(batches, LIST, channel, entropy)]), simulate(true, channel, entropy)):
+        assert reported.sum() == 2 * CLIENTS
+        for number, chance in zip(reported.tolist(), chances.tolist(), strict=True):
+            assert_share(number, CLIENTS, chance)
 
 
 def expected(true: np.ndarray) -> np.ndarray:

@@ -41,7 +41,9 @@ def test_a_device_needs_nothing_but_the_standard_library():
         f"import sys; sys.path.insert(0, {source!r})\n"
         "from blender_dp.client import Device\nfrom blender_dp.records.head_list import HeadList\n"
         "d = Device(HeadList.of([('a', 'https://b.example/')]), epsilon=1, delta='1e-6')\n"
-        "print(d.report('a', 'b.example').cell in {0, 1, 2})"
+        "print(d.report('a', 'b.example').cells in {(0,), (1,), (2,)})\n"
+        "d = Device(HeadList.of([(q, None) for q in 'abc']), epsilon=1, delta='1e-6', subset_size=2)\n"
+        "print(len(d.report('a').cells))"
     )
     done = subprocess.run([sys.executable, "-I", "-S", "-c", script], capture_output=True, text=True, check=False)
-    assert (done.stdout, done.stderr) == ("True\n", "")
+    assert (done.stdout, done.stderr) == ("True\n2\n", "")
