@@ -90,6 +90,20 @@ def test_reports_of_several_single_items_know_what_subsets_know(size):
     np.testing.assert_allclose(sideways(whole), sideways(n**2 * slope**2 * np.linalg.pinv(covariance)), rtol=1e-6, atol=1e-5)
 
 
+def test_reports_of_several_queries_follow_the_stated_covariance():
+    """Jᵀ V⁻¹ J with V = diag(r) - β r rᵀ within each query, a URL being drawn for each reported one."""
+    response = Response.of(slack_free(LIST, 1, "0.85", 2))
+    n, r = 5000, response.expected(SHARES)
+    jacobian = np.array([response.expected(row) for row in np.eye(10)]).T - response.expected(np.zeros(10))[:, None]
+    beta = 4 * (2 - 1) / (2 * (4 - 1))
+    same = np.equal.outer(*[np.repeat(np.arange(4), LAYOUT.counts)] * 2)
+    inverse = np.linalg.inv(n * (np.diag(r) - beta * same * np.outer(r, r)))
+    counts = n * r + np.linspace(-30, 30, 10)
+    whole, score = matrix(LAYOUT, [Reported(counts, n, response).pull(SHARES)])
+    np.testing.assert_allclose(whole, n**2 * jacobian.T @ inverse @ jacobian, rtol=1e-6, atol=1e-5)
+    np.testing.assert_allclose(score, n * jacobian.T @ inverse @ (counts - n * r), rtol=1e-6, atol=1e-6)
+
+
 @pytest.mark.parametrize("exponent", [0.5, 1.0, 1.6])
 def test_hills_estimate_finds_a_power_law(exponent):
     """From 20,000 counts at the quantiles of the law."""

@@ -124,6 +124,16 @@ def test_a_cell_that_nobody_reported_is_not_negative():
             assert_distribution(found, whole.layout)
 
 
+def test_what_is_held_at_nothing_does_not_bend_the_others():
+    """A count far below 0 says that nobody holds the item: the others are then as if it was not listed."""
+    counts = np.array([-12.0, 40, 25, 90, 60])
+    held, without = (
+        fit(Evidence(Layout([1] * c.size), measured=Measured(c, 200, 20.0)), SCALE) for c in (counts, counts[1:])
+    )
+    assert held.shares[0] == pytest.approx(0, abs=1e-9)
+    np.testing.assert_allclose(held.shares[1:], without.shares, rtol=1e-6)
+
+
 COUNTS = st.lists(st.floats(-40, 200), min_size=10, max_size=10).map(np.array)
 REPORTS = st.lists(st.integers(0, 50), min_size=10, max_size=10).map(np.array).filter(lambda x: x.sum() > 1)
 

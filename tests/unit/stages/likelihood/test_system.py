@@ -31,16 +31,16 @@ def random_pulls(layout: Layout, numbers: np.random.Generator, commons: int) -> 
             block_along=gain * leak,
         )
     ]
-    for _ in range(commons):
-        pulls.append(
-            Pull(
-                score=numbers.normal(size=cells),
-                information=numbers.uniform(0, 3, cells),
-                common=numbers.uniform(0, 1, cells),
-                common_information=float(numbers.uniform(0.1, 5)),
-                common_score=float(numbers.normal()),
-            )
+    pulls += [
+        Pull(
+            score=numbers.normal(size=cells),
+            information=numbers.uniform(0, 3, cells),
+            common=numbers.uniform(0, 1, cells),
+            common_information=float(numbers.uniform(0.1, 5)),
+            common_score=float(numbers.normal()),
         )
+        for _ in range(commons)
+    ]
     return pulls
 
 
