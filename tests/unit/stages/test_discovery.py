@@ -103,9 +103,9 @@ def test_single_items_can_be_candidates(entropy):
 
 def test_a_restricted_discovery_keeps_counts_and_flags_together(entropy):
     found = discover([batch(("b", "x", 900), ("d", "x", 800), ("b", "w", 700))], MECHANISM, entropy)
-    both = with_candidates(found, HeadList.of([("a", "rare")]), np.array([2, 0, 9]), EXACT, entropy)
-    kept = both.restrict(["d", "a", "unknown"])
-    assert list(kept.head_list.records()) == [("a", "rare"), ("d", "x")]
+    both = with_candidates(found, HeadList.of([("c", "rare")]), np.array([2, 0, 9]), EXACT, entropy)
+    kept = both.restrict(["d", "c", "unknown"])
+    assert list(kept.head_list.records()) == [("c", "rare"), ("d", "x")]
     assert kept.noisy_counts == pytest.approx([2, 800], abs=20)
     assert kept.is_candidate.tolist() == [True, False]
 

@@ -134,6 +134,14 @@ def test_what_is_held_at_nothing_does_not_bend_the_others():
     np.testing.assert_allclose(held.shares[1:], without.shares, rtol=1e-6)
 
 
+def test_what_is_held_at_nothing_is_not_certain_for_it():
+    """Its variance is that of a count of 0, noise and all: a share at the edge is known no better than one beside it."""
+    counts = np.array([-12.0, 40, 25, 90, 60])
+    found = fit(Evidence(Layout([1] * 5), measured=Measured(counts, 200, 20.0)), SCALE)
+    assert found.variance[0] == pytest.approx(20 / 200**2, rel=0.2)
+    assert found.query_variance[0] == pytest.approx(found.variance[0])
+
+
 COUNTS = st.lists(st.floats(-40, 200), min_size=10, max_size=10).map(np.array)
 REPORTS = st.lists(st.integers(0, 50), min_size=10, max_size=10).map(np.array).filter(lambda x: x.sum() > 1)
 
