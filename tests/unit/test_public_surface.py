@@ -11,6 +11,7 @@ from blender_dp import errors
 PUBLIC = [
     "Blender", "BlenderError", "Columns", "Device", "DocumentError", "Entropy", "GroupError", "HeadList", "LogError",
     "OutsideTheoremError", "ParameterError", "Release", "Truth", "aol_like", "canonical_query", "canonical_url", "score",
+    "yandex_like",
 ]  # fmt: skip
 
 
@@ -41,7 +42,7 @@ def test_a_device_needs_nothing_but_the_standard_library():
         f"import sys; sys.path.insert(0, {source!r})\n"
         "from blender_dp.client import Device\nfrom blender_dp.records.head_list import HeadList\n"
         "d = Device(HeadList.of([('a', 'https://b.example/')]), epsilon=1, delta='1e-6')\n"
-        "print(d.report('a', 'b.example').cell in {0, 1, 2})"
+        "print(d.report('a', 'b.example').cells[0] in {0, 1, 2})"
     )
     done = subprocess.run([sys.executable, "-I", "-S", "-c", script], capture_output=True, text=True, check=False)
     assert (done.stdout, done.stderr) == ("True\n", "")
