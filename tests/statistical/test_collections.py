@@ -106,11 +106,11 @@ def test_with_other_opt_in_users_the_blend_is_no_worse_than_the_clients(unlike, 
 
 @pytest.mark.parametrize("level", ["covered_queries", "covered_records"])
 def test_with_other_opt_in_users_intervals_still_hold(unlike, level):
-    """At least 9 in 10, where an estimate that believes everybody keeps fewer by more than 5 in 100."""
+    """At least 9 in 10, where an estimate that believes everybody keeps fewer by more than 3 in 100."""
     covered, error = mean_and_error(getattr(robust, level) for robust, _ in unlike)
     assert covered - error > 0.9
     gain, error = mean_and_error(getattr(robust, level) - getattr(believing, level) for robust, believing in unlike)
-    assert gain - error > 0.05
+    assert gain - error > 0.03
 
 
 def test_records_just_above_the_threshold_are_not_flattered(populations):
