@@ -285,6 +285,8 @@ def test_progress_is_told():
         ({"epsilon": 0.6, "profile": "paper"}, OutsideTheoremError, "epsilon"),
         ({"epsilon": 0.6, "discovery": "laplace"}, OutsideTheoremError, "epsilon"),
         ({"m_o": 2, "profile": "paper"}, OutsideTheoremError, "m_o"),
+        ({"delta": "1e-40"}, ParameterError, "delta"),  # bounded noise cannot tell it from 0
+        ({"delta": "1e-19", "epsilon": "0.1"}, ParameterError, "delta"),
         ({"profile": "loose"}, ParameterError, "profile"),
         ({"discovery": "subset"}, ParameterError, "discovery"),
         ({"randomiser": "geometric"}, ParameterError, "randomiser"),

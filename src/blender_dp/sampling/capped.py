@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blender_dp.arithmetic import ceil_decreasing_in_exp, exp_bounds
+from blender_dp.errors import ParameterError
 from blender_dp.sampling.discrete import WORD, binomial, geometric, table
 from blender_dp.sampling.stream import Entropy, Words
 
@@ -43,9 +44,14 @@ class CappedGeometric:
         falls = WORD - more
         # A δ of nearly 1 would make the highest value too likely beside the next one.
         weights = [min(math.floor(delta * WORD), falls - 1)]
-        while (WORD - sum(weights)) * falls > rise * weights[0] * WORD:
-            weights.insert(0, math.floor(rise * weights[0]))
-        return cls(more, tuple(weights))
+        rest = WORD - weights[0]
+        while rest * falls > rise * weights[-1] * WORD:
+            weights.append(math.floor(rise * weights[-1]))
+            rest -= weights[-1]
+            if weights[-1] == weights[-2]:  # rounded down to what it was: it would never end
+                problem = f"{float(delta):g} is too small to rise from in steps of 2^-64 at this ε"
+                raise ParameterError("delta", problem, "Take a larger δ, or discovery 'laplace'")
+        return cls(more, tuple(reversed(weights)))
 
     @property
     def is_sound(self) -> bool:
