@@ -11,6 +11,7 @@ from blender_dp import errors
 PUBLIC = [
     "Blender", "BlenderError", "Columns", "Device", "DocumentError", "Entropy", "GroupError", "HeadList", "LogError",
     "OutsideTheoremError", "ParameterError", "Release", "Truth", "aol_like", "canonical_query", "canonical_url", "score",
+    "yandex_like",
 ]  # fmt: skip
 
 

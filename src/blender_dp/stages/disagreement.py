@@ -47,7 +47,7 @@ def spread(opt_in: Estimate, client: Estimate) -> float:
         return 0.0
     difference, both = (opt_in.share - client.share)[:-1], (opt_in.variance + client.variance)[:-1]
     known = np.isfinite(difference)
-    size = float((opt_in.share[:-1][known] ** 2).sum())
+    size = max(float((opt_in.share[:-1][known] ** 2).sum()), 1e-300)
     return max(0.0, float((difference**2 - both)[known].sum()) / size)
 
 
