@@ -40,10 +40,7 @@ def test_what_one_group_does_not_tell_is_no_difference():
 def test_the_p_value_is_that_of_chi_square(degrees, quantile):
     value = float(stats.chi2.ppf(quantile, degrees))
     ratio = Disagreement(np.zeros(1), value, degrees).p_value / (1 - quantile)
-    if quantile == 0.9999:  # the approximation errs on the safe side far out, the more so with few degrees
-        assert 1 < ratio < 1 + (0.2 if degrees >= 10 else 0.65)
-    else:
-        assert ratio == pytest.approx(1, rel=0.015 if degrees >= 10 else 0.05)
+    assert ratio == pytest.approx(1, rel=1e-9)
 
 
 def test_alike_groups_are_not_apart_and_believed():
