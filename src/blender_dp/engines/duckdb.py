@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -34,7 +33,6 @@ from blender_dp.engines.source import PLAIN_COLUMNS, Columns, Format, Problem, S
 from blender_dp.errors import LogError, ParameterError
 
 _BATCH_ROWS = 1 << 16  # larger ones are given back to the system and faulted in again, smaller ones cost calls
-_AHEAD = 2
 _NOT_DUCKDBS = 400_000_000  # bytes that Python, its libraries and the batches on their way take
 _REJECTS = {"INVALID ENCODING": Problem.NOT_UTF8, "LINE SIZE OVER MAXIMUM": Problem.TOO_LONG}
 _GROUP = pa.schema([(name, pa.string()) for name in ("user", "query", "url")])
@@ -257,24 +255,13 @@ def _usable(
     drawn: Iterable[pa.RecordBatch], parts: list[tuple[int | None, int, int]], form: Callable[[pa.Table], pa.Table]
 ) -> Iterator[pa.Table]:
     """The users' canonical records; what became of their rows, if it is told, is added to the parts on the way."""
-
-    def usable(batch: pa.RecordBatch) -> pa.Table:
+    for batch in drawn:
         table = pa.Table.from_batches([batch])
         if "problem" in table.column_names:
             sums = table.group_by("problem").aggregate([("rows", "sum"), ("records", "sum")]).to_pylist()
-            parts.extend((part["problem"], part["rows_sum"], part["records_sum"]) for part in sums)
+            parts += [(part["problem"], part["rows_sum"], part["records_sum"]) for part in sums]
         known = table.select(_GROUP.names).filter(pc.is_valid(table["user"]))
-        return form(known).cast(_GROUP)
-
-    # One batch ahead: DuckDB takes the one and hands out the next, on its own cores, in the meantime.
-    with ThreadPoolExecutor(_AHEAD) as pool:
-        ahead: deque[Future[pa.Table]] = deque()
-        for batch in drawn:
-            ahead.append(pool.submit(usable, batch))
-            if len(ahead) > _AHEAD:
-                yield ahead.popleft().result()
-        for future in ahead:
-            yield future.result()
+        yield form(known).cast(_GROUP)
 
 
 def _lines_sql(rejects: str) -> str:
