@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from blender_dp.client import Channel, Device
-from blender_dp.collector.app import bare_app
 from blender_dp.client.subset import SubsetChannel
+from blender_dp.collector.app import bare_app
 from blender_dp.records.head_list import SCHEMA as HEAD_LIST_SCHEMA
 from blender_dp.records.head_list import HeadList
 from blender_dp.release.document import json_schema

@@ -130,7 +130,6 @@ def test_a_round_without_a_list(agent, liar):
         ({"epsilon": None}, None),
         ({"round": None}, None),
         ({"f_c": "2"}, None),
-        ({"subset_size": "2"}, None),
         ({"subset_size": 0}, None),
     ],
 )
