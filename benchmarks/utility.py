@@ -103,7 +103,7 @@ def settings(shape: Shape) -> Iterator[Setting]:
 
 def _all() -> Outcomes:
     outcomes: Outcomes = {}
-    jobs = [(number, seed) for number in reversed(range(len(SHAPES))) for seed in range(SHAPES[number].seeds)]
+    jobs = [(number, seed) for number in range(len(SHAPES)) for seed in range(SHAPES[number].seeds)]
     with ProcessPoolExecutor(CORES, mp_context=get_context("spawn")) as pool:
         for done, (job, found) in enumerate(zip(jobs, pool.map(_one, *zip(*jobs, strict=True)), strict=True), 1):
             print(f"utility: {SHAPES[job[0]].name}, seed {job[1]} ({done} of {len(jobs)})", file=sys.stderr)

@@ -8,11 +8,12 @@ from blender_dp import Blender, Entropy, Release
 from blender_dp.release.assemble import assemble
 from blender_dp.release.manifest import Sizes, manifest_of
 from blender_dp.stages import blend, calibrate, cells_of, count_cells, denoise, discover, report
+from blender_dp.stages.estimator import Result
 
 HELD = {"calculator": 300, "camera": 240, "maps": 150, "mail": 90, None: 200, **{f"rare {i}": 1 for i in range(20)}}
 """How many of 1000 users hold each item; None is nobody's item."""
 
-BLENDER = Blender(epsilon=4, delta=1e-5, max_queries=3)
+BLENDER = Blender(epsilon=4, delta=1e-5, max_queries=3, profile="paper")
 
 
 def population(thousands: int) -> pa.Table:
@@ -31,16 +32,18 @@ def release_of_items() -> Release:
     found = discover(counts.to_batches(), BLENDER.discovery, entropy).head_list
     cells = count_cells(cells_of(calibrating.to_batches(), found), found.cell_count)
     opt_in = calibrate(cells, found, BLENDER.calibration, BLENDER.parameters.max_queries, entropy)
-    channel = BLENDER.channel(opt_in.head_list)
+    design = BLENDER.randomiser.designs(BLENDER.parameters, opt_in.head_list)[0]
+    channel = BLENDER.channel(opt_in.head_list, design)
     reports = report(cells_of(clients.to_batches(), opt_in.head_list), channel, entropy)
     client = denoise(count_cells(reports, opt_in.head_list.cell_count), channel)
     manifest = manifest_of(
         BLENDER.parameters,
         BLENDER.promises(),
         Sizes(discovering.num_rows, calibrating.num_rows, clients.num_rows),
+        design=design,
         threshold=BLENDER.discovery.tau,
         reports=client.reports,
         head_list=opt_in.head_list,
         seeded=True,
     )
-    return assemble(manifest, opt_in, client, blend(opt_in, client))
+    return assemble(manifest, Result(opt_in, client, blend(opt_in, client)))

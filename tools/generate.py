@@ -12,12 +12,27 @@ from pathlib import Path
 from typing import Any
 
 from blender_dp.client import Channel, Device
+from blender_dp.client.subset import SubsetChannel
+from blender_dp.collector.app import bare_app
 from blender_dp.records.head_list import SCHEMA as HEAD_LIST_SCHEMA
 from blender_dp.records.head_list import HeadList
 from blender_dp.release.document import json_schema
 
 ROOT = Path(__file__).resolve().parent.parent
-VERBS = ("demo", "run", "search", "trends", "aggregate", "audit")
+VERBS = (
+    "demo",
+    "run",
+    "search",
+    "trends",
+    "disagreement",
+    "aggregate",
+    "audit",
+    "serve",
+    "campaign",
+    "round",
+    "simulate",
+    "ledger",
+)
 
 _LISTS = {
     "two queries": [
@@ -27,6 +42,7 @@ _LISTS = {
     ],
     "one query": [("maps", "https://maps.example/")],
     "many URLs": [("news", f"https://news.example/{i}") for i in range(7)] + [("weather", "https://weather.example/")],
+    "seven queries": [(f"q{i}", f"https://{i}.example/{j}") for i in range(7) for j in range(i % 3 + 1)],
     "empty": [],
     "single items": [("calculator", None), ("google", None), ("maps", None)],
 }
@@ -40,6 +56,18 @@ _CASES = (
     ("empty", "4", "1e-5", "0.85", 1),
     ("single items", "4", "1e-5", "0.85", 1),
     ("single items", "1", "1e-7", "0.5", 2),
+)
+_SUBSET_CASES = (
+    ("two queries", "4", "0.83125", 1, 1),
+    ("two queries", "1", "0.8", 2, 1),
+    ("two queries", "1", "0.8", 9, 1),
+    ("one query", "0.1", "0.9", 3, 1),
+    ("many URLs", "2.5", "0.7", 1, 3),
+    ("seven queries", "1", "0.75", 3, 1),
+    ("seven queries", "4", "0.3", 4, 2),
+    ("empty", "4", "0.85", 2, 1),
+    ("single items", "4", "0.85", 1, 1),
+    ("single items", "1", "0.5", 2, 2),
 )
 _RECORDS = (
     ("Google", "http://unlisted.example"),
@@ -63,8 +91,10 @@ def main() -> None:
 def outputs() -> Iterator[tuple[Path, str]]:
     """Every generated file with its content."""
     yield ROOT / "spec/vectors/local_alg.json", _json(local_alg_vectors())
+    yield ROOT / "spec/vectors/subset.json", _json(subset_vectors())
     yield ROOT / "spec/schemas/release.json", _json(json_schema())
     yield ROOT / "spec/schemas/head-list.json", _json(head_list_schema())
+    yield ROOT / "spec/openapi.json", _json(bare_app().openapi())
     yield ROOT / "docs/reference/command.md", command_reference()
     yield ROOT / "README.md", readme()
 
@@ -76,8 +106,8 @@ def local_alg_vectors() -> dict[str, Any]:
 
 def _case(name: str, epsilon: str, delta: str, f_c: str, m_c: int) -> dict[str, Any]:
     head_list = HeadList.of(_LISTS[name])
-    device = Device(head_list, epsilon=epsilon, delta=delta, f_c=f_c, m_c=m_c)
-    records = [*head_list.records(), *_RECORDS, *(_ITEMS if head_list.levels == 1 else ())]
+    device = Device(head_list, epsilon=epsilon, delta=delta, f_c=f_c, m_c=m_c, randomiser="two-stage")
+    channel = Channel.of(head_list, epsilon, delta, f_c, m_c)
     return {
         "name": f"{name}, ε {epsilon}, m_c {m_c}",
         "head_list": head_list.to_document(),
@@ -86,17 +116,58 @@ def _case(name: str, epsilon: str, delta: str, f_c: str, m_c: int) -> dict[str, 
         "delta": delta,
         "f_c": f_c,
         "m_c": m_c,
-        "query_step": str(device.channel.query_step),
-        "url_steps": [str(step) for step in device.channel.url_steps],
-        "weights_over": str(device.channel.words**2),
-        "weights": [[str(w) for w in device.channel.weights(*head_list.position(*cell))] for cell in head_list.cells()],
-        "reports": [_report(device, *record, stream) for record in records for stream in _streams(device.channel)],
+        **_two_stage(channel, head_list),
+        "reports": [_report(device, *record, stream) for record in _records(head_list) for stream in _streams(channel)],
     }
+
+
+def subset_vectors() -> dict[str, Any]:
+    """The same for the randomiser "subset"; with one query per report it is LocalAlg with other integers."""
+    return {"schema": "blender-dp/vectors/subset/1", "cases": [_subset_case(*case) for case in _SUBSET_CASES]}
+
+
+def _subset_case(name: str, epsilon: str, f_c: str, size: int, m_c: int) -> dict[str, Any]:
+    head_list = HeadList.of(_LISTS[name])
+    device = Device(head_list, epsilon=epsilon, delta="1e-5", f_c=f_c, subset_size=size, m_c=m_c)
+    channel = device.channel
+    single = isinstance(channel, Channel)
+    integers = _two_stage(channel, head_list) if single else _subset(channel)
+    streams = _streams(channel) if single else _subset_streams(channel)
+    records = [*list(head_list.records())[::5], *_RECORDS[2:3]] if len(head_list) > 3 else _records(head_list)
+    return {
+        "name": f"{name}, ε {epsilon}, f_c {f_c}, size {size}, m_c {m_c}",
+        "head_list": head_list.to_document(),
+        "head_list_digest": head_list.digest,
+        "epsilon": epsilon,
+        "f_c": f_c,
+        "subset_size": size,
+        "m_c": m_c,
+        "size": channel.size,
+        **integers,
+        "reports": [_report(device, *record, stream) for record in records for stream in streams],
+    }
+
+
+def _two_stage(channel: Channel, head_list: HeadList) -> dict[str, Any]:
+    return {
+        "query_step": str(channel.query_step),
+        "url_steps": [str(step) for step in channel.url_steps],
+        "weights_over": str(channel.words**2),
+        "weights": [[str(w) for w in channel.weights(*head_list.position(*cell))] for cell in head_list.cells()],
+    }
+
+
+def _subset(channel: SubsetChannel) -> dict[str, Any]:
+    return {"truth": str(channel.truth), "url_steps": [str(step) for step in channel.url_steps]}
+
+
+def _records(head_list: HeadList) -> list[tuple[str | None, str | None]]:
+    return [*head_list.records(), *_RECORDS, *(_ITEMS if head_list.levels == 1 else ())]
 
 
 def _report(device: Device, query: str | None, url: str | None, stream: bytes) -> dict[str, Any]:
     report = device.answer(query, url, stream)
-    return {"query": query, "url": url, "bytes": stream.hex(), "cell": report.cell}
+    return {"query": query, "url": url, "bytes": stream.hex(), "cells": list(report.cells)}
 
 
 def _streams(channel: Channel) -> list[bytes]:
@@ -107,6 +178,20 @@ def _streams(channel: Channel) -> list[bytes]:
     seconds = {0, channel.words // 3, last} | {min(max(b - d, 0), last) for b in bounds for d in (0, 1)}
     pairs = {(a, b) for a in firsts for b in (0, last)} | {(last, b) for b in seconds}
     return [a.to_bytes(8, "little") + b.to_bytes(8, "little") for a, b in sorted(pairs)]
+
+
+def _subset_streams(channel: SubsetChannel) -> list[bytes]:
+    """Edges of the two words; choices that collide in Floyd's algorithm; every place; words that are refused."""
+    last, size, others = channel.words - 1, channel.size, len(channel.url_counts) - 1
+    bounds = sorted({channel.url_lie_bound(q) for q in range(others + 1)} - {0})
+    edges = [(0, 0), (0, last), (channel.truth - 1, last), (channel.truth, last), (last, 0)]
+    edges += [(0, bound - d) for bound in bounds for d in (1, 0)]
+    tails = [[0] * (2 * size + 1), [last // 2] * (2 * size + 1), [last // 3 * i % last for i in range(2 * size + 1)]]
+    places = [[*[0] * size, place * (channel.words // size), *[last // 2] * size] for place in range(size)]
+    streams = [[*edge, *tails[i % 3]] for i, edge in enumerate(edges)] + [[0, last, *tail] for tail in tails + places]
+    # The last word is refused wherever the bound does not divide 2^64; then the next one is taken.
+    streams.append([0, last, *(word for number in tails[1] for word in (last, number))])
+    return [b"".join(word.to_bytes(8, "little") for word in [*words, 0]) for words in streams]  # one more than needed
 
 
 def head_list_schema() -> dict[str, Any]:

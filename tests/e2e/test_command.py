@@ -68,6 +68,45 @@ def test_run_then_trends_then_search(command, log, tmp_path):
     assert "No listed query" in nothing.stderr
 
 
+def test_run_then_disagreement(command, log):
+    assert command("run", log, *PRIVACY, "--opt-in", "0.3", "--max-queries", "10", "--out", "r", *COLUMNS).returncode == 0
+    done = command("disagreement", "r", "-n", "2")
+    assert done.returncode == 0, done.stderr
+    for text in ("Queries that opt-in users and clients differ about most", "Records that", "10 degrees of freedom"):
+        assert text in done.stdout
+    report = json.loads(command("disagreement", "r/release.json", "--json").stdout)
+    assert (len(report["queries"]), report["degrees"]) == (10, 10)
+    assert f"{report['p_value']:.2g}." in " ".join(done.stdout.split())
+
+
+def test_run_with_a_small_epsilon(command, log):
+    done = command("run", log, "--epsilon", "0.1", "--delta", "1e-3", "--opt-in", "0.5", "--out", "r", "--json", *COLUMNS)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["manifest"]["settings"]["epsilon"] == 0.1
+    assert command("trends", "r").returncode == 0
+
+
+def test_run_lists_public_candidates(command, log, tmp_path):
+    """One that nobody holds is listed too; a later run can take an earlier one's list."""
+    HeadList.of([("nobody's query", "https://none.example/")]).save(tmp_path / "public.json")
+    run = ("run", log, *PRIVACY, "--opt-in", "0.3", *COLUMNS, "--max-queries", "5000")
+    done = command(*run, "--candidates", "public.json", "--out", "a")
+    assert done.returncode == 0, done.stderr
+    first = HeadList.load(tmp_path / "a/head-list.json")
+    assert {"nobody's query", "google"} <= set(first.queries)
+    assert command(*run, "--candidates", "a/head-list.json", "--out", "b").returncode == 0
+    assert set(first.records()) <= set(HeadList.load(tmp_path / "b/head-list.json").records())
+
+
+def test_run_mixes_parts(command, log):
+    run = ("run", log, *PRIVACY, "--opt-in", "0.3", *COLUMNS, "--json", "--out", "r")
+    done = command(*run, "--discovery", "laplace", "--estimator", "average", "--f-c", "0.9", "--subset-size", "2")
+    assert done.returncode == 0, done.stderr
+    settings = json.loads(done.stdout)["manifest"]["settings"]
+    assert (settings["discovery"], settings["randomiser"], settings["estimator"]) == ("laplace", "subset", "average")
+    assert (settings["f_c"], settings["subset_size"]) == (0.9, 2)
+
+
 def test_run_takes_opt_in_users_from_a_file_and_repeats_a_key(command, log, tmp_path):
     (tmp_path / "volunteers.txt").write_text("\n".join(str(i) for i in range(12_000)), encoding="utf-8")
     arguments = ("run", log, *PRIVACY, "--opt-in", "volunteers.txt", "--key", "8f01", *COLUMNS, "--json")
@@ -99,7 +138,24 @@ def test_run_does_not_overwrite_without_being_told(command, log, tmp_path):
             ("run", "LOG", *PRIVACY, "--opt-in", "0.1", "--out", "r"),
             "no column 'user' for the user; its first line names 3 columns",
         ),
-        (("run", "LOG", "--epsilon", "0.5", "--delta", "1e-5", "--opt-in", "0.1", "--out", "r"), "ε > ln 2"),
+        (
+            ("run", "LOG", "--epsilon", "0.5", "--delta", "1e-5", "--opt-in", "0.1", "--out", "r", "--profile", "paper"),
+            "ε > ln 2",
+        ),
+        (
+            ("run", "LOG", "--epsilon", "0.5", "--delta", "1e-5", "--opt-in", "0.1", "--out", "r", "--discovery", "laplace"),
+            "ε > ln 2",
+        ),
+        (
+            ("run", "LOG", *PRIVACY, "--opt-in", "0.1", "--out", "r", "--estimator", "best", *COLUMNS),
+            "estimator: 'best' is not known. Take one of: likelihood, average",
+        ),
+        (
+            ("run", "LOG", *PRIVACY, "--opt-in", "0.1", "--out", "r", "--candidates", "none.json", *COLUMNS),
+            "none.json: cannot be read",
+        ),
+        (("run", "LOG", *PRIVACY, "--opt-in", "0.1", "--out", "r", "--subset-size", "0", *COLUMNS), "'--subset-size'"),
+        (("disagreement", "nowhere"), "nowhere: cannot be read"),
         (
             ("run", "LOG", "--epsilon", "four", "--delta", "1e-5", "--opt-in", "0.1", "--out", "r"),
             "epsilon: 'four' is not a finite number",
@@ -159,8 +215,12 @@ def test_a_seeded_release_warns_wherever_it_is_read(command):
 
 
 def test_a_hard_parameter_is_no_trouble(command):
-    done = command("audit", "--epsilon", "0.7", "--delta", "1e-40", "--json")
+    hard = ("audit", "--epsilon", "0.7", "--delta", "1e-40", "--json")
+    done = command(*hard, "--profile", "paper")
     assert [f["verdict"] for f in json.loads(done.stdout)["findings"]] == ["holds"] * 3
+    refused = command(*hard)  # bounded noise has no step so small, and says so instead of trying for ever
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "delta: 1e-40 is too small" in " ".join(refused.stderr.split())
 
 
 def test_tables_that_are_no_tables_are_a_violation(command, tmp_path):
@@ -254,7 +314,7 @@ def test_aggregate_estimates_from_reports(command, tmp_path, small_list):
     device = Device(small_list, epsilon=4, delta="1e-5")
     query, urls = small_list.entries[0]
     reports = [device.report(query, urls[0]) for _ in range(3000)]
-    rows = [{"head_list": report.head_list, "cell": report.cell} for report in reports]
+    rows = [{"head_list": report.head_list, "cell": cell} for report in reports for cell in report.cells]
     pq.write_table(pa.Table.from_pylist(rows), tmp_path / "reports.parquet")
     bad = [
         "no json",
@@ -279,7 +339,41 @@ def test_aggregate_estimates_from_reports(command, tmp_path, small_list):
     assert command("aggregate", "list.json", *options).returncode == 2
 
 
-@pytest.mark.parametrize("verb", ["demo", "run", "search", "trends", "aggregate", "audit"])
+def test_aggregate_undoes_reports_of_several_queries(command, tmp_path):
+    """A row for each told query; another size than the devices used is refused where it cannot be, or gives other shares."""
+    listed = HeadList.of((f"q{i}", "https://u.example/") for i in range(6))
+    listed.save(tmp_path / "list.json")
+    device = Device(listed, epsilon=4, delta="1e-5", f_c="0.9", subset_size=2)
+    reports = [device.report("q3", "https://u.example/") for _ in range(3001)]
+    rows = [{"head_list": report.head_list, "cell": cell} for report in reports for cell in report.cells]
+    assert len(rows) == 6002
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "reports.parquet")
+    options = ("--head-list", "list.json", *PRIVACY, "--f-c", "0.9")
+    done = command("aggregate", "reports.parquet", *options, "--subset-size", "2", "--json", "--out", "shares.parquet")
+    assert done.returncode == 0, done.stderr
+    top = json.loads(done.stdout)["top"]
+    assert (top[0]["query"], top[0]["share"]) == ("q3", pytest.approx(1, abs=0.08))
+    assert all(row["share"] == pytest.approx(0, abs=0.08) for row in top[1:])
+    records = [row for row in pq.read_table(tmp_path / "shares.parquet").to_pylist() if row["level"] == "record"]
+    assert max(records, key=lambda row: row["share"])["query"] == "q3"
+    torn = command("aggregate", "reports.parquet", *options, "--subset-size", "4")
+    assert torn.returncode == 2
+    assert "6002 reported cells are no whole number of reports of 4 each" in " ".join(torn.stderr.split())
+
+
+def test_aggregate_knows_the_papers_randomiser(command, tmp_path, small_list):
+    small_list.save(tmp_path / "list.json")
+    device = Device(small_list, epsilon=4, delta="1e-5", randomiser="two-stage")
+    query, urls = small_list.entries[0]
+    rows = [{"head_list": r.head_list, "cell": r.cells[0]} for r in (device.report(query, urls[0]) for _ in range(3000))]
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "reports.parquet")
+    options = ("--head-list", "list.json", *PRIVACY, "--randomiser", "two-stage", "--json")
+    done = command("aggregate", "reports.parquet", *options)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["top"][0]["share"] == pytest.approx(1, abs=0.08)
+
+
+@pytest.mark.parametrize("verb", ["demo", "run", "search", "trends", "disagreement", "aggregate", "audit"])
 def test_help_teaches_by_example(command, verb):
     done = command(verb, "--help")
     assert done.returncode == 0
@@ -289,7 +383,7 @@ def test_help_teaches_by_example(command, verb):
 
 def test_alone_it_shows_its_verbs(command):
     done = command()
-    assert all(verb in done.stdout for verb in ("demo", "run", "search", "trends", "audit"))
+    assert all(verb in done.stdout for verb in ("demo", "run", "search", "trends", "disagreement", "aggregate", "audit"))
     assert command("--version").stdout.startswith("blender-dp 0.")
 
 

@@ -122,6 +122,15 @@ YANDEX = [
     (b"0\t2\tX\t0\n", Problem.WRONG_NUMBER_OF_COLUMNS),
     (b"words \x01\n", Problem.CONTROL_CHARACTER),
     (b"words \xff\n", Problem.NOT_UTF8),
+    (b"3\tM\t1\t502\n", False),
+    (b"3\t0\tT\t0\t8\t1\x01,2" + b"".join(b"\t%d,%d" % (i, i) for i in range(200, 210)) + b"\n", None),
+    (b"3\t\x011\tC\t0\t209\n", True),
+    (b"3\t2\tQ\t1\t8\t1,2" + b"\t200,1" * 10 + b"\t\n", Problem.WRONG_NUMBER_OF_COLUMNS),
+    (b"3\t3\tC\t1\t200\n", Problem.CLICK_WITHOUT_RESULTS_PAGE),
+    (b"3\t4\tC\t2\t200" + b"\t" * 20 + b"\n", Problem.WRONG_NUMBER_OF_COLUMNS),
+    (b"3\t4\tQ\t5\t8\t1,2\t200,1\n", None),
+    (b"3\t4\tQ\t5\t8\t1,2\t200,1\n", None),
+    (b"3\t5\tC\t5\t200\n", True),
     (b"\n", None),
 ]
 FORMATS = {
@@ -223,6 +232,7 @@ def test_results_pages_that_share_a_name(engine, tmp_path):
     found = answer(engine, engine.read(source), 1)
     assert found == answer(reference, reference.read(source), 1)
     assert found.tally == Tally(12, 6, {})
+    assert found.records[0] == ("0", "6", "https://domain4.example/101")  # the least query, and the least results
 
 
 def test_a_record_by_hand(engine, tmp_path):
@@ -290,6 +300,7 @@ def test_parts_and_shared_users(engine):
     assert (named.users, others.users) == (2, 18)
     assert (named.shared_users(others), named.shared_users(group), group.shared_users(named)) == (0, 2, 2)
     assert [part.users for part in group.part(pa.array([], pa.null()))] == [0, 20]
+
 
 
 def test_a_file_that_is_cut_off(engine, tmp_path):

@@ -1,4 +1,4 @@
-"""The whole system on the synthetic AOL shape, 20 seeds: the figures that profile `paper` is known for.
+"""The whole system on the synthetic AOL shape, 20 seeds: what profile `paper` is known for, and how much better `tight` is.
 
 The known figures come from an independent prototype of 12 runs, so a mean over 20 seeds may differ from them by chance:
 the tolerance is Z standard errors of the difference (false-alarm rate 1e-6), and it is stated with each figure. This is the
@@ -18,7 +18,16 @@ SEEDS, PROTOTYPE_RUNS = 20, 12
 
 @pytest.fixture(scope="module")
 def runs():
-    blender = Blender(epsilon=4, delta=1e-5, max_queries=50)
+    return results_of("paper")
+
+
+@pytest.fixture(scope="module")
+def tight_runs():
+    return results_of("tight")
+
+
+def results_of(profile: str):
+    blender = Blender(epsilon=4, delta=1e-5, max_queries=50, profile=profile)
     results = []
     for seed in range(SEEDS):
         population = aol_like(seed)
@@ -55,3 +64,36 @@ def test_the_ranking_is_as_good_as_published(runs):
     means = {group: np.mean([s[group].ndcg for _, s in runs]) for group in ("opt-in", "client", "blended")}
     assert means["blended"] > max(0.97, means["opt-in"], means["client"])
     assert np.mean([s["blended"].query_l1 for _, s in runs]) < 0.016
+
+
+def mean(results, group: str, measure: str) -> float:
+    return float(np.mean([getattr(scores[group], measure) for _, scores in results]))
+
+
+def assert_lower(left: np.ndarray, right: np.ndarray) -> None:
+    """The mean over the seeds, of pairs on the same population and groups, is lower by more than Z standard errors."""
+    gain = right - left
+    assert gain.mean() > Z * gain.std(ddof=1) / SEEDS**0.5, (left.mean(), right.mean())
+
+
+@pytest.mark.parametrize(("measure", "factor"), [("query_l1", 1.8), ("record_l1", 3.4)])
+def test_tight_is_as_much_better_as_it_is_said_to_be(runs, tight_runs, measure, factor):
+    """Means over the same 20 populations and groups. By chance alone the quotient varies by about 3 %."""
+    assert mean(tight_runs, "blended", measure) <= mean(runs, "blended", measure) / factor
+    paired = [np.array([getattr(s["blended"], measure) for _, s in results]) for results in (tight_runs, runs)]
+    assert_lower(*paired)
+
+
+def test_tight_ranks_better(runs, tight_runs):
+    assert mean(tight_runs, "blended", "ndcg") >= 0.992
+    assert_lower(*(np.array([1 - s["blended"].ndcg for _, s in results]) for results in (tight_runs, runs)))
+
+
+def test_tight_lists_no_fewer(runs, tight_runs):
+    assert np.mean([listed for listed, _ in tight_runs]) >= np.mean([listed for listed, _ in runs])
+
+
+@pytest.mark.parametrize("other", ["opt-in", "client"])
+@pytest.mark.parametrize("measure", ["query_l1", "record_l1"])
+def test_the_tight_blend_is_better_than_each_group(tight_runs, other, measure):
+    assert_lower(*(np.array([getattr(s[g], measure) for _, s in tight_runs]) for g in ("blended", other)))

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from statistics import NormalDist
 
 import numpy as np
 import pytest
 
 from blender_dp import Device, HeadList
 from blender_dp.client import Channel
+from blender_dp.client.subset import SubsetChannel, slack_free
+from blender_dp.mechanisms.subset_response import SubsetResponse
 from blender_dp.mechanisms.two_stage_response import TwoStageResponse
-from tests.statistical.checks import Z, assert_counts
+from tests.statistical.checks import ALARM, Z, assert_counts
+from tests.unit.client import test_subset
 from tests.unit.client.test_channel import closed_form, positions
 
 LIST = HeadList.of([("a", "x"), ("a", "y"), ("b", "x"), ("c", "x"), ("c", "y"), ("c", "z")])
@@ -20,19 +24,22 @@ def probabilities(channel: Channel, query: int, url: int) -> np.ndarray:
     return np.array([float(Fraction(w, channel.words**2)) for w in closed_form(channel, query, url).values()])
 
 
+@pytest.mark.parametrize("make", [lambda e: Channel.of(LIST, e, "1e-5", "0.85"), lambda e: slack_free(LIST, e, "0.7")])
 @pytest.mark.parametrize("epsilon", ["0.5", "2", "4"])
-def test_many_clients(entropy, epsilon):
-    channel = Channel.of(LIST, Fraction(epsilon), Fraction(1, 10**5), Fraction("0.85"))
+def test_many_clients(entropy, epsilon, make):
+    """LocalAlg with the papers' integers, and with those that leave nothing of ε over."""
+    channel = make(Fraction(epsilon))
     mechanism = TwoStageResponse(channel)
     for cell, position in enumerate(positions(channel)):
         reports = mechanism.respond(np.full(300_000, cell, np.int32), entropy)
         assert_counts(np.bincount(reports, minlength=mechanism.cell_count), probabilities(channel, *position))
 
 
-def test_one_device_with_real_entropy():
+@pytest.mark.parametrize("randomiser", ["subset", "two-stage"])
+def test_one_device_with_real_entropy(randomiser):
     """Not seeded: this is the operating system's generator, so a failure once in a million runs is to be expected."""
-    device = Device(LIST, epsilon=2, delta=1e-5)
-    reports = [device.report("c", "y").cell for _ in range(60_000)]
+    device = Device(LIST, epsilon=2, delta=1e-5, randomiser=randomiser)
+    reports = [device.report("c", "y").cells[0] for _ in range(60_000)]
     position = LIST.position("c", "https://y/")
     assert_counts(np.bincount(reports, minlength=LIST.cell_count), probabilities(device.channel, *position))
 
@@ -47,3 +54,52 @@ def test_the_loss_seen_from_outside_stays_below_epsilon(entropy):
     ]
     worst = max(np.log(a[y] / b[y]) - Z * (1 / a[y] + 1 / b[y]) ** 0.5 for a in reports for b in reports for y in range(10))
     assert 1.7 < worst < 2.0
+
+
+def outcomes(channel: SubsetChannel, query: int, url: int) -> dict[int, float]:
+    """The probabilities of all reports of several cells, each numbered by its cells."""
+    starts = np.cumsum([0, *channel.url_counts])
+    rows = test_subset.closed_form(channel, query, url)
+    return {number_of(np.array([starts[q] + u for q, u in report])): float(p) for report, p in rows.items()}
+
+
+def number_of(cells: np.ndarray) -> np.ndarray:
+    """One number for every row of sorted cells."""
+    return cells @ (LIST.cell_count ** np.arange(cells.shape[-1]))
+
+
+def assert_reports(reports: np.ndarray, expected: dict[int, float]) -> None:
+    found = np.bincount(number_of(reports.astype(np.int64)), minlength=max(expected) + 1)
+    assert found.sum() == found[list(expected)].sum()  # nothing that cannot be
+    assert_counts(found[list(expected)], np.array(list(expected.values())))
+
+
+@pytest.mark.parametrize(("epsilon", "f_c", "size"), [("0.5", "0.85", 2), ("2", "0.7", 2), ("4", "0.3", 2), ("2", "0.8", 3)])
+def test_many_clients_that_report_several_queries(entropy, epsilon, f_c, size):
+    """Whole reports, so that a choice of queries tied to another one or to a URL would show as well."""
+    channel = slack_free(LIST, epsilon, f_c, size)
+    mechanism = SubsetResponse(channel)
+    for cell, position in enumerate(positions(channel)):
+        reports = mechanism.respond(np.full(300_000, cell, np.int32), entropy)
+        assert_reports(reports, outcomes(channel, *position))
+
+
+def test_one_device_that_reports_two_queries_with_real_entropy():
+    """Not seeded either."""
+    device = Device(LIST, epsilon=2, delta=1e-5, f_c="0.7", subset_size=2)
+    reports = np.array([device.report("c", "y").cells for _ in range(60_000)])
+    assert_reports(reports, outcomes(device.channel, *LIST.position("c", "https://y/")))
+
+
+def test_the_loss_of_two_queries_seen_from_outside_stays_below_epsilon(entropy):
+    """As above, over all pairs of records and all reports at once: the bounds are as wide as so many comparisons need."""
+    mechanism, n = SubsetResponse(slack_free(LIST, 2, "0.7", 2)), 1_000_000
+    numbers = LIST.cell_count**2
+    reports = [
+        np.bincount(number_of(mechanism.respond(np.full(n, cell, np.int32), entropy).astype(np.int64)), minlength=numbers)
+        for cell in range(10)
+    ]
+    wide = NormalDist().inv_cdf(1 - ALARM / (100 * numbers))
+    seen = [(a[(a > 0) & (b > 0)], b[(a > 0) & (b > 0)]) for a in reports for b in reports]
+    worst = max(float((np.log(a / b) - wide * (1 / a + 1 / b) ** 0.5).max()) for a, b in seen)
+    assert 1.9 < worst < 2.0

@@ -13,7 +13,9 @@ import pytest
 
 from blender_dp import Entropy, HeadList
 from blender_dp.client import Channel
+from blender_dp.client.subset import SubsetChannel, slack_free
 from blender_dp.mechanisms.laplace_histogram import LaplaceHistogram
+from blender_dp.mechanisms.subset_response import SubsetResponse
 from blender_dp.mechanisms.two_stage_response import TwoStageResponse
 from blender_dp.sampling.discrete import WORD, binomial
 from blender_dp.stages import blend, calibrate, denoise
@@ -80,6 +82,37 @@ def item_runs():
         opt_in += [calibrate(row, ITEMS, mechanism, 3, entropy) for row in counted(cells[0], size)]
         client += [denoise(row, ITEM_CHANNEL) for row in counted(reports, size)]
     return opt_in, client
+
+
+SUBSETS = {
+    "two of four queries": (slack_free(LIST, 3, "0.7", 2), SHARES),
+    "three of four queries": (slack_free(LIST, 2, "0.8", 3), SHARES),
+    "two of four items": (slack_free(ITEMS, 1, "0.7", 2), ITEM_SHARES),
+}
+
+
+@pytest.fixture(scope="module", params=SUBSETS)
+def subset_runs(request):
+    """Client estimates from reports of several queries, and the true shares."""
+    entropy, users = Entropy.seeded(request.param), 300
+    channel, shares = SUBSETS[request.param]
+    assert isinstance(channel, SubsetChannel)
+    mechanism, estimates = SubsetResponse(channel), []
+    for _ in range(RUNS // 1000):
+        cells = drawn_cells(1000 * users, entropy, shares)
+        reports = mechanism.respond(cells, entropy).reshape(1000, users * channel.size)
+        estimates += [denoise(row, channel) for row in counted(reports, shares.size)]
+    return estimates, {"cells": shares, "queries": Layout(channel.url_counts).per_query(shares)}
+
+
+@pytest.mark.parametrize("level", ["cells", "queries"])
+def test_estimates_from_several_queries_are_unbiased_with_their_variance(subset_runs, level):
+    """Theorem 3.6 holds for subset selection, with t and s the probabilities of being among the reported queries."""
+    estimates, truth = subset_runs
+    share, claimed = (stacked(estimates, level, what) for what in ("share", "variance"))
+    for column, variance, expected in zip(share.T, claimed.mean(axis=0), truth[level], strict=True):
+        assert_mean(column, expected)
+        assert_ratio(column.var(ddof=1), variance, tolerance=0.03, noise=ERROR)
 
 
 def stacked(runs, level: str, what: str) -> np.ndarray:

@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from blender_dp.sampling.discrete import WORD, binomial, distinct, integers_below
+from blender_dp.sampling.capped import CappedGeometric
+from blender_dp.sampling.discrete import WORD, binomial, distinct, integers_below, integers_below_each
 from blender_dp.sampling.laplace import GridLaplace
 from tests.statistical.checks import assert_counts, assert_mean, assert_ratio, assert_share
+from tests.unit.sampling import test_capped
 from tests.unit.sampling.test_laplace import probability
 
 
@@ -26,6 +28,26 @@ def test_binomial(entropy, trials, probability_):
 def test_integers_below(entropy):
     drawn = integers_below(7, 200_000, entropy)
     assert_counts(np.bincount(drawn, minlength=7), np.full(7, 1 / 7))
+
+
+def test_integers_below_each(entropy):
+    drawn = integers_below_each(np.repeat([[3], [7]], 200_000, axis=1), entropy)
+    for row, bound in zip(drawn, (3, 7), strict=True):
+        assert_counts(np.bincount(row, minlength=bound), np.full(bound, 1 / bound))
+    together = np.bincount(drawn[0] * 7 + drawn[1], minlength=21)
+    assert_counts(together, np.full(21, 1 / 21))  # and one has nothing to do with the other
+
+
+@pytest.mark.parametrize(("loss", "delta"), [("0.25", "0.01"), ("2", "0.001"), ("0.1", "0.5")])
+def test_capped_noise_has_its_distribution(entropy, loss, delta):
+    noise = CappedGeometric.of(Fraction(loss), Fraction(delta))
+    drawn = noise.sample(400_000, entropy)
+    lowest = -400
+    chances = np.array([float(test_capped.probability(noise, x)) for x in range(lowest, noise.cap + 1)])
+    assert_counts(np.bincount(np.maximum(drawn, lowest) - lowest, minlength=chances.size), chances)
+    assert_mean(drawn, noise.mean)
+    spread = (drawn - noise.mean) ** 2
+    assert_ratio(spread.mean(), noise.variance, tolerance=0.05, noise=spread.std() / noise.variance / drawn.size**0.5)
 
 
 def test_distinct_is_uniform_in_order_too(entropy):

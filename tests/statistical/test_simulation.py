@@ -6,12 +6,15 @@ from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
+import pytest
 from scipy import stats
 
 from blender_dp import HeadList
 from blender_dp.client import Channel
+from blender_dp.client.subset import SubsetChannel, slack_free
 from blender_dp.stages.reporting import counted_cells, counted_reports, simulate, total
-from tests.statistical.checks import ALARM, assert_counts
+from blender_dp.stages.response import Response
+from tests.statistical.checks import ALARM, assert_counts, assert_share
 
 LIST = HeadList.of([("a", "x"), ("a", "y"), ("b", "x"), ("c", "x"), ("c", "y"), ("c", "z")])
 CHANNEL = Channel.of(LIST, Fraction(2), Fraction(1, 10**5), Fraction("0.7"))
@@ -50,7 +53,58 @@ def test_every_true_cell_is_answered_by_its_own_row(entropy):
         assert_counts(simulate(counts, CHANNEL, entropy), expected(counts) / 100_000)
 
 
+def test_both_ways_agree_for_reports_of_several_queries(entropy):
+    """Every cell's number of reports by itself, since the cells of one report depend on each other (10 checks a way)."""
+    channel = slack_free(LIST, 2, "0.7", 2)
+    batches = clients()
+    true = total([counted_cells(batches, LIST)])
+    chances = Response.of(channel).expected(true / CLIENTS)
+    for reported in (total([counted_reports(batches, LIST, channel, entropy)]), simulate(true, channel, entropy)):
+        assert reported.sum() == 2 * CLIENTS
+        for number, chance in zip(reported.tolist(), chances.tolist(), strict=True):
+            assert_share(number, CLIENTS, chance)
+
+
 def expected(true: np.ndarray) -> np.ndarray:
     places = [(query, url) for query, count in enumerate(LIST.url_counts) for url in range(count)]
     rows = [[float(Fraction(weight, CHANNEL.words**2)) for weight in CHANNEL.weights(query, url)] for query, url in places]
     return true @ np.array(rows)
+
+
+@pytest.mark.parametrize("size", [2, 3])
+def test_both_ways_agree_when_several_queries_are_told(entropy, size):
+    """Every client tells `size` cells. How often each is told is a sum of independent yes or no answers over the clients.
+
+    Such a sum varies less than a binomial of the same mean, so that the exact test errs on the safe side.
+    """
+    channel = slack_free(LIST, 2, "0.7", size)
+    assert isinstance(channel, SubsetChannel)
+    batches = clients()
+    true = total([counted_cells(batches, LIST)])
+    one_by_one = total(
+        [counted_reports(batches[:3], LIST, channel, entropy), counted_reports(batches[3:], LIST, channel, entropy)]
+    )
+    by_cells = simulate(true, channel, entropy)
+    assert one_by_one.sum() == by_cells.sum() == size * CLIENTS
+    frequencies = Response.of(channel).expected(true / CLIENTS)
+    for one, other, frequency in zip(one_by_one, by_cells, frequencies, strict=True):
+        assert_share(one, CLIENTS, frequency)
+        assert_share(other, CLIENTS, frequency)
+        assert stats.chi2_contingency([[one, CLIENTS - one], [other, CLIENTS - other]]).pvalue > ALARM
+
+
+@pytest.mark.parametrize("size", [2, 3])
+def test_every_true_cell_is_answered_by_its_own_row_of_several(entropy, size):
+    """One kind of client at a time; the rows written out from the channel's definition, not taken from the estimator."""
+    channel = slack_free(LIST, 2, "0.7", size)
+    truth, lie = float(channel.query_truth), float(channel.query_lie)
+    places = [(query, url) for query, count in enumerate(LIST.url_counts) for url in range(count)]
+    for cell, (query, url) in enumerate(places):
+        counts = np.zeros(CELLS, np.int64)
+        counts[cell] = 100_000
+        reported = simulate(counts, channel, entropy)
+        false = channel.url_steps[query] / channel.words
+        honest = 1 - (LIST.url_counts[query] - 1) * false
+        for (q, u), number in zip(places, reported, strict=True):
+            own = truth * (honest if u == url else false)
+            assert_share(number, 100_000, own if q == query else lie / LIST.url_counts[q])

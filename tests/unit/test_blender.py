@@ -1,13 +1,30 @@
 from __future__ import annotations
 
+import hashlib
+import json
+from dataclasses import asdict
+from itertools import product
+
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from blender_dp import Blender, Columns, Entropy, GroupError, LogError, OutsideTheoremError, ParameterError, aol_like
+from blender_dp import (
+    Blender,
+    Columns,
+    Entropy,
+    GroupError,
+    HeadList,
+    LogError,
+    OutsideTheoremError,
+    ParameterError,
+    Release,
+    aol_like,
+)
 from blender_dp.engines import DuckDBEngine
+from blender_dp.records.parameters import PARTS
 
 POPULATION = aol_like(2, users=60_000)
 OPT_IN, CLIENTS = POPULATION.slice(0, 20_000), POPULATION.slice(20_000)
@@ -38,14 +55,141 @@ def test_the_manifest_says_how_it_was_made():
     assert manifest.discovery_users + manifest.calibration_users == 20_000
     assert abs(manifest.discovery_users / 20_000 - 0.95) < 0.01
     assert (opt_in.model, clients.model) == ("central", "local")
-    assert (opt_in.epsilon, opt_in.delta, clients.epsilon, clients.delta) == (4, 1e-5, 4, 1e-5)
+    assert (opt_in.epsilon, opt_in.delta, clients.epsilon, clients.delta) == (4, 1e-5, 4, 0)
     assert "substitution" in opt_in.neighbours
     assert manifest.randomness == "insecure: seeded"
     assert manifest.is_seeded
-    assert manifest.settings.profile == "paper"
+    assert manifest.settings.profile == "tight"
     assert manifest.canonical_version == 1
     assert manifest.reports_from == "log"
     assert {"blender-dp", "python", "numpy", "duckdb"} <= set(manifest.versions)
+
+
+def test_the_papers_manifest_says_so():
+    manifest = run(profile="paper").manifest
+    opt_in, clients = manifest.groups
+    assert (opt_in.epsilon, opt_in.delta, clients.epsilon, clients.delta) == (4, 1e-5, 4, 1e-5)
+    settings = manifest.settings
+    assert (settings.profile, settings.f_c, settings.subset_size) == ("paper", 0.85, 1)
+    assert (settings.discovery, settings.randomiser, settings.estimator) == ("laplace", "two-stage", "average")
+
+
+def test_the_manifest_says_what_was_chosen():
+    """With few opt-in users and a small ε reports of several queries are better; and what is given is not chosen."""
+    chosen = run(OPT_IN.slice(0, 1000), epsilon=1, delta="0.05", max_queries=200).manifest
+    assert chosen.settings.subset_size > 1
+    assert chosen.reports == 40_000
+    settings = run().manifest.settings
+    assert settings.subset_size == 1
+    assert settings.f_c in (0.98, 0.95, 0.92, 0.9, 0.88, 0.85)
+    given = run(f_c="0.7", subset_size=3).manifest
+    assert (given.settings.f_c, given.settings.subset_size, given.reports) == (0.7, 3, 40_000)
+
+
+def test_no_more_queries_are_told_than_there_are_and_the_manifest_knows():
+    release = run(subset_size=500)
+    assert (len(release.head_list), release.manifest.settings.subset_size, release.manifest.reports) == (10, 10, 40_000)
+    rows = [(str(i), f"q{i}", "https://u.example/") for i in range(600)]
+    assert run(rows[:300], rows[300:], subset_size=500).manifest.settings.subset_size == 1  # on an empty list
+
+
+@pytest.mark.parametrize("parts", list(product(*PARTS.values())), ids="-".join)
+def test_parts_mix(parts):
+    """All eight mixtures find the head, state what they are made of, and promise what their parts promise."""
+    discovery, randomiser, estimator = parts
+    release = run(discovery=discovery, randomiser=randomiser, estimator=estimator)
+    settings = release.manifest.settings
+    assert (settings.discovery, settings.randomiser, settings.estimator) == parts
+    assert release.trends(1)[0].query == "google"
+    assert abs(release.trends(1)[0].share - 0.0211) < 0.006
+    assert sum(row.share for row in release.queries) == pytest.approx(1)
+    assert [group.delta for group in release.manifest.groups] == [1e-5, 0 if randomiser == "subset" else 1e-5]
+    assert "tight" in repr(blender(discovery=discovery, randomiser=randomiser, estimator=estimator))
+
+
+def test_a_part_is_shown_where_it_is_not_the_profiles():
+    assert "estimator='average'" in repr(blender(estimator="average"))
+    assert "estimator" not in repr(blender(estimator="likelihood"))
+    assert "estimator='likelihood'" in repr(blender(profile="paper", estimator="likelihood"))
+
+
+def test_a_small_epsilon_works_end_to_end():
+    """Where the papers' discovery has no theorem at all."""
+    release = run(epsilon="0.1", delta="1e-3")
+    assert "google" in release.head_list.queries
+    assert sum(row.share for row in release.records) == pytest.approx(1)
+    assert abs(release.trends(1)[0].share - 0.0211) < 0.02
+    with pytest.raises(OutsideTheoremError, match="epsilon") as caught:
+        blender(epsilon="0.1", discovery="laplace")
+    assert caught.value.subject == "epsilon"
+
+
+def digest(release: Release) -> str:
+    """Of every number of a release, to the last bit, and of what was promised for it."""
+    rows = [asdict(row) for row in (*release.queries, *release.records)]
+    m = release.manifest
+    facts = [release.head_list.digest, m.reports, m.threshold, m.discovery_users, [asdict(g) for g in m.groups]]
+    return hashlib.sha256(json.dumps([rows, facts]).encode()).hexdigest()
+
+
+@pytest.mark.parametrize(
+    ("changes", "simulation", "columns", "expected"),
+    [
+        ({}, "users", Columns(), "a57a577e9177e0cbd7be106424aa0f9cfcdd0004bd066b5ae531250b3f537d3f"),
+        (
+            {"max_queries": 50, "project": False},
+            "users",
+            Columns(),
+            "a5888a617d0cbd42e567dcc5fb3c555a5e3947ff21b8f4b1ef7ba3a35baa6e7b",
+        ),
+        (
+            {"f_c": "0.7", "m_c": 2, "epsilon": 1},
+            "users",
+            Columns(),
+            "ddc2793b181603505465f04b3c8fde911f6f08983ba59466c8edf8f19f11b7d6",
+        ),
+        ({}, "cells", Columns(), "ad203dc71cdcb93227ac129757903e014e195062421d22e21bf82361e7fa0b9e"),
+        ({}, "users", Columns(url=None), "482a00be51fda2262422c29daaf9ae53c4397d4c30ea5a11ff5e3b16835c7b26"),
+    ],
+)
+def test_the_papers_profile_gives_what_it_gave_before_there_was_another(changes, simulation, columns, expected):
+    """Digests of commit 420a063, the last one with one profile: a seeded run says the same to the last bit."""
+    log = POPULATION if columns.levels == 2 else POPULATION.drop_columns(["url"])
+    release = blender(profile="paper", **changes).run_log(
+        log, 0.3, columns=columns, key=b"k", entropy=Entropy.seeded(1), simulation=simulation
+    )
+    assert digest(release) == expected
+
+
+def test_public_candidates_need_no_threshold():
+    """A record that two opt-in users hold, and one that nobody does, are listed and estimated; what is found stays."""
+    rare = [("u1", "rare thing", "https://rare.example/"), ("u2", "rare thing", "https://rare.example/")]
+    opt_in = pa.concat_tables([OPT_IN, pa.table(dict(zip(OPT_IN.column_names, zip(*rare, strict=True), strict=True)))])
+    public = HeadList.of([("rare thing", "https://rare.example/"), ("nobody's", "https://none.example/")])
+    plain = run(opt_in, max_queries=10_000)
+    release = run(opt_in, max_queries=10_000, candidates=public)
+    assert not set(public.queries) & set(plain.head_list.queries)
+    assert set(public.records()) <= set(release.head_list.records())
+    assert set(plain.head_list.queries) - set(release.head_list.queries) == set()
+    for row in release.queries:
+        if row.query in public.queries:
+            assert row.share < 0.001
+    for estimator in PARTS["estimator"]:
+        shares = run(opt_in, candidates=release.head_list, estimator=estimator).queries
+        assert sum(row.share for row in shares) == pytest.approx(1)
+
+
+def test_candidates_of_another_kind_are_refused():
+    with pytest.raises(ParameterError, match="some have a URL and some have none"):
+        run(candidates=HeadList.of([("google", None)]))
+
+
+def test_groups_that_agree_are_believed_whole():
+    """`robust` changes nothing, to the last bit, as long as chance explains what the groups differ by."""
+    doubting, believing = run(), run(robust=False)
+    assert not any(row.is_plain for row in doubting.disagreement().queries)
+    assert (doubting.queries, doubting.records) == (believing.queries, believing.records)
+    assert (doubting.manifest.settings.robust, believing.manifest.settings.robust) == (True, False)
 
 
 def test_a_seed_repeats_a_run_and_another_one_does_not():
@@ -111,7 +255,8 @@ def test_more_reports_per_client_split_the_budget():
 
 
 def test_the_projection_can_be_left_out():
-    assert min(row.share for row in run(project=False, max_queries=50).records) < 0
+    assert min(row.share for row in run(project=False, max_queries=50, profile="paper").records) < 0
+    assert min(row.share for row in run(project=False, max_queries=50).records) >= 0  # a likelihood has none below 0
 
 
 def test_an_empty_list_is_a_release():
@@ -138,7 +283,20 @@ def test_progress_is_told():
 @pytest.mark.parametrize(
     ("changes", "error", "subject"),
     [
-        ({"epsilon": 0.6}, OutsideTheoremError, "epsilon"),
+        ({"epsilon": 0.6, "profile": "paper"}, OutsideTheoremError, "epsilon"),
+        ({"epsilon": 0.6, "discovery": "laplace"}, OutsideTheoremError, "epsilon"),
+        ({"m_o": 2, "profile": "paper"}, OutsideTheoremError, "m_o"),
+        ({"delta": "1e-40"}, ParameterError, "delta"),  # bounded noise cannot tell it from 0
+        ({"delta": "1e-19", "epsilon": "0.1"}, ParameterError, "delta"),
+        ({"profile": "loose"}, ParameterError, "profile"),
+        ({"discovery": "subset"}, ParameterError, "discovery"),
+        ({"randomiser": "geometric"}, ParameterError, "randomiser"),
+        ({"estimator": "best"}, ParameterError, "estimator"),
+        ({"estimator": ""}, ParameterError, "estimator"),
+        ({"subset_size": 0}, ParameterError, "subset_size"),
+        ({"subset_size": 2, "randomiser": "two-stage"}, ParameterError, "subset_size"),
+        ({"subset_size": 2, "profile": "paper"}, ParameterError, "subset_size"),
+        ({"robust": 1}, ParameterError, "robust"),
         ({"m_o": 2}, OutsideTheoremError, "m_o"),
         ({"delta": 0}, ParameterError, "delta"),
         ({"f_o": 1}, ParameterError, "f_o"),

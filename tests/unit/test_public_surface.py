@@ -11,6 +11,7 @@ from blender_dp import errors
 PUBLIC = [
     "Blender", "BlenderError", "Columns", "Device", "DocumentError", "Entropy", "GroupError", "HeadList", "LogError",
     "OutsideTheoremError", "ParameterError", "Release", "Truth", "aol_like", "canonical_query", "canonical_url", "score",
+    "yandex_like",
 ]  # fmt: skip
 
 
@@ -41,7 +42,9 @@ def test_a_device_needs_nothing_but_the_standard_library():
         f"import sys; sys.path.insert(0, {source!r})\n"
         "from blender_dp.client import Device\nfrom blender_dp.records.head_list import HeadList\n"
         "d = Device(HeadList.of([('a', 'https://b.example/')]), epsilon=1, delta='1e-6')\n"
-        "print(d.report('a', 'b.example').cell in {0, 1, 2})"
+        "print(d.report('a', 'b.example').cells in {(0,), (1,), (2,)})\n"
+        "d = Device(HeadList.of([(q, None) for q in 'abc']), epsilon=1, delta='1e-6', subset_size=2)\n"
+        "print(len(d.report('a').cells))"
     )
     done = subprocess.run([sys.executable, "-I", "-S", "-c", script], capture_output=True, text=True, check=False)
-    assert (done.stdout, done.stderr) == ("True\n", "")
+    assert (done.stdout, done.stderr) == ("True\n2\n", "")

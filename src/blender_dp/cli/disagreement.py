@@ -24,10 +24,12 @@ def disagreement(
       blender-dp disagreement blender-demo --json | jq .p_value
     """
     from blender_dp.cli.files import load_release
+    from blender_dp.release.poisoning import poisoning, response_of
 
-    report = load_release(release).disagreement()
+    loaded = load_release(release)
+    report, forging = loaded.disagreement(), poisoning(loaded, response_of(loaded))
     if as_json:
-        print_json(asdict(report))
+        print_json({**asdict(report), "poisoning": asdict(forging)})
         return
     for title, name, rows in (("Queries", "query", report.queries), ("Records", "record", report.records)):
         if rows:
@@ -50,3 +52,9 @@ def disagreement(
         f"As a whole: χ² = {report.chi_square:.1f} with {report.degrees} degrees of freedom; groups that are alike differ "
         f"more with a probability of {report.p_value:.2g}."
     )
+    cheapest = next((one for one in forging.queries if one.forged is not None), None)
+    if cheapest:
+        say(
+            f"About {cheapest.forged:,} forged reports beside the {forging.reports:,} that came would bring "
+            f"{cheapest.query} into the top {forging.top}, which is the cheapest."
+        )

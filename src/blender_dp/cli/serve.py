@@ -33,6 +33,7 @@ def serve(
     try:
         import uvicorn
 
+        from blender_dp.collector.documents import Signer
         from blender_dp.collector.run import prepare
     except ModuleNotFoundError as error:
         fix = "Install the extra: pip install 'blender-dp[collector]'"
@@ -42,6 +43,7 @@ def serve(
     flags = {"data": data, "database": database, "host": host, "port": port, "workers": workers}
     settings, token = prepare(load(config, flags))
     say(f"The collector listens on http://{settings.host}:{settings.port}, with its data in {settings.data}.")
+    say(f"Devices pin its key: {Signer.load(settings.signing_key).public}")
     if token:
         say("The operator's token, shown once:")
         typer.echo(f"export BLENDER_DP_TOKEN={token}")
@@ -54,4 +56,6 @@ def serve(
         access_log=False,  # it would keep addresses
         log_level="warning",
         server_header=False,
+        forwarded_allow_ips=settings.trusted_proxies,
+        timeout_graceful_shutdown=30,
     )

@@ -12,6 +12,7 @@ from blender_dp.client.subset import AnyChannel, slack_free, words_from
 from blender_dp.entropy import system_bytes
 from blender_dp.errors import ParameterError
 from blender_dp.records.head_list import HeadList
+from blender_dp.records.parameters import checked_delta
 from blender_dp.records.personal import usable_record
 
 _WORD_BYTES = WORD_BITS // 8
@@ -51,6 +52,7 @@ class Device:
         randomiser: str = "subset",
     ) -> None:
         self.head_list = head_list
+        checked_delta(delta)  # "subset" has no use for it, but who gives a wrong one means something else
         if randomiser not in {"subset", "two-stage"}:
             raise ParameterError("randomiser", f"{randomiser!r} is not known", "Take one of: subset, two-stage")
         self.channel: AnyChannel = (

@@ -14,8 +14,8 @@ from fractions import Fraction
 
 from blender_dp.arithmetic import Number, ceil_decreasing_in_exp, exp_bounds
 from blender_dp.client.channel import WORD_BITS, Channel, Position, lie_step, skip, split_budget
-from blender_dp.errors import ParameterError
 from blender_dp.records.head_list import HeadList
+from blender_dp.records.parameters import at_least_one
 
 Draw = Callable[[int], int]
 """Gives a uniform integer below its argument."""
@@ -99,9 +99,7 @@ def slack_free(head_list: HeadList, epsilon: Number, f_c: Number, size: int = 1,
     counts, queries = head_list.url_counts, len(head_list) + 1
     for_query, for_url = split_budget(head_list.levels, epsilon, f_c, m_c)
     whole = for_query + for_url
-    if size < 1:
-        raise ParameterError("subset_size", f"{size} is not 1 or more", "Take 1, or let it be chosen")
-    told = min(size, max(1, queries - 1))
+    told = min(at_least_one(size, "subset_size"), max(1, queries - 1))
     if told == 1:
         step = lie_step(queries, for_query, Fraction(0))
         honest = {k: _single_honest(k, queries, step, whole) for k in set(counts)}

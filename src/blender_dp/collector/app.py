@@ -2,25 +2,39 @@
 
 from __future__ import annotations
 
+import gzip
+import json
+import math
 import shutil
-from collections.abc import AsyncIterator
+import threading
+from collections.abc import AsyncIterator, MutableMapping
 from contextlib import asynccontextmanager
+from functools import lru_cache
 from http import HTTPStatus
+from typing import Any
 
+import anyio
 import anyio.to_thread
 from fastapi import FastAPI, Request, Response
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, generate_latest
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from blender_dp.collector import operator, public
 from blender_dp.collector.documents import Signer
 from blender_dp.collector.intake import Intake
 from blender_dp.collector.keys import KeyFolder
-from blender_dp.collector.problems import ProblemError, install, problem
+from blender_dp.collector.openapi import describe
+from blender_dp.collector.problems import ProblemError, install, problem, unexpected
 from blender_dp.collector.rounds import Rounds
 from blender_dp.collector.settings import Settings
+from blender_dp.collector.sources import Sources
 from blender_dp.collector.store import Store
 from blender_dp.collector.worker import Worker
 from blender_dp.release.manifest import package_versions
+
+_REMEMBERED = 16  # documents that are kept in memory, as they are and packed
+_OPERATIONS = ("/__", "/metrics")
+_BUSY_SECONDS = 5
 
 
 class Service:
@@ -33,12 +47,19 @@ class Service:
         self.rounds = Rounds(Store.open(settings.database_url), KeyFolder(settings.key_folder), self.signer)
         self.intake = Intake(self.rounds)
         self.worker = Worker(self.rounds)
+        self.sources = Sources(settings.reports_per_minute) if settings.reports_per_minute else None
         self.registry = CollectorRegistry()
         self.taken = Counter("blender_dp_reports", "Reports stored, duplicates included", registry=self.registry)
         self.refused = Counter("blender_dp_refused", "Reports refused", ["reason"], registry=self.registry)
         self.answers = Counter("blender_dp_answers", "Answers by status", ["status"], registry=self.registry)
         self.waiting = Gauge("blender_dp_waiting", "Requests under way", registry=self.registry)
+        self.free = Gauge("blender_dp_free_bytes", "Room on the disk", registry=self.registry)
         self.under_way = 0
+        self.keys_in_flight: set[str] = set()
+        self.keys_lock = threading.Lock()
+        self.document = lru_cache(_REMEMBERED)(self._document)  # they never change
+        self.packed = lru_cache(_REMEMBERED)(self._packed)
+        self.content = lru_cache(_REMEMBERED)(self._content)
 
     def free_bytes(self) -> int:
         """How much room the disk has."""
@@ -48,6 +69,32 @@ class Service:
         """Refuse to store anything when the disk is nearly full."""
         if self.free_bytes() < self.settings.min_free_bytes:
             raise ProblemError(HTTPStatus.INSUFFICIENT_STORAGE, "full", "the disk is nearly full; nothing was stored")
+
+    def charge(self, request: Request, cost: int) -> None:
+        """Refuse what comes from a source that has sent too much."""
+        if self.sources is None:
+            return
+        most = self.settings.reports_per_minute
+        if cost > most:
+            detail = f"{most} reports in a minute are the most from one source"
+            raise ProblemError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too-many", detail)
+        seconds = self.sources.wait(request.client.host if request.client else "", cost)
+        if seconds:
+            headers = {"Retry-After": str(math.ceil(seconds))}
+            raise ProblemError(HTTPStatus.TOO_MANY_REQUESTS, "limited", "this source has sent too much", headers)
+
+    def _document(self, digest: str, kind: str) -> bytes:
+        body = self.rounds.object(digest, kind)
+        if body is None:
+            raise ProblemError(HTTPStatus.NOT_FOUND, "missing", "there is no such document")
+        return body
+
+    def _packed(self, digest: str, kind: str) -> bytes:
+        return gzip.compress(self.document(digest, kind), mtime=0)
+
+    def _content(self, digest: str, kind: str) -> dict[str, Any]:
+        content: dict[str, Any] = json.loads(self.document(digest, kind))["content"]
+        return content
 
 
 def create_app(settings: Settings) -> FastAPI:
@@ -62,63 +109,120 @@ def create_app(settings: Settings) -> FastAPI:
         await anyio.to_thread.run_sync(service.intake.stop)
         service.rounds.store.close()
 
-    app = FastAPI(
-        title="blender-dp collector",
-        version="1",
-        lifespan=lifespan,
-        docs_url=None,
-        redoc_url=None,
-        openapi_url="/v1/openapi.json",
-    )
+    app = bare_app(lifespan=lifespan)
     app.state.service = service
-    install(app)
-    app.include_router(public.router)
-    app.include_router(operator.router)
     _operations(app, service)
     app.add_middleware(Limits, service=service)
     return app
 
 
-class Limits:
-    """Counts requests, and refuses what is too large or too much, before anything is read of it."""
+def bare_app(**more: Any) -> FastAPI:  # noqa: ANN401 (FastAPI's own)
+    """The routes and their description, without anything behind them."""
+    app = FastAPI(
+        title="blender-dp collector",
+        version="1",
+        docs_url=None,
+        redoc_url=None,
+        openapi_url="/v1/openapi.json",
+        redirect_slashes=False,  # a redirect repeats what was sent
+        **more,
+    )
+    install(app)
+    app.include_router(public.router)
+    app.include_router(operator.router)
+    describe(app)
+    return app
 
-    def __init__(self, app: object, service: Service) -> None:
+
+class Limits:
+    """Counts requests, refuses what is too large, too slow or too much, and lets no failure out but as a problem."""
+
+    def __init__(self, app: ASGIApp, service: Service) -> None:
         self._app = app
         self._service = service
 
-    async def __call__(self, scope, receive, send) -> None:  # type: ignore[no-untyped-def]  # noqa: ANN001 (ASGI's)
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass on what is within the limits."""
         if scope["type"] != "http":
-            await self._app(scope, receive, send)  # type: ignore[operator]
+            await self._app(scope, receive, send)
             return
-        service, settings = self._service, self._service.settings
-        refusal = None
-        length = dict(scope["headers"]).get(b"content-length", b"0")
-        if not length.isdigit() or int(length) > settings.max_body_bytes:
-            detail = f"the body has more than {settings.max_body_bytes} bytes"
-            refusal = problem(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too-large", detail)
-        elif service.under_way >= settings.max_waiting:
-            refusal = problem(HTTPStatus.TOO_MANY_REQUESTS, "busy", "too many requests at a time", {"Retry-After": "5"})
-        received = 0
-
-        async def limited():  # type: ignore[no-untyped-def]  # noqa: ANN202
-            nonlocal received
-            message = await receive()
-            received += len(message.get("body", b""))
-            if received > settings.max_body_bytes:
-                raise ProblemError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too-large", "the body is too large")
-            return message
-
-        async def counted(message):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-            if message["type"] == "http.response.start":
-                service.answers.labels(str(message["status"])).inc()
-            await send(message)
-
+        service = self._service
+        answer = _Answer(service, send, with_body=scope["method"] != "HEAD")
+        inner = {**scope, "method": "GET"} if scope["method"] == "HEAD" else scope
         service.under_way += 1
         try:
-            await (refusal or self._app)(scope, limited, counted)  # type: ignore[operator]
+            await (self._refusal(scope) or self._app)(inner, _Body(service.settings, receive), answer)
+        except Exception as error:  # noqa: BLE001 (a server would log it with its text, which may quote a record)
+            refusal = unexpected(error)
+            if not answer.begun:
+                await refusal(inner, receive, answer)
         finally:
             service.under_way -= 1
+
+    def _refusal(self, scope: Scope) -> ASGIApp | None:
+        settings = self._service.settings
+        length = dict(scope["headers"]).get(b"content-length", b"0")
+        if not length.isdigit() or len(length) > 18 or int(length) > settings.max_body_bytes:
+            return problem(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too-large", _too_large(settings), {"Connection": "close"})
+        if self._service.under_way > settings.max_waiting and not scope["path"].startswith(_OPERATIONS):
+            headers = {"Retry-After": str(_BUSY_SECONDS)}
+            return problem(HTTPStatus.TOO_MANY_REQUESTS, "busy", "too many requests at a time", headers)
+        return None
+
+
+class _Body:
+    """A request's body, as long as it is short and quick enough, whatever its headers say."""
+
+    def __init__(self, settings: Settings, receive: Receive) -> None:
+        self._settings = settings
+        self._receive = receive
+        self._bytes = 0
+        self._until = anyio.current_time() + settings.max_body_seconds
+        self._ended = False
+
+    async def __call__(self) -> Message:
+        if self._ended:
+            return await self._receive()
+        try:
+            with anyio.fail_after(max(self._until - anyio.current_time(), 0)):
+                message = await self._receive()
+        except TimeoutError:
+            raise ProblemError(
+                HTTPStatus.REQUEST_TIMEOUT, "slow", "the body did not arrive in time", {"Connection": "close"}
+            ) from None
+        self._bytes += len(message.get("body", b""))
+        self._ended = not message.get("more_body", False)
+        if self._bytes > self._settings.max_body_bytes:
+            raise ProblemError(
+                HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too-large", _too_large(self._settings), {"Connection": "close"}
+            )
+        return message
+
+
+class _Answer:
+    """An answer on its way out: counted, not to be kept by anybody unless it says so, and without a body for HEAD."""
+
+    def __init__(self, service: Service, send: Send, *, with_body: bool) -> None:
+        self._service = service
+        self._send = send
+        self._with_body = with_body
+        self.begun = False
+
+    async def __call__(self, message: MutableMapping[str, Any]) -> None:
+        if message["type"] == "http.response.start":
+            self.begun = True
+            self._service.answers.labels(str(message["status"])).inc()
+            headers = [*message.get("headers", []), (b"x-content-type-options", b"nosniff")]
+            if not any(name.lower() == b"cache-control" for name, _ in headers):
+                headers.append((b"cache-control", b"no-store"))
+            message = {**message, "headers": headers}
+        elif not self._with_body:
+            message = {**message, "body": b""}
+        await self._send(message)
+
+
+def _too_large(settings: Settings) -> str:
+    return f"the body has more than {settings.max_body_bytes} bytes"
 
 
 def _operations(app: FastAPI, service: Service) -> None:
@@ -139,4 +243,5 @@ def _operations(app: FastAPI, service: Service) -> None:
     @app.get("/metrics", include_in_schema=False)
     async def _metrics(_: Request) -> Response:
         service.waiting.set(service.under_way)
+        service.free.set(service.free_bytes())
         return Response(generate_latest(service.registry), media_type=CONTENT_TYPE_LATEST)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import rfc8785
-from cryptography.exceptions import InvalidSignature
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
@@ -30,17 +31,19 @@ class Signer:
         """Read the key, or make one if there is none."""
         if not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)
-            partial = path.with_suffix(".partial")
-            partial.touch(mode=0o600)
-            partial.write_bytes(
+            _write_secret(
+                path,
                 Ed25519PrivateKey.generate().private_bytes(
                     serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-                )
+                ),
             )
-            partial.rename(path)
-        key = serialization.load_pem_private_key(path.read_bytes(), None)
+        refused = DocumentError(str(path), "is no Ed25519 key", "Restore it; clients that pin it trust no other")
+        try:
+            key = serialization.load_pem_private_key(path.read_bytes(), None)
+        except (ValueError, TypeError, UnsupportedAlgorithm):
+            raise refused from None
         if not isinstance(key, Ed25519PrivateKey):
-            raise DocumentError(str(path), "is no Ed25519 key", "Move it away, and one will be made")
+            raise refused
         return cls(key)
 
     @property
@@ -74,9 +77,22 @@ def opened(body: bytes, kind: str, key: str, source: str = "document") -> dict[s
         Ed25519PublicKey.from_public_bytes(base64.b64decode(key, validate=True)).verify(
             base64.b64decode(document["signature"], validate=True), _DOMAIN + signed
         )
-    except (ValueError, KeyError, TypeError, InvalidSignature):
+    except (ValueError, KeyError, TypeError, RecursionError, InvalidSignature):
         raise refused from None
-    if document["kind"] != kind:
-        raise DocumentError(source, f"is a {document['kind']}, not a {kind}", "Ask for another")
+    if document["kind"] != kind or not isinstance(document["content"], dict):
+        raise DocumentError(source, f"is signed, but is no {kind}", "Ask for another")
     content: dict[str, Any] = document["content"]
     return content
+
+
+def _write_secret(path: Path, content: bytes) -> None:
+    """Write a file that nobody else may read; it is on the disk, whole, before it has its name."""
+    partial = path.with_suffix(".partial")
+    partial.unlink(missing_ok=True)
+    handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        os.write(handle, content)
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+    partial.rename(path)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
+
+from blender_dp.collector.campaign import CampaignSettings
 
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Identifier = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
@@ -13,9 +15,15 @@ Cell = Annotated[int, Field(ge=0, lt=1 << 32)]
 
 
 class Message(BaseModel):
-    """Nothing that is not known is accepted."""
+    """Nothing that is not known is accepted, and nothing is taken for what it is not."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class Versioned(Message):
+    """What is sent to the collector may say which major version it is of; another one is refused."""
+
+    version: Literal[1] = 1
 
 
 class ReportMessage(Message):
@@ -26,17 +34,20 @@ class ReportMessage(Message):
     cells: Annotated[list[Cell], Field(min_length=1, max_length=10_000)]
 
 
-class ReportsMessage(Message):
+class ReportsMessage(Versioned):
     """Some reports."""
 
     reports: Annotated[list[ReportMessage], Field(min_length=1, max_length=100_000)]
+
+
+Reason = Literal["another head list", "wrong number of cells", "no such cell", "not sorted", "a query twice"]
 
 
 class Refusal(Message):
     """A report that was not taken: its place in the request, and why."""
 
     index: int
-    reason: Literal["another head list", "wrong number of cells", "no such cell", "a query twice"]
+    reason: Reason
 
 
 class ReportsAnswer(Message):
@@ -45,7 +56,7 @@ class ReportsAnswer(Message):
     refused: list[Refusal]
 
 
-class RecordMessage(Message):
+class RecordMessage(Versioned):
     """An opt-in user's raw record."""
 
     query: Text
@@ -58,7 +69,7 @@ class RecordAnswer(Message):
     receipt: Digest
 
 
-class RoundMessage(Message):
+class RoundMessage(Versioned):
     """When to take the next steps, in seconds since 1970; by hand if it is left out."""
 
     lists_at: Annotated[int, Field(ge=0, lt=1 << 40)] | None = None
@@ -86,6 +97,45 @@ class Pointer(Message):
     key: str
     """The collector's public key (Ed25519, base64)."""
     round: RoundAnswer | None
+    """The newest round."""
+    released: RoundAnswer | None
+    """The newest round that has a release."""
+
+
+class SignedDocument(Message):
+    """A published document: canonical JSON (RFC 8785), with an Ed25519 signature of `kind` and `content`."""
+
+    kind: Literal["head-list", "bundle", "release"]
+    content: dict[str, Any]
+    key: str
+    signature: str
+
+
+class TrendAnswer(BaseModel):
+    """A query with its share, and more about it, as in the release."""
+
+    query: str
+    share: float
+
+
+class LedgerEntry(Message):
+    """What one group of users has spent in one round."""
+
+    number: int
+    campaign: Identifier
+    round: Identifier
+    group: Literal["opt-in", "client"]
+    epsilon: str
+    delta: str
+    before: Digest
+    digest: Digest
+
+
+class CampaignShown(Message):
+    """A campaign with its settings."""
+
+    id: Identifier
+    settings: CampaignSettings
 
 
 class CampaignAnswer(Message):
@@ -94,7 +144,7 @@ class CampaignAnswer(Message):
     id: Identifier
 
 
-class EnrolMessage(Message):
+class EnrolMessage(Versioned):
     """How many opt-in users to enrol."""
 
     count: Annotated[int, Field(ge=1, le=10_000)] = 1
@@ -106,7 +156,7 @@ class EnrolAnswer(Message):
     tokens: list[Digest]
 
 
-class AbortMessage(Message):
+class AbortMessage(Versioned):
     """Why."""
 
     reason: Annotated[str, Field(min_length=1, max_length=200)]

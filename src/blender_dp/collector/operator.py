@@ -3,38 +3,50 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
-from dataclasses import asdict
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
 from http import HTTPStatus
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import sqlalchemy as sa
 from fastapi import APIRouter, Depends, Header, Path, Request, Response
 from pydantic import BaseModel
+from sqlalchemy.engine import Connection
 
 from blender_dp.collector import vault
 from blender_dp.collector.campaign import CampaignSettings
 from blender_dp.collector.messages import (
     AbortMessage,
     CampaignAnswer,
+    CampaignShown,
     EnrolAnswer,
     EnrolMessage,
     Identifier,
     RoundAnswer,
     RoundMessage,
 )
+from blender_dp.collector.openapi import may
 from blender_dp.collector.problems import ProblemError
 from blender_dp.collector.public import bearer, service_of
-from blender_dp.collector.rounds import Round
+from blender_dp.collector.rounds import Round, Rounds
 from blender_dp.collector.schema import answers, tokens
+from blender_dp.collector.store import Store
+
+if TYPE_CHECKING:
+    from blender_dp.collector.app import Service
 
 Key = Annotated[str | None, Header(alias="Idempotency-Key", max_length=200)]
 Name = Annotated[Identifier, Path()]
 
 
-def _operator(request: Request, authorization: Annotated[str | None, Header()] = None) -> None:
+_STATE = may(HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT)
+
+
+def _operator(request: Request, token: Annotated[str, Depends(bearer)]) -> None:
     service = service_of(request)
-    given = vault.token_digest(bearer(authorization))
+    given = vault.token_digest(token)
     if service.settings.operator_token and vault.same(given, service.settings.operator_token):
         return
     with service.rounds.store.read() as connection:
@@ -43,61 +55,69 @@ def _operator(request: Request, authorization: Annotated[str | None, Header()] =
         raise ProblemError(HTTPStatus.FORBIDDEN, "forbidden", "this token is not the operator's")
 
 
-router = APIRouter(prefix="/v1/operator", dependencies=[Depends(_operator)])
+router = APIRouter(
+    prefix="/v1/operator",
+    dependencies=[Depends(_operator)],
+    responses=may(HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN),
+)
 
 
-@router.post("/campaigns", status_code=HTTPStatus.CREATED)
+@router.post(
+    "/campaigns",
+    status_code=HTTPStatus.CREATED,
+    response_model=CampaignAnswer,
+    responses=may(HTTPStatus.CONFLICT, HTTPStatus.UNPROCESSABLE_ENTITY),
+)
 def create_campaign(request: Request, settings: CampaignSettings, key: Key = None) -> Response:
     """Begin a campaign."""
 
-    def work() -> BaseModel:
-        return CampaignAnswer(id=service_of(request).rounds.create_campaign(settings))
+    def work(rounds: Rounds) -> BaseModel:
+        return CampaignAnswer(id=rounds.create_campaign(settings))
 
     return _once(request, key, settings, HTTPStatus.CREATED, work)
 
 
 @router.get("/campaigns")
-def all_campaigns(request: Request) -> list[dict[str, Any]]:
+def all_campaigns(request: Request) -> list[CampaignShown]:
     """All campaigns with their settings."""
-    return [{"id": name, "settings": settings.model_dump()} for name, settings in service_of(request).rounds.campaigns()]
+    return [CampaignShown(id=name, settings=settings) for name, settings in service_of(request).rounds.campaigns()]
 
 
-@router.post("/campaigns/{campaign}/rounds", status_code=HTTPStatus.CREATED)
+@router.post("/campaigns/{campaign}/rounds", status_code=HTTPStatus.CREATED, response_model=RoundAnswer, responses=_STATE)
 def open_round(request: Request, campaign: Name, message: RoundMessage, key: Key = None) -> Response:
     """Open the next round."""
 
-    def work() -> BaseModel:
-        rounds = service_of(request).rounds
+    def work(rounds: Rounds) -> BaseModel:
         return _answer(rounds.open_round(campaign, lists_at=message.lists_at, closes_at=message.closes_at))
 
     return _once(request, key, message, HTTPStatus.CREATED, work)
 
 
-@router.post("/campaigns/{campaign}/enrolments", status_code=HTTPStatus.CREATED)
+@router.post("/campaigns/{campaign}/enrolments", status_code=HTTPStatus.CREATED, responses=may(HTTPStatus.NOT_FOUND))
 def enrol(request: Request, campaign: Name, message: EnrolMessage) -> EnrolAnswer:
     """Make tokens for opt-in users. They are not kept, so this cannot be repeated with the same answer."""
     return EnrolAnswer(tokens=service_of(request).rounds.enrol(campaign, message.count))
 
 
-@router.get("/rounds/{round_id}")
+@router.get("/rounds/{round_id}", responses=may(HTTPStatus.NOT_FOUND))
 def show_round(request: Request, round_id: Name) -> RoundAnswer:
     """How a round is now, and why it does not advance, if it does not."""
     return _answer(service_of(request).rounds.round(round_id))
 
 
-@router.post("/rounds/{round_id}/list", status_code=HTTPStatus.ACCEPTED)
+@router.post("/rounds/{round_id}/list", status_code=HTTPStatus.ACCEPTED, responses=_STATE)
 def make_list(request: Request, round_id: Name) -> RoundAnswer:
     """Take no more records, and make the head list; poll the round for it."""
     return _begin(request, round_id, "open", service_of(request).rounds.freeze)
 
 
-@router.post("/rounds/{round_id}/close", status_code=HTTPStatus.ACCEPTED)
+@router.post("/rounds/{round_id}/close", status_code=HTTPStatus.ACCEPTED, responses=_STATE)
 def close(request: Request, round_id: Name) -> RoundAnswer:
     """Take no more reports, and make the release; poll the round for it."""
     return _begin(request, round_id, "listed", service_of(request).rounds.close)
 
 
-@router.post("/rounds/{round_id}/abort")
+@router.post("/rounds/{round_id}/abort", responses=_STATE)
 def abort(request: Request, round_id: Name, message: AbortMessage) -> RoundAnswer:
     """End a round without a release. What was spent stays spent."""
     rounds = service_of(request).rounds
@@ -124,25 +144,69 @@ def _answer(found: Round) -> RoundAnswer:
     return RoundAnswer(**asdict(found))
 
 
+@dataclass(frozen=True)
+class _Joined(Store):
+    """A store whose every transaction is a part of one that has begun."""
+
+    connection: Connection
+
+    @contextmanager
+    def write(self) -> Iterator[Connection]:
+        """The transaction that has begun."""
+        yield self.connection
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """The same, so that what it has written is seen."""
+        yield self.connection
+
+
 def _once(
-    request: Request, key: str | None, message: BaseModel, status: HTTPStatus, work: Callable[[], BaseModel]
+    request: Request, key: str | None, message: BaseModel, status: HTTPStatus, work: Callable[[Rounds], BaseModel]
 ) -> Response:
-    """Do some work once for every Idempotency-Key, and give the same answer again after that."""
-    if key is None:
-        return Response(work().model_dump_json(), status, media_type="application/json")
+    """Do some work once for every Idempotency-Key, and give the same answer again after that.
+
+    The key, the work and the answer are one transaction: a crash leaves all of them or none. A second request with the
+    same key is told to ask again while this process is at the first one; in another process it waits for it at the key.
+    """
     service = service_of(request)
+    if key is None:
+        return Response(work(service.rounds).model_dump_json(), status, media_type="application/json")
     name = hashlib.sha256(f"{request.url.path}\x1f{key}".encode()).hexdigest()
     asked = hashlib.sha256(message.model_dump_json().encode()).hexdigest()
-    with service.rounds.store.read() as connection:
-        known = connection.execute(sa.select(answers).where(answers.c.key == name)).one_or_none()
-    if known is None:
-        body = work().model_dump_json()
-        row = {"key": name, "request": asked, "status": int(status), "body": body, "created": 0}
-        with service.rounds.store.write() as connection:
-            service.rounds.store.insert_new(connection, answers, [row])
-            known = connection.execute(sa.select(answers).where(answers.c.key == name)).one()
+    with _alone(service, name):
+        known = _done(service.rounds, name, asked, status, work)
     if known.request != asked:
         raise ProblemError(
             HTTPStatus.UNPROCESSABLE_ENTITY, "key-reused", "this Idempotency-Key was used for another request"
         )
     return Response(known.body, known.status, media_type="application/json")
+
+
+@contextmanager
+def _alone(service: Service, name: str) -> Iterator[None]:
+    with service.keys_lock:
+        if name in service.keys_in_flight:
+            detail, headers = "a request with this Idempotency-Key is under way", {"Retry-After": "1"}
+            raise ProblemError(HTTPStatus.CONFLICT, "in-flight", detail, headers)
+        service.keys_in_flight.add(name)
+    try:
+        yield
+    finally:
+        with service.keys_lock:
+            service.keys_in_flight.discard(name)
+
+
+def _done(rounds: Rounds, name: str, asked: str, status: HTTPStatus, work: Callable[[Rounds], BaseModel]) -> sa.Row[Any]:
+    """The answer that belongs to a key: of the work that is done now, or that was done before."""
+    claim = {"key": name, "request": asked, "status": int(status), "body": "", "created": int(time.time())}
+    chosen = sa.select(answers).where(answers.c.key == name)
+    with rounds.store.write() as connection:
+        rounds.store.insert_new(connection, answers, [claim])  # whoever has claimed the key already is waited for
+        known = connection.execute(chosen).one()
+        if known.body:
+            return known
+        joined = Rounds(_Joined(rounds.store.engine, connection), rounds.keys, rounds.signer, rounds.clock)
+        body = work(joined).model_dump_json()
+        connection.execute(answers.update().where(answers.c.key == name).values(body=body))
+        return connection.execute(chosen).one()

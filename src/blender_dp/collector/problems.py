@@ -1,7 +1,8 @@
-"""ProblemError documents (RFC 9457): what went wrong, in a form that programs can read and that tells nothing private."""
+"""Problem documents (RFC 9457): what went wrong, in a form that programs can read and that tells nothing private."""
 
 from __future__ import annotations
 
+import errno
 import logging
 from http import HTTPStatus
 from typing import Any
@@ -12,32 +13,67 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
-from blender_dp.errors import BlenderError, StateError
+from blender_dp.errors import BlenderError, DocumentError, StateError
 
 MEDIA_TYPE = "application/problem+json"
 RETRY_SECONDS = 30
+PREFIX = "urn:blender-dp:problem:"
+
+NAMES = {
+    "busy": "Too many requests at a time; wait as long as Retry-After says.",
+    "conflict": "It does not fit the state that things are in.",
+    "damaged": "The collector's own data are not what they should be; its operator must look.",
+    "failed": "The collector failed in a way that nobody thought of; its log says of which kind.",
+    "forbidden": "The token does not allow that.",
+    "full": "The disk is nearly full; nothing was stored.",
+    "http": "HTTP's own: the title says it.",
+    "in-flight": "A request with this Idempotency-Key is under way; ask again.",
+    "invalid": "The request is not what its schema says; `errors` tells where.",
+    "key-reused": "The Idempotency-Key was used for another request.",
+    "limited": "This source has sent too much in the last minute; wait as long as Retry-After says.",
+    "malformed": "The request cannot be read.",
+    "method": "The path is there, but not for this method.",
+    "missing": "There is no such thing.",
+    "not-ready": "The round cannot take this step yet; the detail says what it waits for.",
+    "slow": "The body did not arrive in time.",
+    "storage": "The storage does not answer; nothing was acknowledged, so send it again.",
+    "token": "A token is needed.",
+    "too-large": "The body is too large.",
+    "too-many": "Too many reports in one request.",
+    "version": "Another major version than this collector's.",
+}
+"""Every type of problem there is, by the end of its URN. They never change."""
 
 _LOG = logging.getLogger("blender_dp.collector")
 _KINDS = {"conflict": HTTPStatus.CONFLICT, "missing": HTTPStatus.NOT_FOUND, "forbidden": HTTPStatus.FORBIDDEN}
+_HTTP = {
+    HTTPStatus.BAD_REQUEST: "malformed",
+    HTTPStatus.NOT_FOUND: "missing",
+    HTTPStatus.METHOD_NOT_ALLOWED: "method",
+}
 _FULL = ("disk is full", "no space left", "disk full")
+_MOST_ERRORS = 20  # more would make a long answer to a short mistake
 
 
-class ProblemError(Exception):
+class ProblemError(HTTPException):
     """An answer other than the one that was asked for."""
 
     def __init__(self, status: HTTPStatus, name: str, detail: str, headers: dict[str, str] | None = None) -> None:
-        super().__init__(detail)
-        self.status = status
+        super().__init__(int(status), detail, headers)
         self.name = name
-        self.detail = detail
-        self.headers = headers or {}
 
 
 def problem(status: int, name: str, detail: str, headers: dict[str, str] | None = None, **more: Any) -> JSONResponse:  # noqa: ANN401
     """A problem document; its type is a name that never changes."""
     title = HTTPStatus(status).phrase
-    body = {"type": f"urn:blender-dp:problem:{name}", "title": title, "status": int(status), "detail": detail, **more}
+    body = {"type": PREFIX + name, "title": title, "status": int(status), "detail": detail, **more}
     return JSONResponse(body, status, headers, MEDIA_TYPE)
+
+
+def unexpected(error: Exception) -> JSONResponse:
+    """The answer to what nobody thought of. The log gets its type and nothing else: its text may quote a record."""
+    _LOG.error("unexpected: %s", type(error).__name__)
+    return problem(HTTPStatus.INTERNAL_SERVER_ERROR, "failed", "the collector failed; its log says of which kind")
 
 
 def install(app: FastAPI) -> None:
@@ -45,11 +81,16 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(ProblemError)
     async def _problem(_: Request, error: ProblemError) -> JSONResponse:
-        return problem(error.status, error.name, error.detail, error.headers)
+        return problem(error.status_code, error.name, error.detail, dict(error.headers or {}))
 
     @app.exception_handler(StateError)
     async def _state(_: Request, error: StateError) -> JSONResponse:
         return problem(_KINDS[error.kind], error.kind, str(error))
+
+    @app.exception_handler(DocumentError)
+    async def _damaged(_: Request, error: DocumentError) -> JSONResponse:
+        _LOG.error("damaged: %s", error.subject)
+        return problem(HTTPStatus.INTERNAL_SERVER_ERROR, "damaged", str(error))
 
     @app.exception_handler(BlenderError)
     async def _ours(_: Request, error: BlenderError) -> JSONResponse:
@@ -57,23 +98,45 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(RequestValidationError)
     async def _invalid(_: Request, error: RequestValidationError) -> JSONResponse:
-        places = [".".join(str(part) for part in one["loc"]) for one in error.errors()]
-        kinds = [one["type"] for one in error.errors()]
-        found = [{"where": where, "what": what} for where, what in zip(places, kinds, strict=True)]
+        found = [{"where": _place(one), "what": one["type"]} for one in error.errors()[:_MOST_ERRORS]]
         return problem(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid", "the request is not what its schema says", errors=found)
 
     @app.exception_handler(HTTPException)
-    async def _http(_: Request, error: HTTPException) -> JSONResponse:
-        return problem(error.status_code, "http", HTTPStatus(error.status_code).phrase, dict(error.headers or {}))
+    async def _http(request: Request, error: HTTPException) -> JSONResponse:
+        status = HTTPStatus(error.status_code)
+        headers = dict(error.headers or {})
+        if status == HTTPStatus.NOT_FOUND and _is_other_version(request.url.path):
+            return problem(status, "version", "this collector speaks version 1", headers)
+        return problem(status, _HTTP.get(status, "http"), status.phrase, headers)
 
-    @app.exception_handler(sqlalchemy.exc.DBAPIError)
-    async def _storage(_: Request, error: sqlalchemy.exc.DBAPIError) -> JSONResponse:
-        _LOG.error("storage: %s", type(error.orig).__name__)  # its text may quote what was to be stored
-        if any(words in str(error.orig).lower() for words in _FULL):
-            return problem(HTTPStatus.INSUFFICIENT_STORAGE, "full", "the disk is full; nothing was stored")
-        return problem(
-            HTTPStatus.SERVICE_UNAVAILABLE,
-            "storage",
-            "the storage does not answer; nothing was acknowledged, so send it again",
-            {"Retry-After": str(RETRY_SECONDS)},
-        )
+    @app.exception_handler(sqlalchemy.exc.SQLAlchemyError)
+    async def _storage(_: Request, error: sqlalchemy.exc.SQLAlchemyError) -> JSONResponse:
+        cause = getattr(error, "orig", None) or error
+        _LOG.error("storage: %s", type(cause).__name__)  # its text may quote what was to be stored
+        full = any(words in str(cause).lower() for words in _FULL)
+        return _full() if full else _no_storage()
+
+    @app.exception_handler(OSError)
+    async def _files(_: Request, error: OSError) -> JSONResponse:
+        _LOG.error("storage: %s", type(error).__name__)
+        return _full() if error.errno in {errno.ENOSPC, errno.EDQUOT} else _no_storage()
+
+
+def _place(error: dict[str, Any]) -> str:
+    """Where in the request; the name of an unknown field is left out, for it was sent."""
+    parts = error["loc"][:-1] if error["type"] == "extra_forbidden" else error["loc"]
+    return ".".join(str(part) for part in parts)
+
+
+def _is_other_version(path: str) -> bool:
+    first = path.split("/")[1]
+    return first[:1] == "v" and first[1:].isdecimal() and first != "v1"
+
+
+def _full() -> JSONResponse:
+    return problem(HTTPStatus.INSUFFICIENT_STORAGE, "full", "the disk is full; nothing was stored")
+
+
+def _no_storage() -> JSONResponse:
+    detail = "the storage does not answer; nothing was acknowledged, so send it again"
+    return problem(HTTPStatus.SERVICE_UNAVAILABLE, "storage", detail, {"Retry-After": str(RETRY_SECONDS)})

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-import json
+import re
 from dataclasses import asdict
 from functools import lru_cache
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import anyio.to_thread
 import numpy as np
-from fastapi import APIRouter, Header, Path, Query, Request, Response
+from fastapi import APIRouter, Depends, Path, Query, Request, Response
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from blender_dp.collector.documents import canonical
 from blender_dp.collector.intake import Report
 from blender_dp.collector.messages import (
     Digest,
     Identifier,
+    LedgerEntry,
     Pointer,
+    Reason,
     RecordAnswer,
     RecordMessage,
     Refusal,
@@ -25,7 +28,10 @@ from blender_dp.collector.messages import (
     ReportsAnswer,
     ReportsMessage,
     RoundAnswer,
+    SignedDocument,
+    TrendAnswer,
 )
+from blender_dp.collector.openapi import may
 from blender_dp.collector.problems import ProblemError
 from blender_dp.records.canonical import canonical_query
 from blender_dp.records.head_list import HeadList
@@ -35,12 +41,24 @@ if TYPE_CHECKING:
 
 router = APIRouter(prefix="/v1")
 
+_NEVER = re.compile(r"q\s*=\s*0(\.0*)?")
 _POINTER_SECONDS = 300
 _FOR_EVER = "public, max-age=31536000, immutable"
-_MISSING = ProblemError(HTTPStatus.NOT_FOUND, "missing", "there is no such document")
+_NOT_FOUND = may(HTTPStatus.NOT_FOUND)
+_SUGGESTIONS: dict[int | str, dict[str, Any]] = {
+    200: {"content": {"application/x-suggestions+json": {"schema": {"type": "array", "minItems": 4, "maxItems": 4}}}}
+}
+_DOCUMENT: dict[int | str, dict[str, Any]] = {304: {"description": "You have it already."}, **_NOT_FOUND}
 
+_SCHEME = HTTPBearer(scheme_name="token", description="An operator's or an opt-in user's token.", auto_error=False)
 RoundId = Annotated[Identifier, Path()]
 DigestPath = Annotated[Digest, Path()]
+
+
+class Suggestions(Response):
+    """OpenSearch's suggestions: what was typed, and lists of queries, descriptions and URLs."""
+
+    media_type = "application/x-suggestions+json"
 
 
 def service_of(request: Request) -> Service:
@@ -49,78 +67,86 @@ def service_of(request: Request) -> Service:
     return service
 
 
-def bearer(authorization: str | None) -> str:
+def bearer(given: Annotated[HTTPAuthorizationCredentials | None, Depends(_SCHEME)]) -> str:
     """The token of a request; without one it is refused."""
-    kind, _, token = (authorization or "").partition(" ")
-    if kind.lower() != "bearer" or not token:
+    if given is None or not given.credentials:
         raise ProblemError(HTTPStatus.UNAUTHORIZED, "token", "a token is needed", {"WWW-Authenticate": "Bearer"})
-    return token
+    return given.credentials
 
 
 @router.get("/rounds/current")
 def current(request: Request, response: Response) -> Pointer:
     """Where the newest round is, and what it has published."""
     service = service_of(request)
-    found = service.rounds.current()
+    newest, released = service.rounds.current(), service.rounds.newest_release()
     response.headers["Cache-Control"] = f"public, max-age={_POINTER_SECONDS}"
-    return Pointer(key=service.signer.public, round=RoundAnswer(**asdict(found)) if found else None)
+    return Pointer(
+        key=service.signer.public,
+        round=RoundAnswer(**asdict(newest)) if newest else None,
+        released=RoundAnswer(**asdict(released)) if released else None,
+    )
 
 
-@router.get("/head-lists/{digest}")
+@router.get("/head-lists/{digest}", response_model=SignedDocument, responses=_DOCUMENT)
 def head_list(request: Request, digest: DigestPath) -> Response:
     """A signed head list."""
     return _document(request, digest, "head-list")
 
 
-@router.get("/bundles/{digest}")
+@router.get("/bundles/{digest}", response_model=SignedDocument, responses=_DOCUMENT)
 def bundle(request: Request, digest: DigestPath) -> Response:
     """A signed bundle for local search."""
     return _document(request, digest, "bundle")
 
 
-@router.get("/releases/{digest}")
+@router.get("/releases/{digest}", response_model=SignedDocument, responses=_DOCUMENT)
 def release(request: Request, digest: DigestPath) -> Response:
     """A signed release."""
     return _document(request, digest, "release")
 
 
-@router.get("/releases/{digest}/trends")
+@router.get("/releases/{digest}/trends", response_model=list[TrendAnswer], responses=_NOT_FOUND)
 def trends(request: Request, digest: DigestPath, n: Annotated[int, Query(ge=1, le=1000)] = 10) -> Response:
     """The most popular queries of a release, with their errors."""
-    rows = _content(service_of(request), digest, "release")["release"]["queries"]
+    rows = service_of(request).content(digest, "release")["release"]["queries"]
     listed = sorted((row for row in rows if row["query"] is not None), key=lambda row: -row["share"])
     return Response(canonical(listed[:n]), media_type="application/json", headers={"Cache-Control": _FOR_EVER})
 
 
-@router.get("/search")
+@router.get("/search", response_class=Suggestions, responses=_SUGGESTIONS)
 def search(
     request: Request, q: Annotated[str, Query(max_length=200)], n: Annotated[int, Query(ge=1, le=100)] = 10
 ) -> Response:
     """Suggestions from the newest release, in OpenSearch's form."""
     service = service_of(request)
     newest = service.rounds.newest_release()
-    queries = _content(service, newest.bundle, "bundle")["queries"] if newest and newest.bundle else []
+    queries = service.content(newest.bundle, "bundle")["queries"] if newest and newest.bundle else []
     prefix = canonical_query(q)
     found = [row for row in queries if row["query"].startswith(prefix)][:n]
     urls = [row["urls"][0][0] if row["urls"] else "" for row in found]
     shares = [f"{row['share']:.2%}" for row in found]
     body = canonical([q, [row["query"] for row in found], shares, urls])
-    return Response(body, media_type="application/x-suggestions+json")
+    return Suggestions(body)
 
 
 @router.get("/ledger")
-def ledger(request: Request) -> list[dict[str, Any]]:
+def ledger(request: Request) -> list[LedgerEntry]:
     """What was spent, by whom, in a chain that can be checked."""
-    return [{**asdict(entry), "digest": entry.digest} for entry in service_of(request).rounds.ledger_entries()]
+    entries = service_of(request).rounds.ledger_entries()
+    return [LedgerEntry.model_validate({**asdict(entry), "digest": entry.digest}) for entry in entries]
 
 
-@router.post("/rounds/{round_id}/reports")
+@router.post(
+    "/rounds/{round_id}/reports",
+    responses=may(HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT, HTTPStatus.INSUFFICIENT_STORAGE),
+)
 async def reports(request: Request, round_id: RoundId, message: ReportsMessage) -> ReportsAnswer:
     """Store reports. They are on the disk before the answer is sent; refused ones are named, in order."""
     service = service_of(request)
     if len(message.reports) > service.settings.max_reports:
         detail = f"{service.settings.max_reports} reports at a time are the most"
         raise ProblemError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too-many", detail)
+    service.charge(request, len(message.reports))
     service.check_room()
     listed = await anyio.to_thread.run_sync(_listed, service, round_id)
     refused, taken = [], []
@@ -136,20 +162,25 @@ async def reports(request: Request, round_id: RoundId, message: ReportsMessage) 
     return ReportsAnswer(refused=refused)
 
 
-@router.post("/rounds/{round_id}/records", status_code=HTTPStatus.CREATED)
+@router.post(
+    "/rounds/{round_id}/records",
+    status_code=HTTPStatus.CREATED,
+    responses=may(HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.CONFLICT, HTTPStatus.INSUFFICIENT_STORAGE),
+)
 def record(
-    request: Request, round_id: RoundId, message: RecordMessage, authorization: Annotated[str | None, Header()] = None
+    request: Request, round_id: RoundId, message: RecordMessage, token: Annotated[str, Depends(bearer)]
 ) -> RecordAnswer:
     """Store an enrolled user's raw record, encrypted, until the head list is made."""
     service = service_of(request)
-    token = bearer(authorization)
+    service.charge(request, 1)
     service.check_room()
     return RecordAnswer(receipt=service.rounds.upload_record(round_id, token, message.query, message.url))
 
 
-@router.delete("/records/{receipt}", status_code=HTTPStatus.NO_CONTENT)
+@router.delete("/records/{receipt}", status_code=HTTPStatus.NO_CONTENT, responses=_NOT_FOUND)
 def withdraw(request: Request, receipt: DigestPath) -> None:
-    """Take a raw record back, until the head list is being made."""
+    """Take a raw record back, until the head list is being made. Whoever has the receipt may."""
+    service_of(request).charge(request, 1)
     if not service_of(request).rounds.withdraw(receipt):
         raise ProblemError(HTTPStatus.NOT_FOUND, "missing", "there is no such record, or its list is made")
 
@@ -163,9 +194,7 @@ class Listed:
         self._cells = head_list.cell_count
         self._query_of = np.repeat(np.arange(len(head_list) + 1), head_list.url_counts).tolist()
 
-    def problem(
-        self, report: ReportMessage
-    ) -> Literal["another head list", "wrong number of cells", "no such cell", "a query twice"] | None:
+    def problem(self, report: ReportMessage) -> Reason | None:
         """Why a report is refused."""
         if report.head_list != self._digest:
             return "another head list"
@@ -173,6 +202,8 @@ class Listed:
             return "wrong number of cells"
         if max(report.cells) >= self._cells:
             return "no such cell"
+        if report.cells != sorted(report.cells):
+            return "not sorted"  # their order could tell the true one
         if self._size > 1 and len({self._query_of[cell] for cell in report.cells}) < self._size:
             return "a query twice"
         return None
@@ -191,25 +222,27 @@ def _listed(service: Service, round_id: str) -> Listed:
 
 @lru_cache(maxsize=64)
 def _listed_by(service: Service, digest: str) -> Listed:
-    content = _content(service, digest, "head-list")
+    content = service.content(digest, "head-list")
     return Listed(HeadList.from_document(content["head_list"]), content["subset_size"])
 
 
-def _content(service: Service, digest: str, kind: str) -> dict[str, Any]:
-    body = service.rounds.object(digest, kind)
-    if body is None:
-        raise _MISSING
-    content: dict[str, Any] = json.loads(body)["content"]
-    return content
-
-
 def _document(request: Request, digest: str, kind: str) -> Response:
-    """An immutable document; whoever has it already is told so without looking."""
-    tag = f'"{digest}"'
-    headers = {"Cache-Control": _FOR_EVER, "ETag": tag}
-    if request.headers.get("if-none-match") == tag:
+    """An immutable document, packed for whoever takes it so; whoever has it already is told so."""
+    service = service_of(request)
+    packed = _takes_gzip(request.headers.get("accept-encoding", ""))
+    body = service.packed(digest, kind) if packed else service.document(digest, kind)
+    tag = f'"{digest}-gzip"' if packed else f'"{digest}"'  # a strong tag names the very bytes
+    headers = {"Cache-Control": _FOR_EVER, "ETag": tag, "Vary": "Accept-Encoding"}
+    known = {one.strip().removeprefix("W/") for one in request.headers.get("if-none-match", "").split(",")}
+    if known & {tag, "*"}:
         return Response(status_code=HTTPStatus.NOT_MODIFIED, headers=headers)
-    body = service_of(request).rounds.object(digest, kind)
-    if body is None:
-        raise _MISSING
-    return Response(body, media_type="application/json", headers=headers)
+    return Response(body, media_type="application/json", headers=headers | ({"Content-Encoding": "gzip"} if packed else {}))
+
+
+def _takes_gzip(accepted: str) -> bool:
+    """Whether an Accept-Encoding header allows gzip."""
+    for one in accepted.lower().split(","):
+        name, *parameters = (part.strip() for part in one.split(";"))
+        if name in {"gzip", "*"}:
+            return not any(_NEVER.fullmatch(part) for part in parameters)
+    return False

@@ -37,7 +37,9 @@ from blender_dp.errors import BlenderError, DocumentError, GroupError, StateErro
 from blender_dp.privacy.loss import Loss
 from blender_dp.records.head_list import HeadList
 from blender_dp.release import document
+from blender_dp.release.poisoning import poisoning
 from blender_dp.sampling import Entropy
+from blender_dp.stages.response import Response
 
 State = Literal["open", "listing", "listed", "closed", "released", "aborted"]
 
@@ -329,6 +331,7 @@ class Rounds:
             "round": row.number,
             "ledger": head,
             "release": json.loads(document.dump(release)),
+            "poisoning": asdict(poisoning(release, Response.of(collection.channel(found.head_list, found.design)))),
         }
         body = self.signer.sign("release", content)
         suggestions = [asdict(suggestion) for suggestion in release.search("", len(release.queries))]

@@ -27,15 +27,22 @@ class Settings(BaseModel):
     host: str = "127.0.0.1"
     port: Annotated[int, Field(ge=0, le=65_535)] = 8000
     workers: Annotated[int, Field(ge=1, le=64)] = 1
-    operator_token: str = ""
+    operator_token: Annotated[str, Field(pattern=r"^([0-9a-f]{64})?$")] = ""
     """Digest (SHA-256, hexadecimal) of the operator's token; one is made and printed if it is empty."""
     max_body_bytes: Annotated[int, Field(ge=1_000)] = 4_000_000
+    max_body_seconds: Annotated[float, Field(gt=0)] = 30.0
+    """A body that takes longer is refused."""
     max_reports: Annotated[int, Field(ge=1)] = 10_000
     """Reports in one request."""
     max_waiting: Annotated[int, Field(ge=1)] = 1_000
     """Requests that may wait at a time; more are sent away with 429."""
     min_free_bytes: Annotated[int, Field(ge=0)] = 100_000_000
     """The heartbeat fails, and uploads get 507, with less free disk than this."""
+
+    reports_per_minute: Annotated[int, Field(ge=0)] = 0
+    """Reports and records that one address may send in a minute, in each process; 0 is no limit. No address is kept."""
+    trusted_proxies: str = "127.0.0.1"
+    """Addresses of the proxies whose X-Forwarded-For is believed, with commas between them."""
 
     @property
     def database_url(self) -> str:

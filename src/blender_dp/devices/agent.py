@@ -6,10 +6,12 @@ same answer costs nothing, a second one would.
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from fractions import Fraction
 from pathlib import Path
@@ -20,7 +22,7 @@ from blender_dp.client import Device
 from blender_dp.collector.documents import digest, opened
 from blender_dp.devices.collector import CollectorClient
 from blender_dp.entropy import system_bytes
-from blender_dp.errors import DocumentError, StateError
+from blender_dp.errors import BlenderError, DocumentError, StateError
 from blender_dp.records.canonical import canonical_query
 from blender_dp.records.head_list import HeadList
 
@@ -45,6 +47,7 @@ class _Account:
     sent: list[Sent] = field(default_factory=list)
     opted_out: bool = False
     newest: dict[str, int] = field(default_factory=dict)
+    bundles: dict[str, int] = field(default_factory=dict)
 
 
 class Agent:
@@ -65,6 +68,7 @@ class Agent:
         clock: Callable[[], float] = time.time,
     ) -> None:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._lock = folder / "lock"
         self._file = folder / "account.json"
         self._bundle = folder / "bundle.json"
         self._collector = collector
@@ -86,53 +90,68 @@ class Agent:
 
     def opt_out(self) -> None:
         """Take part in nothing any more. It is kept with the account, so an update does not forget it."""
-        self._account.opted_out = True
-        self._save()
+        with self._locked():
+            self._account.opted_out = True
+            self._save()
 
     def take_part(self, query: str | None, url: str | None = None) -> Sent | None:
         """Report one record in the current round, unless that is done already; nothing is sent after an opt-out."""
-        if self._account.opted_out:
-            return None
-        pointer = self._collector.get("/v1/rounds/current")["round"]
-        if pointer is None or pointer["state"] != "listed":
-            return None
-        done = next((one for one in self._account.sent if one.round_id == pointer["id"]), None)
-        if done is None:
-            done = self._charge(self._made(pointer, query, url))
-        return done if done.arrived else self._deliver(done)
+        with self._locked():
+            if self._account.opted_out:
+                return None
+            pointer = self._pointer("round")
+            if pointer is None or pointer["state"] != "listed":
+                return None
+            done = next((one for one in self._account.sent if one.round_id == pointer["id"]), None)
+            if done is None:
+                done = self._charge(self._made(pointer, query, url))
+            return done if done.arrived else self._deliver(done)
 
     def refresh_bundle(self) -> None:
-        """Fetch and verify the bundle for local search; an older one than the one that is there is refused."""
-        pointer = self._collector.get("/v1/rounds/current")["round"]
-        if pointer is None or pointer["bundle"] is None:
-            return
-        body = self._fetched(f"/v1/bundles/{pointer['bundle']}", pointer["bundle"])
-        content = opened(body, "bundle", self._key, "bundle")
-        if self._bundle.exists() and self._search_content()["round"] > content["round"]:
-            raise DocumentError("bundle", "is older than the one that is here", "Ask the collector's operator")
-        _write(self._bundle, body)
+        """Fetch and verify the bundle for local search; one of an older round than before is refused."""
+        with self._locked():
+            pointer = self._pointer("released")
+            if pointer is None:
+                return
+            body = self._fetched(f"/v1/bundles/{pointer['bundle']}", pointer["bundle"])
+            content = opened(body, "bundle", self._key, "bundle")
+            with _as_document("bundle"):
+                campaign, number = str(content["campaign"]), int(content["round"])
+            if number < self._account.bundles.get(campaign, 0):
+                raise DocumentError("bundle", "is older than the one that is here", "Ask the collector's operator")
+            self._account.bundles[campaign] = number
+            self._save()
+            _write(self._bundle, body)
 
     def search(self, prefix: str, n: int = 10) -> list[dict[str, Any]]:
         """Answer from the verified bundle alone, without a connection."""
         if not self._bundle.exists():
             return []
         wanted = canonical_query(prefix)
-        return [row for row in self._search_content()["queries"] if row["query"].startswith(wanted)][:n]
+        content = opened(self._bundle.read_bytes(), "bundle", self._key, "bundle")
+        with _as_document("bundle"):
+            return [row for row in content["queries"] if row["query"].startswith(wanted)][:n]
 
-    def _search_content(self) -> dict[str, Any]:
-        return opened(self._bundle.read_bytes(), "bundle", self._key, "bundle")
+    def _pointer(self, which: str) -> dict[str, Any] | None:
+        """Where the collector says that things are. Nobody has signed it: it is only believed as far as documents go."""
+        with _as_document("current round"):
+            found: dict[str, Any] | None = self._collector.get("/v1/rounds/current")[which]
+            if found is None:
+                return None
+            return {name: found[name] for name in ("id", "state", "head_list", "bundle")}
 
     def _made(self, pointer: dict[str, Any], query: str | None, url: str | None) -> Sent:
         body = self._fetched(f"/v1/head-lists/{pointer['head_list']}", pointer["head_list"])
         content = opened(body, "head-list", self._key, "head list")
-        head_list = self._checked(content, pointer)
-        device = Device(
-            head_list,
-            epsilon=self.epsilon,
-            delta="0.5",  # the subset randomiser has no use for it
-            f_c=content["f_c"],
-            subset_size=content["subset_size"],
-        )
+        with _as_document("head list"):
+            head_list = self._checked(content, pointer)
+            device = Device(
+                head_list,
+                epsilon=self.epsilon,
+                delta="0.5",  # the subset randomiser has no use for it
+                f_c=content["f_c"],
+                subset_size=content["subset_size"],
+            )
         report = device.report(query, url)
         message = {"id": system_bytes(16).hex(), "head_list": report.head_list, "cells": list(report.cells)}
         return Sent(
@@ -180,7 +199,11 @@ class Agent:
         return made
 
     def _deliver(self, made: Sent) -> Sent:
-        self._collector.post_bytes(f"/v1/rounds/{made.round_id}/reports", made.body.encode())
+        answer = self._collector.post_bytes(f"/v1/rounds/{made.round_id}/reports", made.body.encode())
+        with _as_document("answer"):
+            refused = [str(one["reason"]) for one in answer["refused"]]
+        if refused:
+            raise StateError("report", "was refused by the collector", "It stays charged, and is sent again if asked for")
         arrived = Sent(**{**asdict(made), "arrived": True})
         self._account.sent[self._account.sent.index(made)] = arrived
         self._save()
@@ -189,11 +212,32 @@ class Agent:
     def _load(self) -> _Account:
         if not self._file.exists():
             return _Account()
-        kept = json.loads(self._file.read_text(encoding="utf-8"))
-        return _Account([Sent(**one) for one in kept["sent"]], kept["opted_out"], kept["newest"])
+        with _as_document(str(self._file)):  # an account that cannot be read is not begun anew: it may be all spent
+            kept = json.loads(self._file.read_text(encoding="utf-8"))
+            sent = [Sent(**one) for one in kept["sent"]]
+            return _Account(sent, kept["opted_out"], kept["newest"], kept["bundles"])
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        """Alone with the account, as it is on the disk: another process of this device may have spent from it."""
+        with self._lock.open("w") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            self._account = self._load()
+            yield
 
     def _save(self) -> None:
         _write(self._file, json.dumps(asdict(self._account)).encode())
+
+
+@contextmanager
+def _as_document(source: str) -> Iterator[None]:
+    """What does not have the shape it needs is a `DocumentError`."""
+    try:
+        yield
+    except BlenderError:
+        raise
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise DocumentError(source, "does not have the shape it needs", "Nothing is done with it") from None
 
 
 def _write(path: Path, content: bytes) -> None:

@@ -9,6 +9,15 @@ import httpx
 from blender_dp.errors import StateError
 
 _SECONDS = 30.0
+_MOST_BYTES = 64_000_000
+
+
+class BusyError(StateError):
+    """The collector asks to be asked again, after so many seconds."""
+
+    def __init__(self, subject: str, problem: str, fix: str, *, seconds: float) -> None:
+        super().__init__(subject, problem, fix)
+        self.seconds = seconds
 
 
 class CollectorClient:
@@ -23,8 +32,20 @@ class CollectorClient:
         return self._answer(self._send("GET", path, params=query)).json()
 
     def document(self, path: str) -> bytes:
-        """Ask for a signed document, byte by byte."""
-        return self._answer(self._send("GET", path)).content
+        """Ask for a signed document, byte by byte; one that is far too long is not read to its end."""
+        body = b""
+        try:
+            with self._http.stream("GET", path) as response:
+                if not response.is_success:
+                    response.read()
+                    self._answer(response)
+                for part in response.iter_bytes():
+                    body += part
+                    if len(body) > _MOST_BYTES:
+                        raise StateError("collector", f"sends more than {_MOST_BYTES} bytes", "Do not use it")
+        except httpx.HTTPError as error:
+            raise _silent(error) from None
+        return body
 
     def post(self, path: str, message: Any, **headers: str) -> Any:  # noqa: ANN401 (JSON)
         """Send something."""
@@ -46,9 +67,7 @@ class CollectorClient:
         try:
             return self._http.request(method, path, **parts)
         except httpx.HTTPError as error:
-            raise StateError(
-                "collector", f"does not answer ({type(error).__name__})", "Check the URL, or try again", kind="missing"
-            ) from None
+            raise _silent(error) from None
 
     def _answer(self, response: httpx.Response) -> httpx.Response:
         if response.is_success:
@@ -57,5 +76,18 @@ class CollectorClient:
             detail = str(response.json()["detail"])
         except (ValueError, KeyError, TypeError):
             detail = response.reason_phrase
+        said = f"answers {response.status_code}: {detail}"
+        if response.status_code in {429, 503}:
+            raise BusyError("collector", said, "Try again later", seconds=_seconds(response))
         kind = {404: "missing", 401: "forbidden", 403: "forbidden"}.get(response.status_code, "conflict")
-        raise StateError("collector", f"answers {response.status_code}: {detail}", "Mend the request", kind=kind)
+        raise StateError("collector", said, "Mend the request", kind=kind)
+
+
+def _silent(error: httpx.HTTPError) -> StateError:
+    said = f"does not answer ({type(error).__name__})"
+    return StateError("collector", said, "Check the URL, or try again", kind="missing")
+
+
+def _seconds(response: httpx.Response) -> float:
+    given = response.headers.get("retry-after", "")
+    return float(given) if given.isdecimal() and len(given) < 6 else 1.0

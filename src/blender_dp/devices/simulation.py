@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -10,14 +11,15 @@ from itertools import islice
 from typing import Any
 
 from blender_dp.client import Device
-from blender_dp.devices.collector import CollectorClient
+from blender_dp.devices.collector import BusyError, CollectorClient
 from blender_dp.entropy import system_bytes
-from blender_dp.errors import StateError
 from blender_dp.logs import aol_like
 from blender_dp.records.head_list import HeadList
 
 _BATCH = 1_000  # reports that one relay sends at a time
 _THREADS = 8
+_TRIES = 20
+_MOST_SECONDS = 10.0
 
 Message = dict[str, Any]
 
@@ -101,12 +103,11 @@ def _all(work: Callable[[Any], Any], things: Iterable[Any]) -> Iterator[Any]:
     """Do some work on many things at a time; a collector that is busy is asked again."""
 
     def patiently(thing: Any) -> Any:  # noqa: ANN401
-        for _ in range(20):
+        for _ in range(_TRIES):
             try:
                 return work(thing)
-            except StateError as error:
-                if "429" not in str(error) and "503" not in str(error):
-                    raise
+            except BusyError as error:
+                time.sleep(min(error.seconds, _MOST_SECONDS))
         return work(thing)
 
     with ThreadPoolExecutor(_THREADS) as pool:

@@ -33,6 +33,7 @@ from blender_dp.engines.source import PLAIN_COLUMNS, Columns, Format, Problem, S
 from blender_dp.errors import LogError, ParameterError
 
 _BATCH_ROWS = 1 << 16  # larger ones are given back to the system and faulted in again, smaller ones cost calls
+_NOT_DUCKDBS = 400_000_000  # bytes that Python, its libraries and the batches on their way take
 _REJECTS = {"INVALID ENCODING": Problem.NOT_UTF8, "LINE SIZE OVER MAXIMUM": Problem.TOO_LONG}
 _GROUP = pa.schema([(name, pa.string()) for name in ("user", "query", "url")])
 
@@ -57,7 +58,7 @@ class DuckDBLog:
 class DuckDBEngine:
     """Reads, bounds, splits and counts with an in-process DuckDB.
 
-    Ibis writes the statements, DuckDB runs them. With `memory` (such as "2GB") DuckDB goes to disk rather than beyond.
+    Ibis writes the statements, DuckDB runs them. With `memory` (such as "2GB") it goes to disk rather than beyond.
     """
 
     def __init__(self, *, ordered: bool = False, portable: bool = False, memory: str | None = None) -> None:
@@ -71,6 +72,8 @@ class DuckDBEngine:
         self._scratch = mkdtemp(prefix="blender-dp-")  # readable for this user only
         finalize(self, rmtree, self._scratch, ignore_errors=True)
         self._connection.execute("SET enable_progress_bar = true; SET enable_progress_bar_print = false")
+        # The smaller side of every join is written on the right. DuckDB cannot tell: it knows no file's number of lines.
+        self._connection.execute("SET disabled_optimizers = 'build_side_probe_side'")
         self._connection.execute(f"SET temp_directory = {text(self._scratch)}")
         if memory is not None:
             self._limit(memory)
@@ -174,7 +177,7 @@ class DuckDBEngine:
     def _bound(self, log: DuckDBLog, m: int, key: str) -> tuple[DuckDBGroup, Tally]:
         parts: list[tuple[int | None, int, int]] = []
         if m == 1:
-            drawn = self.stream(expressions.drawn(log.rows, key, self._lottery), ("user",))
+            drawn = self.stream(expressions.drawn(log.rows, key, self._lottery, structs=True), ("user",))
         else:
             parts += self._run(expressions.tally(log.rows)).fetchall()
             drawn = self.stream(expressions.drawn_many(log.rows, m, key, self._lottery), ("user", "query", "url"))
@@ -219,10 +222,12 @@ class DuckDBEngine:
         check_columns(there, columns, where)
 
     def _limit(self, memory: str) -> None:
+        """Let the process as a whole stay within an amount: DuckDB gets what is left of it, and half of a small one."""
         try:
-            self._connection.execute(f"SET memory_limit = {text(memory)}")
+            ((amount,),) = self._connection.execute("SELECT parse_formatted_bytes(?)", [memory]).fetchall()
         except duckdb.Error:
             raise ParameterError("memory", f"{memory!r} is no amount of memory", "Give one such as 2GB") from None
+        self._connection.execute(f"SET memory_limit = '{max(amount - _NOT_DUCKDBS, amount // 2)}B'")
 
 
 @dataclass(frozen=True)

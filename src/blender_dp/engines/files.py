@@ -23,6 +23,9 @@ _FIELD = r"""("(?:[^"]|"")*"|[^,"]*)"""
 NO_URL = "'-'"
 """What stands in for the URL in a log that has none: the rows of all logs look alike."""
 
+YANDEX_FIELDS = 16
+"""Of a results page, which has the most: six, and ten results."""
+
 
 def rows_sql(source: Source, rejects: str) -> str:
     """A query for the rows of a log. Lines that DuckDB itself refuses are kept in the table called `rejects`."""
@@ -115,41 +118,53 @@ def _yandex(source: Source, rejects: str) -> str:
     """The clicks, with the user of their session, and the query and domain that their results page has.
 
     A session has a row without a record besides: the user of one without a click must not disappear.
+
+    The file is read twice. Results pages are most of it, and are not kept: they pass by the clicks. Those whose name is
+    another's too, which should not happen, are made one, in a third reading that ends at once if there are none.
     """
-    first, second, third, fourth, fifth = (f"split_part(line, {text(_TAB)}, {n})" for n in range(1, 6))
-    results = "regexp_extract(line, '^(?:[^\\t]*\\t){5}[^\\t]*(.*)$', 1)"  # what follows the six fields of a query
-    found = f"{text(_TAB)} || id || ','"
-    domain = f"split_part(split_part(results, {found}, 2), {text(_TAB)}, 1)"
+    names = [f"c{i}" for i in range(YANDEX_FIELDS + 1)]
+    read = _read(source, names, _TAB, rejects, header=False)
+    results, too_many = names[6:-1], f"{names[-1]} IS NOT NULL"
+    page, item = "coalesce(c3, '')", "coalesce(c4, '')"
+
+    def pages(columns: str, which: str) -> str:
+        return f"""SELECT c0 AS session, {page} AS page, {item} AS query, {columns} FROM {read}
+            WHERE NOT {too_many} AND c1 <> 'M' AND c2 IN ('Q', 'T') AND hash(c0, {page}) {which} (FROM shared)"""
+
     rows = f"""
         WITH lines AS MATERIALIZED (
-            SELECT rest, session, page, id, kind, CASE WHEN kind IN ('Q', 'T') THEN {results} END AS results FROM (
-                SELECT line, rest, {first} AS session, {fourth} AS page, {fifth} AS id,
-                    CASE WHEN rest IS NOT NULL THEN '' WHEN {second} = 'M' THEN 'M' ELSE {third} END AS kind
-                FROM {_lines(source, rejects)}
-            )
+            SELECT c0 AS session, {page} AS page, {item} AS id, CASE
+                WHEN {too_many} THEN '' WHEN c1 = 'M' THEN 'M' WHEN c2 = 'C' THEN 'C' WHEN c2 IN ('Q', 'T') THEN 'Q'
+                WHEN contains(concat_ws({text(_TAB)}, c0, c1, c2), {text(_NEVER)}) THEN {text(_NEVER)} ELSE '' END AS kind
+            FROM {read}
         ),
         sessions AS (SELECT session, min(page) AS visitor FROM lines WHERE kind = 'M' GROUP BY session),
-        pages AS (
-            SELECT session, page, min(id) AS query, min(results) AS results
-            FROM lines SEMI JOIN (FROM lines WHERE kind = 'C') USING (session, page)
-            WHERE kind IN ('Q', 'T') GROUP BY session, page
-        ),
+        shared AS (SELECT hash(session, page) AS name FROM lines WHERE kind = 'Q' GROUP BY name HAVING count(*) > 1),
         clicks AS (
-            SELECT visitor, query, id,
-                CASE WHEN contains(results, {found}) THEN {domain} END AS domain
-            FROM (SELECT session, page, id FROM lines WHERE kind = 'C')
-            LEFT JOIN sessions USING (session) LEFT JOIN pages USING (session, page)
+            SELECT session, page, visitor, id, id || ',' AS start
+            FROM lines LEFT JOIN sessions USING (session) WHERE kind = 'C'
+        ),
+        merged AS (
+            SELECT session, page, min(query) AS query, string_split(min(results), {text(_TAB)}) AS results
+            FROM ({pages(f"concat_ws({text(_TAB)}, {', '.join(results)}) AS results", "IN")}) GROUP BY session, page
+        ),
+        pages AS (
+            {pages(", ".join(results), "NOT IN")}
+            UNION ALL SELECT session, page, query, {", ".join(f"results[{i + 1}]" for i in range(len(results)))} FROM merged
         )
-        SELECT visitor, query, id, domain, 'C' AS kind, NULL AS rest FROM clicks
+        SELECT visitor, query, id, start, 'C' AS kind, CASE
+            {" ".join(f"WHEN starts_with({result}, start) THEN {result}" for result in results)} END AS result
+        FROM pages RIGHT JOIN clicks USING (session, page)
         UNION ALL SELECT visitor, NULL, NULL, NULL, 'M', NULL FROM sessions
-        UNION ALL SELECT NULL, NULL, NULL, NULL, '', rest FROM lines WHERE kind NOT IN ('M', 'Q', 'T', 'C')
+        UNION ALL SELECT NULL, NULL, NULL, NULL, kind, NULL FROM lines WHERE kind NOT IN ('M', 'Q', 'C')
         """
-    site = "'https://domain' || domain || '.example/' || id"
+    site = "'https://domain' || substr(result, length(start) + 1) || '.example/' || id"
     problems = {
+        f"kind = {text(_NEVER)}": Problem.CONTROL_CHARACTER,
         "kind = ''": Problem.WRONG_NUMBER_OF_COLUMNS,
-        "kind = 'C' AND visitor IS NOT NULL AND domain IS NULL": Problem.CLICK_WITHOUT_RESULTS_PAGE,
+        "kind = 'C' AND visitor IS NOT NULL AND result IS NULL": Problem.CLICK_WITHOUT_RESULTS_PAGE,
     }
-    return _checked(f"({rows})", {"user": "visitor", "query": "query", "url": site}, _UNSPLIT | problems)
+    return _checked(f"({rows})", {"user": "visitor", "query": "query", "url": site}, problems)
 
 
 def _lines(source: Source, rejects: str, *, header: bool = False) -> str:

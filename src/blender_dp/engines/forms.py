@@ -21,6 +21,9 @@ Form = Callable[[str], str | None]
 _SIGN = r"[!-$&-/:-?\[-~]"
 _PLAIN_QUERY = rf"\A(?:(?:{_SIGN} ?)*[0-9] ?){{0,5}}(?:{_SIGN} ?)*[!-$&-?\[-~]\z"
 
+# Canonical, whatever it says.
+_CANONICAL_QUERY = r"\A[!-@\[-~]+(?: [!-@\[-~]+)*\z"
+
 # Canonical, or so once a slash is at the end of the host, and with a path that has no 20 letters and digits in a row, so
 # no token; no digit after a dash or a dot, so no written number; and no 12 letters and digits after one, so no UUID.
 _LABEL = "[a-z0-9](?:[a-z0-9-]*[a-z0-9])?"
@@ -35,7 +38,7 @@ def canonical(table: pa.Table, *, filtered: bool = True, levels: int = 2) -> pa.
     has no say, and is null.
     """
     query_form, url_form = (_usable_query, _usable_url) if filtered else (canonical_query, canonical_url)
-    query = _queries(table["query"].cast(pa.string()), query_form)
+    query = _queries(table["query"].cast(pa.string()), _PLAIN_QUERY if filtered else _CANONICAL_QUERY, query_form)
     if levels == 1:
         return pa.table({"user": table["user"], "query": query, "url": pa.nulls(len(table), pa.string())})
     url = _urls(table["url"].cast(pa.string()), url_form)
@@ -50,8 +53,8 @@ def canonical(table: pa.Table, *, filtered: bool = True, levels: int = 2) -> pa.
     )
 
 
-def _queries(column: pa.ChunkedArray, form: Form) -> pa.ChunkedArray:
-    return _decided(column, pc.match_substring_regex(column, _PLAIN_QUERY), form)
+def _queries(column: pa.ChunkedArray, plain: str, form: Form) -> pa.ChunkedArray:
+    return _decided(column, pc.match_substring_regex(column, plain), form)
 
 
 def _urls(column: pa.ChunkedArray, form: Form) -> pa.ChunkedArray:

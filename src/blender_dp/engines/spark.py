@@ -216,7 +216,7 @@ class SparkEngine:
 
     def _bound(self, log: SparkLog, m: int, key: str) -> tuple[TableGroup, Tally]:
         if m == 1:
-            kept = self._kept(expressions.drawn(log.rows, key, self._lottery), log)
+            kept = self._kept(expressions.drawn(log.rows, key, self._lottery, structs=True), log)
             parts = kept.frame.groupBy("problem").sum("rows", "records").collect()
         else:
             slots = ibis.literal(m, "int64")  # of the type that is asked for: Spark does not cast what it explodes

@@ -160,9 +160,12 @@ def _yandex(view: str) -> str:
     found = f"{text(_TAB)} || id || ','"
     rows = f"""
         WITH lines AS (
-            SELECT line, unread, {first} AS session, CASE WHEN {second} = 'M' THEN 'M' ELSE {third} END AS kind,
-                {fourth} AS page, {fifth} AS id
-            FROM ({lines_sql(view)})
+            SELECT line, unread, {first} AS session, {fourth} AS page, {fifth} AS id, CASE
+                WHEN size(split(line, {text(_TAB)}, -1)) > {files.YANDEX_FIELDS} THEN '' WHEN {second} = 'M' THEN 'M'
+                WHEN {third} IN ('Q', 'T', 'C') THEN {third}
+                WHEN contains(substring_index(line, {text(_TAB)}, 3), {text(_CONTROL)}) THEN {text(_CONTROL)} ELSE ''
+                END AS kind
+            FROM ({lines_sql(view, in_columns=True)})
         ),
         sessions AS (SELECT session, min(page) AS visitor FROM lines WHERE kind = 'M' GROUP BY session),
         pages AS (
@@ -178,11 +181,12 @@ def _yandex(view: str) -> str:
         )
         SELECT visitor, query, id, domain, 'C' AS kind, NULL AS unread FROM clicks
         UNION ALL SELECT visitor, NULL, NULL, NULL, 'M', NULL FROM sessions
-        UNION ALL SELECT NULL, NULL, NULL, NULL, '', unread FROM lines
+        UNION ALL SELECT NULL, NULL, NULL, NULL, kind, unread FROM lines
             WHERE unread IS NOT NULL OR kind NOT IN ('M', 'Q', 'T', 'C')
         """
     site = "'https://domain' || domain || '.example/' || id"
     problems = {
+        f"kind = {text(_CONTROL)}": Problem.CONTROL_CHARACTER,
         "kind = ''": Problem.WRONG_NUMBER_OF_COLUMNS,
         "kind = 'C' AND visitor IS NOT NULL AND domain IS NULL": Problem.CLICK_WITHOUT_RESULTS_PAGE,
     }

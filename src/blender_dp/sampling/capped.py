@@ -11,15 +11,20 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
 
 from blender_dp.arithmetic import ceil_decreasing_in_exp, exp_bounds
+from blender_dp.errors import ParameterError
 from blender_dp.sampling.discrete import WORD, binomial, geometric, table
 from blender_dp.sampling.stream import Entropy, Words
 
 Integers = NDArray[np.int64]
+
+HIGHEST_CAP = 1 << 16
+"""Noise that reaches higher than this is refused: it would list nothing that is not held by as many users."""
 
 
 @dataclass(frozen=True)
@@ -32,8 +37,8 @@ class CappedGeometric:
     weights: tuple[int, ...]
     """Weights of 1, 2, ..., cap. What they leave of 2^64 is the weight of 0 and all below."""
 
-    half_steps: int = 1
-    """How many steps one unit has: the noise is a whole number of units."""
+    half_steps = 1
+    """How many steps one unit has: the noise is a whole number of units. No field, so that nobody can change it."""
 
     @classmethod
     def of(cls, loss: Fraction, delta: Fraction) -> CappedGeometric:
@@ -42,10 +47,15 @@ class CappedGeometric:
         rise = exp_bounds(loss)[0]
         falls = WORD - more
         # A δ of nearly 1 would make the highest value too likely beside the next one.
-        weights = [min(math.floor(delta * WORD), falls - 1)]
-        while (WORD - sum(weights)) * falls > rise * weights[0] * WORD:
-            weights.insert(0, math.floor(rise * weights[0]))
-        return cls(more, tuple(weights))
+        downwards = [min(math.floor(delta * WORD), falls - 1)]
+        below = WORD - downwards[0]
+        while below * falls > rise * downwards[-1] * WORD:
+            if len(downwards) == HIGHEST_CAP:
+                problem = f"so small that at this epsilon a record needs more than {HIGHEST_CAP:,} users to be listed"
+                raise ParameterError("delta", problem, "Raise delta or epsilon")
+            downwards.append(math.floor(rise * downwards[-1]))
+            below -= downwards[-1]
+        return cls(more, tuple(reversed(downwards)))
 
     @property
     def is_sound(self) -> bool:
@@ -81,7 +91,8 @@ class CappedGeometric:
 
     def threshold_for(self, probability: Fraction) -> int:
         """The lowest threshold, not below 0, that the noise exceeds with at most this probability."""
-        return next(t for t in range(self.cap + 1) if self.survival(t) <= probability)
+        upwards = accumulate(reversed(self.weights), initial=0)
+        return self.cap - sum(Fraction(above, WORD) <= probability for above in upwards) + 1
 
     def sample(self, count: int, entropy: Entropy) -> Integers:
         """Draw `count` noise values."""
@@ -93,6 +104,8 @@ class CappedGeometric:
     def exceeding(self, count: int, threshold: int, entropy: Entropy) -> Integers:
         """Draw `count` noise values and return those above `threshold` (0 or more), without drawing the others."""
         survivors = binomial(count, sum(self.weights[threshold:]), entropy)
+        if not survivors:
+            return np.empty(0, np.int64)
         return table(self._cumulative, survivors, entropy, at_least=threshold + 1)
 
     @cached_property
@@ -106,4 +119,4 @@ class CappedGeometric:
     @cached_property
     def _cumulative(self) -> Words:
         """Where the words of 0-and-below, 1, 2, ... begin."""
-        return np.array([0, *(self.below + sum(self.weights[:i]) for i in range(self.cap))], np.uint64)
+        return np.array([0, *accumulate(self.weights[:-1], initial=self.below)], np.uint64)

@@ -36,9 +36,13 @@ def denoise(report_counts: Integers, channel: AnyChannel) -> ClientEstimate:
     if layout.cell_count == layout.counts.size:  # single items, or an empty list: every query is one cell
         return ClientEstimate(queries, queries, n)
 
-    base, d, c = (layout.per_cell(x) for x in (response.base, response.gain, -response.leak))
+    k = layout.per_cell(layout.counts.astype(float))
+    false_url = layout.per_cell(response.false_url)
+    a = t * false_url  # another URL of the kept query
+    d = t * (1 - (k - 1) * false_url) - a
+    c = s / k - a
     of_query, of_variance, of_r = (layout.per_cell(x) for x in (query_share, query_variance, r_query))
-    share = (r - base + c * of_query) / d
+    share = (r - a * of_query - s / k * (1 - of_query)) / d
     covariance = r * (1 - of_r) / (n * (t - s))
     variance = n / (n - 1) / d**2 * (r * (1 - r) / n + c**2 * of_variance + 2 * c * covariance)
     return ClientEstimate(Estimate(share, variance), queries, n)

@@ -23,12 +23,8 @@ class Disagreement:
 
     @property
     def p_value(self) -> float:
-        """How often the groups would differ that much if they were alike (Wilson and Hilferty's approximation)."""
-        if not self.degrees:
-            return 1.0
-        scale = 2 / (9 * self.degrees)
-        z = ((self.chi_square / self.degrees) ** (1 / 3) - (1 - scale)) / math.sqrt(scale)
-        return math.erfc(z / math.sqrt(2)) / 2
+        """How often the groups would differ that much if they were alike: the tail of the χ² distribution."""
+        return _chi_square_tail(self.chi_square / 2, self.degrees)
 
 
 def disagreement(opt_in: Estimate, client: Estimate) -> Disagreement:
@@ -47,7 +43,7 @@ def spread(opt_in: Estimate, client: Estimate) -> float:
         return 0.0
     difference, both = (opt_in.share - client.share)[:-1], (opt_in.variance + client.variance)[:-1]
     known = np.isfinite(difference)
-    size = float((opt_in.share[:-1][known] ** 2).sum())
+    size = max(float((opt_in.share[:-1][known] ** 2).sum()), 1e-300)
     return max(0.0, float((difference**2 - both)[known].sum()) / size)
 
 
@@ -72,3 +68,13 @@ def _scores(opt_in: Estimate, client: Estimate) -> Floats:
     scores: Floats = np.full(spread.shape, np.nan)
     np.divide(opt_in.share - client.share, spread, out=scores, where=spread > 0)
     return scores
+
+
+def _chi_square_tail(half: float, degrees: int) -> float:
+    """Q(degrees / 2, half) as the finite sum it is for whole degrees of freedom."""
+    if not degrees or half <= 0:
+        return 1.0
+    odd = degrees % 2
+    terms = [i + odd / 2 for i in range(degrees // 2)]
+    tail = math.erfc(math.sqrt(half)) if odd else 0.0
+    return min(1.0, tail + sum(math.exp(term * math.log(half) - half - math.lgamma(term + 1)) for term in terms))

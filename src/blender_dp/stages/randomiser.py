@@ -68,7 +68,8 @@ class Subset:
         designs = []
         for share in shares:
             for_query = float(p.epsilon / p.m_c) * (float(share) if head_list.levels == 2 else 1.0)
-            sizes = {p.subset_size} if p.subset_size else {1, best_size(queries, for_query)}
+            most = max(1, queries - 1)  # as in `slack_free`: more cannot be told
+            sizes = {min(p.subset_size, most)} if p.subset_size else {1, best_size(queries, for_query)}
             designs += [Design(share, size) for size in sorted(sizes)]
         return designs
 

@@ -17,6 +17,7 @@ class Response:
     layout: Layout
     query_truth: float
     query_lie: float
+    false_url: Floats
     base: Floats
     gain: Floats
     leak: Floats
@@ -27,7 +28,7 @@ class Response:
         """From the shipped integers, so that what is undone is what was done."""
         layout = Layout(channel.url_counts)
         k = layout.counts.astype(float)
-        truth = float(channel.query_truth)
+        truth = 1 - float(1 - channel.query_truth)
         lie = float(channel.query_lie) if k.size > 1 else 0.0
         false_url = np.array([step / channel.words for step in channel.url_steps])
         wrong = truth * false_url  # another URL of the true query
@@ -37,6 +38,7 @@ class Response:
             layout,
             truth,
             lie,
+            false_url,
             base=lie / k,
             gain=np.where(alone, truth - lie, right - wrong),
             leak=np.where(alone, 0.0, wrong - lie / k),

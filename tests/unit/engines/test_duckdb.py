@@ -154,6 +154,23 @@ def test_little_memory_is_enough():
         DuckDBEngine(memory="much")
 
 
+@pytest.mark.parametrize(
+    ("memory", "share"), [("2GB", 1_600_000_000), ("1 GiB", (1 << 30) - 400_000_000), ("100MB", 50_000_000)]
+)
+def test_memory_is_for_the_whole_process(memory, share):
+    """DuckDB's limit is its share, and it is shown as MiB or GiB, cut off."""
+    shown = DuckDBEngine(memory=memory)._connection.sql("SELECT current_setting('memory_limit')").fetchall()[0][0]
+    number, unit = shown.split()
+    step = {"MiB": 1 << 20, "GiB": 1 << 30}[unit]
+    assert 0 <= share - float(number) * step < step / 10
+
+
+@pytest.mark.parametrize("memory", ["much", "-1", "90%", "2GB; rm"])
+def test_memory_is_an_amount(memory):
+    with pytest.raises(ParameterError, match="no amount of memory"):
+        DuckDBEngine(memory=memory)
+
+
 def test_the_portable_hash_is_md5_of_the_joined_texts():
     rows = [("u", f"q{i}", "https://u.example/") for i in range(20)]
     engine = DuckDBEngine(portable=True)

@@ -62,6 +62,8 @@ def test_what_is_taken_for_plain_is_canonical_and_harmless(query, url):
     if pc.match_substring_regex(query, forms._PLAIN_QUERY).as_py():
         assert canonical_query(query) == query
         assert not personal_query(query)
+    if pc.match_substring_regex(query, forms._CANONICAL_QUERY).as_py():
+        assert canonical_query(query) == query
     if pc.match_substring_regex(url, forms._PLAIN_URL).as_py():
         assert canonical_url(url) == (url if url.count("/") > 2 else url + "/")
         assert not personal_url(canonical_url(url))
@@ -79,6 +81,13 @@ def test_usual_texts_are_never_handed_to_python(monkeypatch):
     ]
     result = canonical(columns(queries, [*urls, *urls[:2]]))
     assert result["url"].to_pylist()[:2] == ["http://www.google.com/", "https://a.example/"]
+
+
+def test_numbers_are_never_handed_to_python_where_nothing_is_filtered(monkeypatch):
+    for name in ("canonical_query", "canonical_url"):
+        monkeypatch.setattr(forms, name, None)
+    rows = columns(["20676842", "7"], ["https://domain5199927.example/70348426", "https://domain3.example/1"])
+    assert records(canonical(rows, filtered=False)) == records(rows)
 
 
 def test_an_empty_table_stays_one():

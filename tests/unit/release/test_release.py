@@ -8,16 +8,26 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from blender_dp import Blender, DocumentError, Entropy, Release, aol_like
+from blender_dp.release.document import json_schema
 from blender_dp.release.estimates import interval
 from tests.conftest import ROOT
 
 SCHEMA = Draft202012Validator(json.loads((ROOT / "spec/schemas/release.json").read_text(encoding="utf-8")))
 
 
+def released(**changes) -> Release:
+    blender = Blender(epsilon=4, delta=1e-5, max_queries=10, **changes)
+    return blender.run_log(aol_like(2, users=60_000), 0.3, key=b"k", entropy=Entropy.seeded(1))
+
+
 @pytest.fixture(scope="module")
 def release() -> Release:
-    blender = Blender(epsilon=4, delta=1e-5, max_queries=10)
-    return blender.run_log(aol_like(2, users=60_000), 0.3, key=b"k", entropy=Entropy.seeded(1))
+    return released()
+
+
+@pytest.fixture(scope="module")
+def papers_release() -> Release:
+    return released(profile="paper")
 
 
 def test_trends_come_in_order_without_the_star(release):
@@ -39,15 +49,33 @@ def test_search_answers_prefixes_best_first(release):
     assert len(release.search("", 3)) == 3
 
 
-def test_every_row_has_its_errors_and_sources(release):
-    for row in (*release.queries, *release.records):
+def test_every_row_has_its_errors_and_sources(release, papers_release):
+    for row in (*release.queries, *release.records, *papers_release.queries, *papers_release.records):
         assert 0 <= row.low <= row.share <= row.high <= 1
         assert row.variance > 0
         assert 0 <= row.opt_in_weight <= 1
         assert (row.opt_in_share is None) == (row.opt_in_variance is None)
-    unlisted = [row for row in release.records if row.query is not None and row.url is None]
-    assert len(unlisted) == len(release.head_list)
-    assert all(row.opt_in_share is None and row.opt_in_weight == 0 for row in unlisted)
+
+
+def test_only_the_likelihood_lets_opt_in_users_tell_unlisted_urls(release, papers_release):
+    for made, told in ((release, True), (papers_release, False)):
+        unlisted = [row for row in made.records if row.query is not None and row.url is None]
+        assert len(unlisted) == len(made.head_list)
+        assert all((row.opt_in_share is not None) == told and (row.opt_in_weight > 0) == told for row in unlisted)
+
+
+def test_queries_are_the_sums_of_their_records(release):
+    """One fit for both levels; the papers' two levels are blended apart and need not agree."""
+    for query in release.queries:
+        assert query.share == pytest.approx(sum(row.share for row in release.records if row.query == query.query))
+
+
+def test_the_schema_knows_the_parts(release, papers_release, tmp_path):
+    for made in (release, papers_release):
+        made.save(tmp_path / "release.json")
+        settings = json.loads((tmp_path / "release.json").read_text(encoding="utf-8"))["manifest"]["settings"]
+        assert settings == dataclasses.asdict(made.manifest.settings)
+        assert set(settings) == set(json_schema()["$defs"]["Settings"]["required"])
 
 
 def test_a_file_round_trip_is_exact(release, tmp_path):

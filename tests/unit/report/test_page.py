@@ -42,6 +42,33 @@ def test_what_people_typed_is_escaped(release):
     assert "&lt;script&gt;" in page
 
 
+def test_the_page_says_whether_the_groups_agree(release):
+    page = render(release)
+    report = release.disagreement()
+    assert "Do the groups agree?" in page
+    assert f"χ² = {report.chi_square:.1f}" in page
+    assert f"{report.degrees} degrees of freedom" in page
+    assert f"{report.p_value:.2g}" in page
+    assert "No single query differs by more than chance explains." in page
+
+
+def test_what_differs_is_named_and_escaped(release):
+    """The opt-in users' share of one query, which somebody typed to do harm, is 9 standard errors off."""
+
+    def spoilt(row):
+        return dataclasses.replace(
+            row, query=EVIL, opt_in_share=row.client_share + 9 * (row.opt_in_variance + row.client_variance) ** 0.5
+        )
+
+    queries = tuple(spoilt(row) if row.query == "google" else row for row in release.queries)
+    records = tuple(dataclasses.replace(row, query=EVIL if row.query == "google" else row.query) for row in release.records)
+    page = " ".join(render(dataclasses.replace(release, queries=queries, records=records)).split())
+    assert "These differ by more than chance explains: &lt;script&gt;" in page
+    assert "(+9.0 standard errors)" in page
+    assert "<script" not in page
+    assert "No single query differs" not in page
+
+
 def test_single_items_have_no_urls_on_the_page(release, item_release):
     truth = Truth.of(population(1))
     page, usual = (render(r, truth, score(r, truth)) for r in (item_release, release))

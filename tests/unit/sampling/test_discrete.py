@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from blender_dp import Entropy
 from blender_dp.sampling import discrete
-from blender_dp.sampling.discrete import WORD, binomial, distinct, integers_below, table
+from blender_dp.sampling.discrete import WORD, binomial, distinct, integers_below, integers_below_each, table
 
 WEIGHTS = st.one_of(st.integers(0, WORD), st.sampled_from([0, 1, WORD // 2, WORD - 1, WORD]))
 
@@ -86,6 +86,39 @@ def test_integers_below_refuse_the_words_left_over(entropy, bound):
     leftover = Script([WORD - 1, 0])  # the last word would make some values likelier
     step = (WORD - 1) // bound
     assert integers_below(bound, 1, leftover).tolist() == [0 if (WORD - 1) // step >= bound else (WORD - 1) // step]
+
+
+BOUNDS = st.lists(st.one_of(st.integers(1, 10), st.integers(1, 1 << 62)), min_size=1, max_size=8)
+
+
+@given(BOUNDS, st.integers(0, 2**32))
+def test_integers_below_each_stay_below_their_own_bound(bounds, seed):
+    drawn = integers_below_each(np.array(bounds), Entropy.seeded(seed))
+    assert drawn.dtype == np.int64
+    assert all(0 <= value < bound for value, bound in zip(drawn.tolist(), bounds, strict=True))
+
+
+@given(BOUNDS, st.data())
+def test_integers_below_each_give_every_value_equally_many_words(bounds, data):
+    """Value v has the words from v·step to (v+1)·step - 1, and what is beyond the last one is drawn again."""
+    steps = [(WORD - 1) // bound for bound in bounds]
+    values = [data.draw(st.integers(0, bound - 1)) for bound in bounds]
+    ends = [data.draw(st.sampled_from([0, step - 1])) for step in steps]
+    words = [value * step + end for value, step, end in zip(values, steps, ends, strict=True)]
+    assert integers_below_each(np.array(bounds), Script(words)).tolist() == values
+    refused = [bound * step for bound, step in zip(bounds, steps, strict=True)]
+    again = data.draw(st.lists(st.booleans(), min_size=len(bounds), max_size=len(bounds)))
+    first = [bad if redraw else word for bad, redraw, word in zip(refused, again, words, strict=True)]
+    second = [word for redraw, word in zip(again, words, strict=True) if redraw]
+    assert integers_below_each(np.array(bounds), Script(first + second)).tolist() == values
+
+
+def test_integers_below_each_keep_their_shape(entropy):
+    bounds = np.array([[1, 2, 3], [4, 5, 6]])
+    drawn = integers_below_each(bounds, entropy)
+    assert drawn.shape == bounds.shape
+    assert (drawn < bounds).all()
+    assert integers_below_each(np.empty((2, 0), np.int64), entropy).shape == (2, 0)
 
 
 def test_a_table_gives_each_index_exactly_its_words():

@@ -14,12 +14,15 @@ from math import comb, factorial, prod
 import numpy as np
 import pytest
 
-from blender_dp.sampling import laplace
+from blender_dp.sampling import capped, laplace
+from blender_dp.sampling.capped import CappedGeometric
 from blender_dp.sampling.discrete import WORD
 from blender_dp.sampling.laplace import GridLaplace
+from tests.unit.sampling import test_capped
 from tests.unit.sampling.test_laplace import probability
 
 NOISE = GridLaplace.of(Fraction(1, 2), grid_bits=1)
+CAPPED = CappedGeometric.of(Fraction(1, 2), Fraction(1, 20))
 FURTHEST = 3  # units beyond the threshold that are told apart; what lies further is one outcome
 ONE = Fraction(1)
 
@@ -50,7 +53,7 @@ class Paths:
             self._script[-1] += 1
 
 
-def enumerate_samplers(monkeypatch, paths: Paths) -> None:
+def enumerate_samplers(monkeypatch, paths: Paths, module, table_weights: tuple[int, ...]) -> None:
     def binomial(trials, weight, _):
         p = Fraction(weight, WORD)
         return paths.choose([(k, comb(trials, k) * p**k * (1 - p) ** (trials - k)) for k in range(trials + 1)])
@@ -64,18 +67,16 @@ def enumerate_samplers(monkeypatch, paths: Paths) -> None:
         return independent([(n, (1 - c) * c**n) for n in range(FURTHEST)] + [(FURTHEST, c**FURTHEST)], count)
 
     def table(_cumulative, count, _entropy, *, at_least=0):
-        weights = [Fraction(w, WORD) for w in NOISE.weights]
+        weights = [Fraction(w, WORD) for w in table_weights]
         whole = sum(weights[at_least:])
         return independent([(f, w / whole) for f, w in enumerate(weights) if f >= at_least], count)
 
     for name, replacement in (("binomial", binomial), ("geometric", geometric), ("table", table)):
-        monkeypatch.setattr(laplace, name, replacement)
+        monkeypatch.setattr(module, name, replacement)
 
 
-def plain(crowd: int, threshold: int, furthest: int) -> dict[tuple[int, ...], Fraction]:
-    """The distribution of the multiset of noises above the threshold, by the definition of the noise."""
-    above = {v: probability(NOISE, v) for v in range(threshold + 1, furthest, 2)}
-    below = 1 - NOISE.survival(threshold)
+def plain(crowd: int, above: dict[int, Fraction], below: Fraction) -> dict[tuple[int, ...], Fraction]:
+    """The distribution of the multiset of noises above the threshold, by the probabilities of values above and of below."""
     result = {}
     for size in range(crowd + 1):
         for values in combinations_with_replacement(above, size):
@@ -90,9 +91,33 @@ def test_the_shortcut_is_the_plain_way(monkeypatch, crowd, threshold):
     units = threshold // NOISE.half_steps
     furthest = (units + 1 + FURTHEST) * NOISE.half_steps  # from here on `geometric` above no longer tells values apart
     paths, found = Paths(), Counter()
-    enumerate_samplers(monkeypatch, paths)
+    enumerate_samplers(monkeypatch, paths, laplace, NOISE.weights)
     for path in paths:
         values = NOISE.exceeding(crowd, threshold, None)
         if path.chance and (values < furthest).all():
             found[tuple(sorted(values.tolist()))] += path.chance
-    assert dict(found) == plain(crowd, threshold, furthest)
+    above = {v: probability(NOISE, v) for v in range(threshold + 1, furthest, 2)}
+    assert dict(found) == plain(crowd, above, 1 - NOISE.survival(threshold))
+
+
+@pytest.mark.parametrize("crowd", [1, 2, 3])
+@pytest.mark.parametrize("threshold", range(CAPPED.cap))
+def test_the_capped_shortcut_is_the_plain_way(monkeypatch, crowd, threshold):
+    paths, found = Paths(), Counter()
+    enumerate_samplers(monkeypatch, paths, capped, (CAPPED.below, *CAPPED.weights))
+    for path in paths:
+        values = CAPPED.exceeding(crowd, threshold, None)
+        if path.chance:
+            found[tuple(sorted(values.tolist()))] += path.chance
+    above = {x: test_capped.probability(CAPPED, x) for x in range(threshold + 1, CAPPED.cap + 1)}
+    assert dict(found) == plain(crowd, above, 1 - sum(above.values()))
+
+
+def test_the_capped_noise_drawn_one_by_one_is_its_distribution(monkeypatch):
+    paths, found = Paths(), Counter()
+    enumerate_samplers(monkeypatch, paths, capped, (CAPPED.below, *CAPPED.weights))
+    for path in paths:
+        found[tuple(CAPPED.sample(2, None).tolist())] += path.chance
+    values = range(1 - FURTHEST, CAPPED.cap + 1)
+    for pair in product(values, repeat=2):
+        assert found[pair] == prod(test_capped.probability(CAPPED, x) for x in pair)

@@ -2,12 +2,16 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
-from blender_dp import Entropy, ParameterError
+from blender_dp import Entropy, HeadList, ParameterError
+from blender_dp.mechanisms.laplace_histogram import LaplaceHistogram
 from blender_dp.mechanisms.laplace_threshold import LaplaceThreshold
+from blender_dp.mechanisms.truncated_geometric import TruncatedGeometric
 from blender_dp.stages import discover
+from blender_dp.stages.discovery import record_cells, with_candidates
 
 MECHANISM = LaplaceThreshold.of(Fraction(4), Fraction(1, 10**5))
 
@@ -62,3 +66,58 @@ def test_a_seed_repeats_it():
     rows = batch(*((f"q{i}", "x", 1 + i % 12) for i in range(3000)))
     lists = {discover([rows], MECHANISM, Entropy.seeded(8)).head_list.digest for _ in range(3)}
     assert len(lists) == 1
+
+
+EXACT = LaplaceHistogram.of(60)  # its noise is a hundredth of a record
+
+
+def test_candidates_are_listed_and_only_the_rest_had_to_pass(entropy):
+    """In the list's order, each with its own count: that of calibration's noise, not the one that passed the threshold."""
+    found = discover([batch(("b", "x", 900), ("d", "x", 800), ("b", "w", 700))], MECHANISM, entropy)
+    public = HeadList.of([("a", "rare"), ("b", "x"), ("c", "none")])
+    counts = np.array([2, 0, 900, 55, 0, 77, 1234])  # a rare ⋆, b x ⋆, c none ⋆, ⋆: only records count
+    both = with_candidates(found, public, counts, EXACT, entropy)
+    assert list(both.head_list.records()) == [("a", "rare"), ("b", "w"), ("b", "x"), ("c", "none"), ("d", "x")]
+    assert both.is_candidate.tolist() == [True, False, True, True, False]
+    assert both.noisy_counts == pytest.approx([2, 700, 900, 0, 800], abs=20)
+    assert both.noisy_counts[[0, 2, 3]] == pytest.approx([2, 900, 0], abs=1)
+    assert not found.is_candidate.any()
+
+
+def test_candidates_alone_and_nothing_at_all(entropy):
+    nothing = discover([], MECHANISM, entropy)
+    public = HeadList.of([("a", "rare"), ("c", "none")])
+    alone = with_candidates(nothing, public, np.array([2, 0, 0, 0, 9]), EXACT, entropy)
+    assert (alone.head_list, alone.is_candidate.tolist()) == (public, [True, True])
+    empty = with_candidates(nothing, HeadList.of([]), np.array([9]), EXACT, entropy)
+    assert (len(empty.head_list), empty.noisy_counts.size, empty.is_candidate.size) == (0, 0, 0)
+
+
+def test_single_items_can_be_candidates(entropy):
+    found = discover([pa.record_batch({"query": ["b"], "url": pa.nulls(1), "count": [900]})], MECHANISM, entropy)
+    both = with_candidates(found, HeadList.of([("a", None), ("b", None)]), np.array([3, 900, 50]), EXACT, entropy)
+    assert list(both.head_list.records()) == [("a", None), ("b", None)]
+    assert both.noisy_counts == pytest.approx([3, 900], abs=1)
+    assert both.is_candidate.tolist() == [True, True]
+
+
+def test_a_restricted_discovery_keeps_counts_and_flags_together(entropy):
+    found = discover([batch(("b", "x", 900), ("d", "x", 800), ("b", "w", 700))], MECHANISM, entropy)
+    both = with_candidates(found, HeadList.of([("c", "rare")]), np.array([2, 0, 9]), EXACT, entropy)
+    kept = both.restrict(["d", "c", "unknown"])
+    assert list(kept.head_list.records()) == [("c", "rare"), ("d", "x")]
+    assert kept.noisy_counts == pytest.approx([2, 800], abs=20)
+    assert kept.is_candidate.tolist() == [True, False]
+
+
+def test_the_cells_of_records_leave_every_star_out(small_list, item_list):
+    assert record_cells(small_list).tolist() == [0, 1, 3]
+    assert record_cells(item_list).tolist() == [0, 1, 2]
+    assert record_cells(HeadList.of([])).tolist() == []
+
+
+def test_bounded_noise_discovers_as_well(entropy):
+    mechanism = TruncatedGeometric.of(Fraction(1, 10), Fraction(1, 10**5))
+    found = discover([batch(("b", "x", 9000), ("rare", "x", 1)), batch(("a", "y", 8000))], mechanism, entropy)
+    assert found.head_list.entries == (("a", ("y",)), ("b", ("x",)))
+    assert (found.noisy_counts > mechanism.tau).all()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from fractions import Fraction
+from itertools import pairwise, product
 
 from blender_dp.arithmetic import exp_bounds, log_above
 from blender_dp.mechanisms.truncated_geometric.mechanism import TruncatedGeometric
@@ -26,9 +27,18 @@ def audit(mechanism: TruncatedGeometric, claim: Loss) -> Finding:
     factor = exp_bounds(claim.epsilon)[0]
     lonely = [(mechanism.noise.weights[-1] * WORD, 0), ((WORD - mechanism.noise.weights[-1]) * WORD, WORD * WORD)]
     losing = [_shift(mechanism.noise), lonely]
-    cases = [list(independent(loss, swapped(gain))) for loss in losing for gain in losing]
-    delta = max(hockey_stick(pairs, factor, WORD**4) for pairs in cases)
-    return Finding(NAME, claim, log_above(max(largest_ratio(pairs) for pairs in cases)), delta)
+    cases = [(loss, swapped(gain)) for loss, gain in product(losing, losing)]
+    worst = max(largest_ratio(loss) * largest_ratio(gain) for loss, gain in cases)
+    return Finding(NAME, claim, log_above(worst), max(_divergence(*case, factor) for case in cases))
+
+
+def _divergence(loss: list[Pair], gain: list[Pair], factor: Fraction) -> Fraction:
+    """The exact δ of one record that loses a user beside one that gains it."""
+    if largest_ratio(loss) * largest_ratio(gain) > factor:
+        return hockey_stick(independent(loss, gain), factor, WORD**4)
+    # What both neighbours can give adds nothing, so a square of pairs need not be added up: what one cannot give counts.
+    shared = [sum(p for p, q in pairs if q) for pairs in (loss, gain)]
+    return 1 - Fraction(shared[0] * shared[1], WORD**4)
 
 
 def _shift(noise: CappedGeometric) -> list[Pair]:

@@ -59,14 +59,16 @@ def fit(evidence: Evidence, scale: float) -> Fit:
 
 
 def _not_negative(system: System, shares: Floats, more: Floats, towards: Floats) -> Step:
-    """One step that ends with no share below 0: whatever would be is held at 0, and the others move again."""
+    """One step that ends with no share below 0: whatever would be is held at 0, and the others move again.
+
+    The variances are those without holding: that a share is held says nothing about how well it is known.
+    """
     held = np.zeros(shares.size, np.bool_)
-    while True:
-        step = system.step(shares, more + np.where(held, _PINNED, 0.0), np.where(held, 0.0, towards))
-        below = (step.shares < 0) & ~held
-        if not below.any():
-            return step
+    step = free = system.step(shares, more, towards)
+    while (below := (step.shares < 0) & ~held).any():
         held |= below
+        step = system.step(shares, more + np.where(held, _PINNED, 0.0), np.where(held, 0.0, towards))
+    return Step(step.shares, free.variance, free.query_variance)
 
 
 def hidden_cells(layout: Layout) -> Flags:

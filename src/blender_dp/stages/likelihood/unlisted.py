@@ -15,11 +15,11 @@ import numpy as np
 from blender_dp.stages.layout import Floats
 
 _FACTORS = np.geomspace(0.02, 6, 25)
-_SCATTERS = np.array([0.3, 0.5, 0.8, 1.2, 2.0])  # standard deviations, relative to the mean
+_SCATTERS = np.array([0.4, 0.6, 0.85, 1.2, 1.7, 2.4])  # standard deviations, relative to the mean
 _EXPONENTS = (0.0, 0.25, 0.5, 1.0)
 # What is expected where nothing can be learnt, as log-normal distributions: a third of a listed record's least share.
 _FACTOR, _FACTOR_SPREAD = 0.35, 0.7
-_SCATTER, _SCATTER_SPREAD = 1.0, 0.5
+_SCATTER, _SCATTER_SPREAD = 1.25, 0.5
 _EXPONENT, _EXPONENT_SPREAD = 0.25, 0.3
 _QUERIES = 1000  # as many tell enough
 

@@ -12,16 +12,18 @@ from hypothesis import strategies as st
 
 from blender_dp import DocumentError, HeadList
 from blender_dp.audit import Tables, audit_tables
+from blender_dp.privacy.loss import Loss
 from blender_dp.records.parameters import Parameters
 from blender_dp.sampling.discrete import WORD
 
-PARAMETERS = Parameters.of(epsilon=4, delta="1e-5")
+PARAMETERS = Parameters.of(epsilon=4, delta="1e-5", profile="paper")
+TIGHT = Parameters.of(epsilon=4, delta="1e-5", subset_size=3, f_c="0.85")
 LIST = HeadList.of((f"q{i}", f"u{j}") for i in range(50) for j in range(i % 5 + 1))
 SHIPPED = Tables.of(PARAMETERS, LIST)
 
 
-def verdicts(tables: Tables) -> dict[str, bool]:
-    return {finding.mechanism: finding.holds for finding in audit_tables(tables, PARAMETERS)}
+def verdicts(tables: Tables, parameters: Parameters = PARAMETERS) -> dict[str, bool]:
+    return {finding.mechanism: finding.holds for finding in audit_tables(tables, parameters)}
 
 
 def test_what_ships_holds():
@@ -52,7 +54,7 @@ def test_with_single_items_the_channel_spends_it_all():
 @given(st.fractions(Fraction(7, 10), 10, max_denominator=100), st.integers(3, 12).map(lambda n: Fraction(1, 10**n)))
 @settings(max_examples=25)
 def test_every_parameter_holds(epsilon, delta):
-    parameters = Parameters.of(epsilon=epsilon, delta=delta)
+    parameters = Parameters.of(epsilon=epsilon, delta=delta, profile="paper")
     findings = audit_tables(Tables.of(parameters, LIST), parameters)
     assert all(finding.holds for finding in findings)
     assert all(finding.epsilon <= float(epsilon) + 1e-9 for finding in findings[:2])
@@ -152,10 +154,67 @@ def test_a_threshold_off_the_grid_is_a_violation():
     assert not verdicts(dataclasses.replace(SHIPPED, discovery=off))["discovery"]
 
 
-def test_tables_survive_json_to_the_last_digit(tmp_path):
+@given(
+    st.fractions(Fraction(1, 10), 10, max_denominator=100),
+    st.integers(3, 12).map(lambda n: Fraction(1, 10**n)),
+    st.one_of(st.none(), st.integers(1, 20)),
+    st.integers(1, 2),
+)
+@settings(max_examples=50)
+def test_every_parameter_of_the_tight_profile_holds(epsilon, delta, size, m_c):
+    """Small ε too, and the clients' δ is 0."""
+    parameters = Parameters.of(epsilon=epsilon, delta=delta, subset_size=size, m_c=m_c)
+    discovery, calibration, channel = audit_tables(Tables.of(parameters, LIST), parameters)
+    assert discovery.holds
+    assert calibration.holds
+    assert channel.holds
+    assert channel.claim == Loss(epsilon / m_c, Fraction(0))
+    assert all(finding.epsilon <= float(finding.claim.epsilon) + 1e-9 for finding in (discovery, calibration, channel))
+
+
+def test_the_tight_profile_leaves_nothing_over():
+    """Discovery spends all of ε and δ; the clients' channel all of ε, with one query per report and with three."""
+    for parameters in (TIGHT, Parameters.of(epsilon=4, delta="1e-5", f_c="0.85")):
+        discovery, _, channel = audit_tables(Tables.of(parameters, LIST), parameters)
+        assert discovery.delta == pytest.approx(Fraction(1, 10**5), rel=1e-12)
+        assert discovery.epsilon == pytest.approx(4, abs=1e-9)
+        assert (channel.claim.delta, channel.delta) == (0, 0)
+        assert channel.epsilon == pytest.approx(4, abs=1e-9)
+
+
+@pytest.mark.parametrize("part", ["discovery", "channel"])
+def test_sabotage_of_the_tight_profile_is_a_violation(part):
+    tables = Tables.of(TIGHT, LIST)
+    assert all(verdicts(tables, TIGHT).values())
+    noise, channel = tables.discovery.noise, tables.channel
+    changed = {
+        "discovery": dataclasses.replace(tables.discovery, noise=dataclasses.replace(noise, weights=noise.weights[:-1])),
+        "channel": dataclasses.replace(channel, truth=channel.truth + (WORD - channel.truth) // 50),
+    }
+    name = {"discovery": "discovery", "channel": "local channel"}[part]
+    found = verdicts(dataclasses.replace(tables, **{part: changed[part]}), TIGHT)
+    assert [mechanism for mechanism, holds in found.items() if not holds] == [name]
+
+
+def test_a_paper_channel_does_not_keep_the_tight_promise():
+    """Its δ is none of the clients': who claims (ε, 0) is told apart."""
+    items = HeadList.of((f"q{i}", None) for i in range(50))
+    tables = Tables.of(PARAMETERS, items)
+    assert verdicts(tables)["local channel"]
+    assert not verdicts(tables, Parameters.of(epsilon=4, delta="1e-5"))["local channel"]
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [PARAMETERS, TIGHT, Parameters.of(epsilon=4, delta="1e-5"), Parameters.of(epsilon=4, delta="1e-5", discovery="laplace")],
+    ids=["paper", "tight, three queries", "tight", "mixed"],
+)
+def test_tables_survive_json_to_the_last_digit(tmp_path, parameters):
     path = tmp_path / "audit.json"
-    path.write_text(json.dumps({"tables": SHIPPED.to_document()}), encoding="utf-8")
-    assert Tables.load(path) == SHIPPED
+    shipped = Tables.of(parameters, LIST)
+    path.write_text(json.dumps({"tables": shipped.to_document()}), encoding="utf-8")
+    assert Tables.load(path) == shipped
+    assert type(Tables.load(path).discovery) is type(shipped.discovery)
 
 
 @pytest.mark.parametrize("text", ["[]", "{}", '{"tables": {}}', '{"tables": {"discovery": 3}}'])

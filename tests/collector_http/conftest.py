@@ -1,0 +1,134 @@
+"""Collectors that really listen, with rounds in them."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import uvicorn
+from fastapi import FastAPI
+
+from blender_dp.client import Device
+from blender_dp.collector.app import Service, create_app
+from blender_dp.collector.run import prepare
+from blender_dp.collector.settings import Settings
+from blender_dp.records.head_list import HeadList
+
+CAMPAIGN = {
+    "name": "searches", "epsilon": "4", "delta": "1e-6", "max_queries": 5,
+    "expected_clients": 1000, "min_opt_in": 100, "min_reports": 100,
+}  # fmt: skip
+RECORDS = [(f"query {i}", f"https://site{i}.example/") for i in range(5)]
+
+
+@dataclass
+class Live:
+    """A collector that listens."""
+
+    app: FastAPI
+    url: str
+    token: str
+    data: Path
+
+    @property
+    def service(self) -> Service:
+        return self.app.state.service
+
+    def http(self, token: str | None = None, **more: Any) -> httpx.Client:
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        return httpx.Client(base_url=self.url, headers=headers, timeout=30, **more)
+
+    def campaign(self, **changed: Any) -> str:
+        return self.operator("POST", "/v1/operator/campaigns", json={**CAMPAIGN, **changed})["id"]
+
+    def opened(self, campaign: str, **times: int) -> str:
+        return self.operator("POST", f"/v1/operator/campaigns/{campaign}/rounds", json=times)["id"]
+
+    def enrolled(self, campaign: str, count: int = 1) -> list[str]:
+        return self.operator("POST", f"/v1/operator/campaigns/{campaign}/enrolments", json={"count": count})["tokens"]
+
+    def operator(self, method: str, path: str, **parts: Any) -> Any:
+        with self.http(self.token) as http:
+            answer = http.request(method, path, **parts)
+        assert answer.is_success, answer.text
+        return answer.json()
+
+    def listed(self, campaign: str, users: int = 200, **times: int) -> dict[str, Any]:
+        """A round with a list. Most records go straight to the store: a fourth of a second instead of some."""
+        round_id = self.opened(campaign, **times)
+        for i, token in enumerate(self.enrolled(campaign, users)):
+            self.service.rounds.upload_record(round_id, token, *RECORDS[i % len(RECORDS)])
+        self.operator("POST", f"/v1/operator/rounds/{round_id}/list")
+        return self.reached(round_id, "listed")
+
+    def released(self, campaign: str, reports: int = 300, **times: int) -> dict[str, Any]:
+        listed = self.listed(campaign, **times)
+        with self.http() as http:
+            path = f"/v1/rounds/{listed['id']}/reports"
+            assert http.post(path, json={"reports": self.messages(listed, reports)}).json() == {"refused": []}
+        self.operator("POST", f"/v1/operator/rounds/{listed['id']}/close")
+        return self.reached(listed["id"], "released")
+
+    def reached(self, round_id: str, state: str) -> dict[str, Any]:
+        for _ in range(400):
+            found = self.operator("GET", f"/v1/operator/rounds/{round_id}")
+            if found["state"] == state:
+                return found
+            time.sleep(0.05)
+        raise TimeoutError(found)
+
+    def device(self, listed: dict[str, Any]) -> Device:
+        content = self.service.content(listed["head_list"], "head-list")
+        head_list = HeadList.from_document(content["head_list"])
+        return Device(head_list, epsilon="4", delta="0.5", f_c=content["f_c"], subset_size=content["subset_size"])
+
+    def messages(self, listed: dict[str, Any], count: int, start: int = 0) -> list[dict[str, Any]]:
+        device = self.device(listed)
+        made = []
+        for i in range(start, start + count):
+            report = device.report(*RECORDS[i % len(RECORDS)])
+            made.append({"id": f"{i:032x}", "head_list": report.head_list, "cells": list(report.cells)})
+        return made
+
+
+@contextmanager
+def listening(data: Path, **settings: Any) -> Iterator[Live]:
+    """A collector with a folder of its own on a free port."""
+    chosen, token = prepare(Settings(data=data, **{"min_free_bytes": 0, **settings}))
+    app = create_app(chosen)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        server = uvicorn.Server(
+            uvicorn.Config(app, log_level="warning", access_log=False, ws="none", timeout_graceful_shutdown=2)
+        )
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [free]})
+        thread.start()
+        while not server.started and thread.is_alive():
+            time.sleep(0.01)
+        try:
+            yield Live(app, f"http://127.0.0.1:{free.getsockname()[1]}", token or "", data)
+        finally:
+            server.should_exit = True
+            thread.join()
+
+
+@pytest.fixture
+def live(tmp_path) -> Iterator[Live]:
+    """A new collector."""
+    with listening(tmp_path / "data") as one:
+        yield one
+
+
+@pytest.fixture(scope="session")
+def ready(tmp_path_factory) -> Iterator[tuple[Live, dict[str, Any]]]:
+    """A collector with a release, for tests that only look."""
+    with listening(tmp_path_factory.mktemp("ready") / "data") as one:
+        yield one, one.released(one.campaign())

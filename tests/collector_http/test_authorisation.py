@@ -1,0 +1,158 @@
+"""Every route, with every kind of token. A route without a row here fails."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from blender_dp.collector import vault
+from blender_dp.collector.schema import tokens
+from tests.collector_http.conftest import CAMPAIGN, listening
+
+ROLES = ("nobody", "opt-in", "opt-in elsewhere", "operator", "wrong")
+ANYBODY = dict.fromkeys(ROLES, True)
+OPERATOR = {"nobody": 401, "opt-in": 403, "opt-in elsewhere": 403, "operator": True, "wrong": 403}
+OPT_IN = {"nobody": 401, "opt-in": True, "opt-in elsewhere": 403, "operator": 403, "wrong": 403}
+
+MATRIX: dict[tuple[str, str], dict[str, bool | int]] = {
+    ("GET", "/v1/openapi.json"): ANYBODY,
+    ("GET", "/__lbheartbeat__"): ANYBODY,
+    ("GET", "/__heartbeat__"): ANYBODY,
+    ("GET", "/__version__"): ANYBODY,
+    ("GET", "/metrics"): ANYBODY,
+    ("GET", "/v1/rounds/current"): ANYBODY,
+    ("GET", "/v1/head-lists/{digest}"): ANYBODY,
+    ("GET", "/v1/bundles/{digest}"): ANYBODY,
+    ("GET", "/v1/releases/{digest}"): ANYBODY,
+    ("GET", "/v1/releases/{digest}/trends"): ANYBODY,
+    ("GET", "/v1/search"): ANYBODY,
+    ("GET", "/v1/ledger"): ANYBODY,
+    ("POST", "/v1/rounds/{round_id}/reports"): ANYBODY,
+    ("DELETE", "/v1/records/{receipt}"): ANYBODY,  # the receipt is the right
+    ("POST", "/v1/rounds/{round_id}/records"): OPT_IN,
+    ("POST", "/v1/operator/campaigns"): OPERATOR,
+    ("GET", "/v1/operator/campaigns"): OPERATOR,
+    ("POST", "/v1/operator/campaigns/{campaign}/rounds"): OPERATOR,
+    ("POST", "/v1/operator/campaigns/{campaign}/enrolments"): OPERATOR,
+    ("GET", "/v1/operator/rounds/{round_id}"): OPERATOR,
+    ("POST", "/v1/operator/rounds/{round_id}/list"): OPERATOR,
+    ("POST", "/v1/operator/rounds/{round_id}/close"): OPERATOR,
+    ("POST", "/v1/operator/rounds/{round_id}/abort"): OPERATOR,
+}
+REPORT = {"id": "0" * 32, "head_list": "0" * 64, "cells": [1]}
+BODIES = {
+    "reports": {"reports": [REPORT]}, "records": {"query": "q"}, "campaigns": CAMPAIGN, "rounds": {},
+    "enrolments": {"count": 1}, "abort": {"reason": "r"},
+}  # fmt: skip
+
+
+def routes(app_routes: list[Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+    """All routes of an app, those of its routers included."""
+    for route in app_routes:
+        if hasattr(route, "path") and hasattr(route, "methods"):
+            yield from ((method, prefix + route.path) for method in route.methods - {"HEAD"})
+        else:
+            yield from routes(route.original_router.routes, prefix)
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    """Two campaigns with an open round each, and a token of each kind."""
+    with listening(tmp_path_factory.mktemp("roles") / "data") as live:
+        one, other = live.campaign(), live.campaign(name="other")
+        given = {
+            "nobody": None,
+            "opt-in": live.enrolled(one)[0],
+            "opt-in elsewhere": live.enrolled(other)[0],
+            "operator": live.token,
+            "wrong": vault.new_token(),
+        }
+        yield live, one, live.opened(one), given
+
+
+def test_every_route_has_a_row(world):
+    live, *_ = world
+    assert set(routes(live.app.routes)) == set(MATRIX)
+
+
+@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize(("method", "path"), MATRIX, ids=lambda part: part)
+def test_who_may_do_what(world, method, path, role):
+    live, campaign, round_id, given = world
+    where = path.format(digest="0" * 64, receipt="0" * 64, campaign=campaign, round_id=round_id)
+    if path.endswith(("/abort", "/campaigns/{campaign}/rounds")):
+        where = where.replace(round_id, "0" * 32).replace(campaign, "0" * 32)  # nothing is changed for the other rows
+    parameters = {"q": "a"} if path.endswith("/search") else None
+    with live.http(given[role]) as http:
+        answer = http.request(method, where, params=parameters, json=BODIES.get(path.rpartition("/")[2]))
+    expected = MATRIX[method, path][role]
+    if expected is True:
+        assert answer.status_code not in {401, 403, 405, 422, 500}, answer.text
+    else:
+        assert answer.status_code == expected, answer.text
+        assert answer.headers["content-type"] == "application/problem+json"
+        assert ("www-authenticate" in answer.headers) == (expected == 401)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "role"),
+    [
+        (*key, role)
+        for key, row in MATRIX.items()
+        for role in ("nobody", "wrong")
+        if role == "nobody" or row is OPERATOR
+        if row is not ANYBODY
+    ],
+    ids=lambda part: part,
+)
+def test_who_may_not_is_told_nothing_about_the_message(world, method, path, role):
+    """A body that is not what its schema says is not looked at before the operator's token is, or before there is one."""
+    live, campaign, round_id, given = world
+    with live.http(given[role]) as http:
+        answer = http.request(method, path.format(campaign=campaign, round_id=round_id), json={"canary": 1})
+    assert answer.status_code == MATRIX[method, path][role]
+
+
+@pytest.mark.parametrize("header", ["", "Bearer", "Basic x", "bearer\tx", "Token {token}", "Bearer {token}x"])
+def test_other_headers(world, header):
+    live, *_ = world
+    with live.http() as http:
+        answer = http.get("/v1/operator/campaigns", headers={"Authorization": header.format(token=live.token)})
+    assert answer.status_code in {401, 403}
+
+
+def test_tokens_are_kept_as_digests(world):
+    live, _, _, given = world
+    with live.service.rounds.store.read() as connection:
+        rows = connection.execute(sa.select(tokens)).all()
+    kept = {row.digest for row in rows}
+    known = [given[role] for role in ("opt-in", "opt-in elsewhere", "operator")]
+    assert {vault.token_digest(token) for token in known} <= kept
+    on_disk = b"".join(path.read_bytes() for path in live.data.rglob("*") if path.is_file())
+    for token in known:
+        assert token.encode() not in on_disk
+
+
+def test_the_comparison_takes_the_same_time(world, monkeypatch):
+    """All known digests are compared, each in constant time."""
+    live, *_ = world
+    compared = []
+    monkeypatch.setattr(vault.hmac, "compare_digest", lambda *both: compared.append(both) or False)
+    with live.service.rounds.store.write() as connection:
+        connection.execute(tokens.insert(), {"digest": "f" * 64, "role": "operator", "campaign": None, "created": 0})
+    with live.http(live.token) as http:
+        assert http.get("/v1/operator/campaigns").status_code == 403
+    assert len(compared) == 2
+
+
+def test_a_token_from_the_settings(tmp_path):
+    token = vault.new_token()
+    with listening(tmp_path / "data", operator_token=vault.token_digest(token)) as live:
+        assert live.token == ""
+        with live.http(token) as http:
+            assert http.get("/v1/operator/campaigns").json() == []
+        with live.http(vault.token_digest(token)) as http:
+            assert http.get("/v1/operator/campaigns").status_code == 403

@@ -1,0 +1,118 @@
+"""Work that is asked for twice with one Idempotency-Key is done once."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+import sqlalchemy as sa
+
+from blender_dp.collector import operator
+from blender_dp.collector.campaign import CampaignSettings
+from blender_dp.collector.rounds import Rounds
+from blender_dp.collector.schema import answers, campaigns, rounds
+from blender_dp.collector.store import Store
+from tests.collector_http.conftest import CAMPAIGN
+
+PATH = "/v1/operator/campaigns"
+
+
+@pytest.fixture
+def http(live):
+    with live.http(live.token) as one:
+        yield one
+
+
+def count(live, table) -> int:
+    with live.service.rounds.store.read() as connection:
+        return connection.scalar(sa.select(sa.func.count()).select_from(table))
+
+
+def test_the_same_answer_again(live, http):
+    first, again = (http.post(PATH, json=CAMPAIGN, headers={"Idempotency-Key": "k"}) for _ in range(2))
+    assert (again.status_code, again.content) == (first.status_code, first.content) == (201, first.content)
+    assert count(live, campaigns) == 1
+    path = f"{PATH}/{first.json()['id']}/rounds"
+    opened = [http.post(path, json={}, headers={"Idempotency-Key": "k"}) for _ in range(2)]  # another path, another key
+    assert opened[0].content == opened[1].content
+    assert opened[0].status_code == 201
+    assert count(live, rounds) == 1
+
+
+def test_another_body(http):
+    http.post(PATH, json=CAMPAIGN, headers={"Idempotency-Key": "k"})
+    answer = http.post(PATH, json={**CAMPAIGN, "name": "other"}, headers={"Idempotency-Key": "k"})
+    assert answer.status_code == 422
+    assert answer.json()["type"] == "urn:blender-dp:problem:key-reused"
+
+
+def test_what_failed_may_be_asked_again(live, http):
+    http.post(PATH, json=CAMPAIGN)
+    assert http.post(PATH, json=CAMPAIGN, headers={"Idempotency-Key": "k"}).status_code == 409
+    assert count(live, answers) == 0
+
+
+def test_a_crash_in_between_leaves_nothing(live, http, monkeypatch):
+    """The work is done, and the answer is not stored: neither is the work."""
+
+    class Failing(operator.CampaignAnswer):
+        def model_dump_json(self, **_) -> str:
+            raise RuntimeError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(operator, "CampaignAnswer", Failing)
+        assert http.post(PATH, json=CAMPAIGN, headers={"Idempotency-Key": "k"}).status_code == 500
+    assert (count(live, campaigns), count(live, answers)) == (0, 0)
+    assert http.post(PATH, json=CAMPAIGN, headers={"Idempotency-Key": "k"}).status_code == 201
+    assert (count(live, campaigns), count(live, answers)) == (1, 1)
+
+
+def test_while_it_is_under_way(live, http, monkeypatch):
+    begun, go_on = threading.Event(), threading.Event()
+    create = type(live.service.rounds).create_campaign
+
+    def slow(self, settings):
+        begun.set()
+        go_on.wait(10)
+        return create(self, settings)
+
+    monkeypatch.setattr(type(live.service.rounds), "create_campaign", slow)
+    found = []
+
+    def first():
+        with live.http(live.token) as other:
+            found.append(other.post(PATH, json=CAMPAIGN, headers={"Idempotency-Key": "k"}))
+
+    thread = threading.Thread(target=first)
+    thread.start()
+    assert begun.wait(10)
+    second = http.post(PATH, json=CAMPAIGN, headers={"Idempotency-Key": "k"})
+    go_on.set()
+    thread.join()
+    assert (second.status_code, second.json()["type"]) == (409, "urn:blender-dp:problem:in-flight")
+    assert second.headers["retry-after"] == "1"
+    assert http.post(PATH, json=CAMPAIGN, headers={"Idempotency-Key": "k"}).content == found[0].content
+
+
+def test_two_processes_at_a_time(live, http):
+    """Another process knows nothing of what is in flight here; the database does."""
+    ours = live.service.rounds
+    found = []
+
+    def work(made: Rounds):
+        return operator.CampaignAnswer(id=made.create_campaign(CampaignSettings(**CAMPAIGN)))
+
+    def process():
+        store = Store.open(live.service.settings.database_url)
+        other = Rounds(store, ours.keys, ours.signer)
+        found.append(operator._done(other, "a" * 64, "b" * 64, 201, work).body)
+        store.close()
+
+    threads = [threading.Thread(target=process) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 4
+    assert len(set(found)) == 1
+    assert count(live, campaigns) == 1

@@ -1,0 +1,431 @@
+"""What every route answers, over a real connection."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import logging
+import shutil
+import socket
+import time
+
+import anyio
+import httpx
+import pytest
+import sqlalchemy.exc
+
+from blender_dp.collector.documents import opened
+from blender_dp.collector.messages import ReportMessage
+from blender_dp.collector.problems import NAMES, PREFIX
+from blender_dp.collector.public import Listed
+from blender_dp.collector.sources import Sources
+from blender_dp.records.head_list import HeadList
+from tests.collector_http.conftest import RECORDS, listening
+
+
+def is_problem(answer: httpx.Response, status: int, name: str) -> bool:
+    body = answer.json()
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert name in NAMES
+    assert {"type", "title", "status", "detail"} <= set(body)
+    assert (answer.status_code, body["status"], body["type"]) == (status, status, PREFIX + name), answer.text
+    return True
+
+
+def test_a_whole_round(live):
+    with live.http() as http:
+        empty = http.get("/v1/rounds/current").json()
+        assert (empty["round"], empty["released"]) == (None, None)
+        assert http.get("/v1/search", params={"q": "q"}).json() == ["q", [], [], []]
+        campaign = live.campaign()
+        round_id = live.opened(campaign)
+        receipts = []
+        for i, token in enumerate(live.enrolled(campaign, 150)):
+            query, url = RECORDS[i % 5]
+            answer = http.post(
+                f"/v1/rounds/{round_id}/records",
+                json={"query": query, "url": url},
+                headers={"Authorization": f"Bearer {token}"},
+            )
+            assert answer.status_code == 201
+            receipts.append(answer.json()["receipt"])
+        assert http.delete(f"/v1/records/{receipts[0]}").status_code == 204
+        assert is_problem(http.delete(f"/v1/records/{receipts[0]}"), 404, "missing")
+        live.operator("POST", f"/v1/operator/rounds/{round_id}/list")
+        listed = live.reached(round_id, "listed")
+        messages = live.messages(listed, 200)
+        path = f"/v1/rounds/{round_id}/reports"
+        bad = {**messages[0], "id": "f" * 32}
+        mixed = [messages[0], {**bad, "head_list": "0" * 64}, messages[1], {**bad, "cells": [4_000_000]}]
+        refused = http.post(path, json={"reports": mixed}).json()["refused"]
+        assert refused[0] == {"index": 1, "reason": "another head list"}
+        assert [one["index"] for one in refused] == [1, 3]
+        for _ in range(2):  # a duplicate is fine
+            assert http.post(path, json={"reports": messages}).json() == {"refused": []}
+        live.operator("POST", f"/v1/operator/rounds/{round_id}/close")
+        done = live.reached(round_id, "released")
+        pointer = http.get("/v1/rounds/current").json()
+        assert pointer["round"] == pointer["released"] == done
+        release = http.get(f"/v1/releases/{done['release']}")
+        content = opened(release.content, "release", pointer["key"])
+        assert content["release"]["manifest"]["reports"] == 200
+        assert content["poisoning"]["reports"] == 200
+        trends = http.get(f"/v1/releases/{done['release']}/trends", params={"n": 2}).json()
+        assert len(trends) == 2
+        assert trends[0]["share"] >= trends[1]["share"]
+        typed, queries, shares, urls = http.get("/v1/search", params={"q": "QUERY"}).json()
+        assert typed == "QUERY"
+        assert len(queries) == len(shares) == len(urls) > 0
+        ledger = http.get("/v1/ledger").json()
+        assert [(one["group"], one["epsilon"]) for one in ledger] == [("opt-in", "4"), ("client", "4")]
+        assert ledger[1]["before"] == ledger[0]["digest"]
+        assert content["ledger"] == ledger[1]["digest"]
+        live.opened(campaign)
+        pointer = http.get("/v1/rounds/current").json()
+        assert (pointer["round"]["state"], pointer["released"]["id"]) == ("open", round_id)  # the old release stays in sight
+
+
+@pytest.mark.parametrize(("path", "kind"), [("head-lists", "head_list"), ("bundles", "bundle"), ("releases", "release")])
+def test_documents_are_immutable_and_packed(ready, path, kind):
+    live, done = ready
+    where, name = f"/v1/{path}/{done[kind]}", done[kind]
+    with live.http() as http:
+        plain = http.get(where, headers={"Accept-Encoding": "identity"})
+        packed = http.get(where, headers={"Accept-Encoding": "br, gzip;q=0.5"})
+        assert hashlib.sha256(plain.content).hexdigest() == hashlib.sha256(packed.content).hexdigest() == name
+        assert "content-encoding" not in plain.headers
+        assert packed.headers["content-encoding"] == "gzip"
+        tags = [answer.headers["etag"] for answer in (plain, packed)]
+        assert tags == [f'"{name}"', f'"{name}-gzip"']
+        for answer in (plain, packed):
+            assert "immutable" in answer.headers["cache-control"]
+            assert answer.headers["vary"] == "Accept-Encoding"
+        known = http.get(where, headers={"Accept-Encoding": "gzip", "If-None-Match": f'"x", {tags[1]}'})
+        assert (known.status_code, known.content, known.headers["etag"]) == (304, b"", tags[1])
+        assert http.get(where, headers={"Accept-Encoding": "gzip", "If-None-Match": tags[0]}).status_code == 200
+        for never in ("gzip;q=0", "gzip; q=0.000", "identity"):
+            assert "content-encoding" not in http.get(where, headers={"Accept-Encoding": never}).headers
+        head = http.head(where, headers={"Accept-Encoding": "identity"})
+        assert (head.status_code, head.content, head.headers["etag"]) == (200, b"", tags[0])
+        unknown = http.get(f"/v1/{path}/{'0' * 64}", headers={"If-None-Match": f'"{"0" * 64}"'})
+        assert is_problem(unknown, 404, "missing")
+    with live.http() as http, http.stream("GET", where, headers={"Accept-Encoding": "gzip"}) as raw:
+        assert gzip.decompress(b"".join(raw.iter_raw())) == plain.content
+
+
+def test_a_document_of_another_kind_is_missing(ready):
+    live, done = ready
+    with live.http() as http:
+        assert is_problem(http.get(f"/v1/bundles/{done['release']}"), 404, "missing")
+
+
+def test_what_is_no_document_is_not_kept(ready):
+    live, _ = ready
+    with live.http() as http:
+        assert http.get("/v1/rounds/current").headers["cache-control"] == "public, max-age=300"
+        for path in ("/v1/ledger", "/v1/search?q=a", "/v1/nothing", "/__heartbeat__"):
+            assert http.get(path).headers["cache-control"] == "no-store"
+            assert http.get(path).headers["x-content-type-options"] == "nosniff"
+
+
+def test_http_problems(ready):
+    live, _ = ready
+    with live.http() as http:
+        assert is_problem(http.get("/v1/nothing"), 404, "missing")
+        assert is_problem(http.get("/v1/ledger/"), 404, "missing")  # and no redirect, which would repeat the query
+        assert is_problem(http.get("/v2/ledger"), 404, "version")
+        answer = http.put("/v1/ledger")
+        assert is_problem(answer, 405, "method")
+        assert answer.headers["allow"] == "GET"
+        assert is_problem(http.get("/v1/releases/short"), 422, "invalid")
+        assert is_problem(http.get("/v1/search"), 422, "invalid")
+
+
+REPORT = {"id": "0" * 32, "head_list": "0" * 64, "cells": [1]}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"reports": [REPORT], "canary": 1},
+        {"reports": [{**REPORT, "canary": 1}]},
+        {"reports": [REPORT], "version": 2},
+        {"reports": []},
+        {"reports": [{**REPORT, "cells": ["1"]}]},
+        {"reports": [{**REPORT, "cells": [True]}]},
+        {"reports": [{**REPORT, "cells": [1.0]}]},
+        {"reports": [{**REPORT, "cells": [-1]}]},
+        {"reports": [{**REPORT, "id": "canary"}]},
+        {"reports": {"canary": REPORT}},
+        ["canary"],
+        None,
+    ],
+)
+def test_other_messages_are_refused_without_repeating_them(ready, body):
+    live, done = ready
+    with live.http() as http:
+        answer = http.post(f"/v1/rounds/{done['id']}/reports", json=body)
+    assert is_problem(answer, 422, "invalid")
+    assert answer.json()["errors"]
+    assert "canary" not in answer.text
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"{", b"[" * 200_000, b"\xff\xfe", b'{"reports": ' + b"9" * 5_000 + b"}", b'{"reports": "\\ud800"}', b"NaN"],
+)
+def test_nonsense_is_the_senders_fault(ready, content):
+    live, done = ready
+    with live.http() as http:
+        answer = http.post(f"/v1/rounds/{done['id']}/reports", content=content, headers={"Content-Type": "application/json"})
+    assert answer.status_code in {400, 422}
+    assert answer.headers["content-type"] == "application/problem+json"
+
+
+def test_a_long_list_of_mistakes_gets_a_short_answer(ready):
+    live, done = ready
+    with live.http() as http:
+        answer = http.post(f"/v1/rounds/{done['id']}/reports", json={"reports": [{}] * 5_000})
+    assert len(answer.content) < 4_000
+
+
+def test_lone_surrogates_in_a_record(live):
+    campaign = live.campaign()
+    round_id, (token,) = live.opened(campaign), live.enrolled(campaign)
+    with live.http(token) as http:
+        answer = http.post(
+            f"/v1/rounds/{round_id}/records",
+            content=b'{"query": "\\ud800"}',
+            headers={"Content-Type": "application/json"},
+        )
+    assert is_problem(answer, 422, "invalid")
+
+
+def test_unsorted_cells_are_refused(ready):
+    live, done = ready
+    content = live.service.content(done["head_list"], "head-list")
+    head_list = HeadList.from_document(content["head_list"])
+    listed = Listed(head_list, 2)
+    first, second = head_list.starts[0], head_list.starts[1]
+
+    def reason(*cells):
+        return listed.problem(ReportMessage(id="0" * 32, head_list=head_list.digest, cells=list(cells)))
+
+    assert reason(first, second) is None
+    assert reason(second, first) == "not sorted"
+    assert reason(first, first + 1) == "a query twice"
+    assert reason(first) == "wrong number of cells"
+    assert reason(first, head_list.cell_count) == "no such cell"
+
+
+def test_reports_to_a_round_that_takes_none(ready):
+    live, done = ready
+    with live.http() as http:
+        assert is_problem(http.post(f"/v1/rounds/{done['id']}/reports", json={"reports": [REPORT]}), 409, "conflict")
+        assert is_problem(http.post(f"/v1/rounds/{'0' * 32}/reports", json={"reports": [REPORT]}), 404, "missing")
+
+
+class TestLimits:
+    @pytest.fixture
+    def small(self, tmp_path):
+        with listening(tmp_path / "data", max_body_bytes=2_000, max_reports=3, max_body_seconds=0.5) as one:
+            yield one
+
+    def test_a_body_that_says_it_is_long(self, small):
+        with small.http() as http:
+            answer = http.post(f"/v1/rounds/{'0' * 32}/reports", content=b" " * 2_001)
+        assert is_problem(answer, 413, "too-large")
+
+    def test_a_body_that_does_not_say_it(self, small):
+        def chunks():
+            for _ in range(30):
+                yield b" " * 100
+
+        with small.http() as http:
+            headers = {"Content-Type": "application/json"}
+            answer = http.post(f"/v1/rounds/{'0' * 32}/reports", content=chunks(), headers=headers)
+        assert is_problem(answer, 413, "too-large")
+
+    def test_a_length_that_is_none(self, small):
+        transport = httpx.ASGITransport(small.app)
+
+        async def post():
+            async with httpx.AsyncClient(transport=transport, base_url="http://x") as http:
+                return await http.post("/v1/rounds/x/reports", content=b"1", headers={"Content-Length": "9" * 5_000})
+
+        assert is_problem(anyio.run(post), 413, "too-large")
+
+    def test_too_many_reports(self, small):
+        with small.http() as http:
+            answer = http.post(f"/v1/rounds/{'0' * 32}/reports", json={"reports": [REPORT] * 4})
+        assert is_problem(answer, 413, "too-many")
+
+    def test_a_body_that_never_ends(self, small):
+        host, port = small.url.removeprefix("http://").split(":")
+        with socket.create_connection((host, int(port)), timeout=10) as one:
+            lines = f"POST /v1/rounds/{'0' * 32}/reports HTTP/1.1", "Host: x", "Content-Type: application/json"
+            one.sendall("\r\n".join([*lines, "Content-Length: 100", "", "{"]).encode())
+            answer = b""
+            while part := one.recv(65_536):
+                answer += part
+        assert answer.startswith(b"HTTP/1.1 408 ")
+        assert b"urn:blender-dp:problem:slow" in answer
+
+    def test_too_many_at_a_time(self, live):
+        live.service.under_way = live.service.settings.max_waiting
+        try:
+            with live.http() as http:
+                answer = http.get("/v1/ledger")
+                assert is_problem(answer, 429, "busy")
+                assert int(answer.headers["retry-after"]) > 0
+                assert http.get("/__lbheartbeat__").status_code == 200  # busy is not dead
+        finally:
+            live.service.under_way = 0
+
+    def test_a_disk_that_is_nearly_full(self, live, monkeypatch):
+        listed = live.listed(live.campaign())
+        monkeypatch.setattr(live.service, "free_bytes", lambda: -1)
+        (token,) = live.enrolled(listed["campaign"])
+        with live.http(token) as http:
+            path = f"/v1/rounds/{listed['id']}"
+            assert is_problem(http.post(f"{path}/reports", json={"reports": live.messages(listed, 1)}), 507, "full")
+            assert is_problem(http.post(f"{path}/records", json={"query": "q"}), 507, "full")
+            assert is_problem(http.get("/__heartbeat__"), 507, "full")
+        assert shutil.disk_usage(live.data).free > 0
+
+    def test_storage_that_does_not_answer(self, live, monkeypatch, caplog):
+        listed = live.listed(live.campaign())
+        messages = live.messages(listed, 1)
+        for error in (
+            sqlalchemy.exc.OperationalError("INSERT canary", {}, OSError("canary")),
+            sqlalchemy.exc.TimeoutError("canary"),
+            OSError(5, "canary"),
+        ):
+
+            def fail(*_, error=error):
+                raise error
+
+            monkeypatch.setattr(live.service.rounds, "add_reports", fail)
+            with live.http() as http:
+                answer = http.post(f"/v1/rounds/{listed['id']}/reports", json={"reports": messages})
+            assert is_problem(answer, 503, "storage")
+            assert int(answer.headers["retry-after"]) > 0
+            assert "canary" not in answer.text + caplog.text
+
+    @pytest.mark.parametrize("error", [OSError(28, "canary"), sqlalchemy.exc.OperationalError("", {}, OSError("Disk full"))])
+    def test_a_disk_that_is_full_after_all(self, live, monkeypatch, error):
+        listed = live.listed(live.campaign())
+
+        def fail(*_):
+            raise error
+
+        monkeypatch.setattr(live.service.rounds, "add_reports", fail)
+        with live.http() as http:
+            answer = http.post(f"/v1/rounds/{listed['id']}/reports", json={"reports": live.messages(listed, 1)})
+        assert is_problem(answer, 507, "full")
+
+
+def test_what_nobody_thought_of(live, monkeypatch, caplog, capfd):
+    def fail():
+        raise RuntimeError("canary")
+
+    monkeypatch.setattr(live.service.rounds, "ledger_entries", fail)
+    with caplog.at_level(logging.DEBUG), live.http() as http:
+        answer = http.get("/v1/ledger")
+    assert is_problem(answer, 500, "failed")
+    said = caplog.text + "".join(capfd.readouterr())
+    assert "unexpected: RuntimeError" in caplog.text
+    assert "canary" not in answer.text + said
+    assert "Traceback" not in answer.text + said
+
+
+def test_a_damaged_ledger_is_not_the_askers_fault(live):
+    live.listed(live.campaign())
+    with live.service.rounds.store.write() as connection:
+        connection.exec_driver_sql("UPDATE ledger SET entry = replace(entry, '\"4\"', '\"3\"')")
+    with live.http() as http:
+        assert is_problem(http.get("/v1/ledger"), 500, "damaged")
+
+
+class TestSources:
+    def test_a_source_that_sends_too_much(self, tmp_path):
+        with listening(tmp_path / "data", reports_per_minute=5) as live:
+            listed = live.listed(live.campaign())
+            path = f"/v1/rounds/{listed['id']}/reports"
+            messages = live.messages(listed, 12)
+            with live.http() as http:
+                assert is_problem(http.post(path, json={"reports": messages[:6]}), 413, "too-many")
+                assert http.post(path, json={"reports": messages[:4]}).status_code == 200
+                answer = http.post(path, json={"reports": messages[4:8]})
+                assert is_problem(answer, 429, "limited")
+                assert 30 < int(answer.headers["retry-after"]) <= 36
+                elsewhere = {"X-Forwarded-For": "192.0.2.7"}  # the proxy on this machine is believed
+                assert http.post(path, json={"reports": messages[4:8]}, headers=elsewhere).status_code == 200
+            kept = repr(vars(live.service.sources))
+            assert "127.0.0.1" not in kept
+            assert "192.0.2.7" not in kept
+
+    def test_buckets(self):
+        now = [0.0]
+        sources = Sources(60, lambda: now[0])
+        assert sources.wait("192.0.2.1", 60) == 0
+        assert sources.wait("192.0.2.1", 10) == pytest.approx(10)
+        assert sources.wait("192.0.2.2", 60) == 0
+        now[0] = 10.0
+        assert sources.wait("192.0.2.1", 10) == 0
+        assert sources.wait("192.0.2.1", 1) == pytest.approx(1)
+        now[0] = 10_000.0
+        assert sources.wait("192.0.2.1", 61) > 0  # a bucket holds a minute's worth, however long nobody came
+
+    def test_a_household_is_one_source(self):
+        sources = Sources(1, lambda: 0.0)
+        assert sources.wait("2001:db8::1", 1) == 0
+        assert sources.wait("2001:db8::ffff:2", 1) > 0
+        assert sources.wait("2001:db8:0:1::1", 1) == 0
+        assert sources.wait("::ffff:192.0.2.1", 1) == 0
+        assert sources.wait("192.0.2.1", 1) > 0
+        assert sources.wait("no address", 1) == 0
+
+    def test_the_key_is_renewed_and_everything_forgotten(self):
+        now = [0.0]
+        sources = Sources(1, lambda: now[0])
+        sources.wait("192.0.2.1", 1)
+        key, kept = sources._key, list(sources._buckets)
+        now[0] = 3600.0
+        sources.wait("192.0.2.1", 1)
+        assert sources._key != key
+        assert set(kept).isdisjoint(sources._buckets)
+        assert len(sources._buckets) == 1
+
+    def test_memory_is_bounded(self, monkeypatch):
+        monkeypatch.setattr("blender_dp.collector.sources._MOST", 100)
+        sources = Sources(1, lambda: 0.0)
+        for i in range(1_000):
+            sources.wait(str(i), 1)
+        assert len(sources._buckets) <= 100
+
+
+def test_operations(ready):
+    live, _ = ready
+    with live.http() as http:
+        assert http.get("/__lbheartbeat__").json() == {}
+        assert http.get("/__heartbeat__").json() == {"storage": "ok", "disk": "ok"}
+        assert "blender-dp" in http.get("/__version__").json()
+        metrics = http.get("/metrics").text
+    assert "blender_dp_reports_total 300.0" in metrics
+    assert 'blender_dp_answers_total{status="200"}' in metrics
+    assert "blender_dp_free_bytes" in metrics
+
+
+def test_a_round_on_a_schedule(live):
+    """Nobody asks for anything: the worker takes the steps when they are due."""
+    campaign = live.campaign(min_opt_in=4)
+    round_id = live.opened(campaign, lists_at=int(time.time()) + 1, closes_at=int(time.time()) + 3)
+    for i, token in enumerate(live.enrolled(campaign, 60)):
+        live.service.rounds.upload_record(round_id, token, *RECORDS[i % 5])
+    listed = live.reached(round_id, "listed")
+    with live.http() as http:
+        assert http.post(f"/v1/rounds/{round_id}/reports", json={"reports": live.messages(listed, 100)}).status_code == 200
+    assert live.reached(round_id, "released")["release"]
+    assert json.loads(live.service.document(listed["head_list"], "head-list"))["content"]["expires"] == listed["closes_at"]
