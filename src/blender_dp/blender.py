@@ -88,6 +88,10 @@ class Blender:
         self.calibration = LaplaceHistogram.of(p.epsilon, p.m_o)
         self.randomiser = RANDOMISERS[p.randomiser]
         self.estimator = ESTIMATORS[p.estimator]
+        if not isinstance(candidates, HeadList | None):
+            raise ParameterError(
+                "candidates", f"{type(candidates).__name__} is no head list", "Give a HeadList, or load one"
+            )
         self.candidates = candidates
         self.channel(HeadList.of([]))  # a budget too small to be split is refused now, not when the list is there
 
