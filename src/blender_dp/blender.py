@@ -94,6 +94,9 @@ class Blender:
             )
         self.candidates = candidates
         self.channel(HeadList.of([]))  # a budget too small to be split is refused now, not when the list is there
+        if p.estimator == "likelihood" and p.m_c != p.m_o:
+            problem = f"{p.m_c} records per client beside {p.m_o} per opt-in user are shares of different things"
+            raise ParameterError("m_c", problem, "Take as many of both, or the estimator 'average'")
 
     def __repr__(self) -> str:
         usual = vars(Parameters.of(epsilon=1, delta="0.5", profile=self.parameters.profile))

@@ -72,9 +72,6 @@ class Parameters:
         chosen = {kind: _known_part(kind, _known_profile(profile), name) for kind, name in parts.items()}
         if subset_size is not None and chosen["randomiser"] != "subset":
             raise ParameterError("subset_size", "only the randomiser 'subset' has one", "Leave it out, or use that one")
-        if chosen["estimator"] == "likelihood" and m_c != m_o:
-            problem = f"{m_c} records per client beside {m_o} per opt-in user are shares of different things"
-            raise ParameterError("m_c", problem, "Take as many of both, or the estimator 'average'")
         return cls(
             epsilon=checked_epsilon(epsilon),
             delta=checked_delta(delta),
