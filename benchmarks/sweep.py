@@ -6,7 +6,7 @@ made by the code that ships.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -184,9 +184,3 @@ def _outcome(release: Release, scores: dict[str, Scores], truth: NDArray[np.floa
 def _covered(rows: Sequence[QueryEstimate], truth: NDArray[np.float64]) -> float:
     inside = [row.low <= true <= row.high for row, true in zip(rows, truth, strict=True)]
     return float(np.mean(inside)) if inside else float("nan")
-
-
-def seeds(count: int, make: Callable[[int], pa.Table]) -> Iterator[tuple[int, Population]]:
-    """Populations, one after the other: one is all that fits."""
-    for seed in range(count):
-        yield seed, Population(make(seed))

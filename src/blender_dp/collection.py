@@ -13,6 +13,7 @@ from typing import Any, Literal
 from blender_dp.arithmetic import Number
 from blender_dp.client.subset import AnyChannel
 from blender_dp.engines import Group
+from blender_dp.errors import ParameterError
 from blender_dp.mechanisms.laplace_histogram import LaplaceHistogram
 from blender_dp.privacy.loss import Loss, Model, Promise
 from blender_dp.profiles import DISCOVERIES, ESTIMATORS, RANDOMISERS
@@ -87,8 +88,15 @@ class Collection:
         self.calibration = LaplaceHistogram.of(p.epsilon, p.m_o)
         self.randomiser = RANDOMISERS[p.randomiser]
         self.estimator = ESTIMATORS[p.estimator]
+        if not isinstance(candidates, HeadList | None):
+            raise ParameterError(
+                "candidates", f"{type(candidates).__name__} is no head list", "Give a HeadList, or load one"
+            )
         self.candidates = candidates
         self.channel(HeadList.of([]))  # a budget too small to be split is refused now, not when the list is there
+        if p.estimator == "likelihood" and p.m_c != p.m_o:
+            problem = f"{p.m_c} records per client beside {p.m_o} per opt-in user are shares of different things"
+            raise ParameterError("m_c", problem, "Take as many of both, or the estimator 'average'")
 
     def __repr__(self) -> str:
         usual = vars(Parameters.of(epsilon=1, delta="0.5", profile=self.parameters.profile))

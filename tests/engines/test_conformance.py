@@ -302,7 +302,6 @@ def test_parts_and_shared_users(engine):
     assert [part.users for part in group.part(pa.array([], pa.null()))] == [0, 20]
 
 
-
 def test_a_file_that_is_cut_off(engine, tmp_path):
     (path,) = write_aol(tmp_path, 40_000, compress=True)  # more than `find` reads of it
     content = path.read_bytes()

@@ -232,7 +232,9 @@ def test_a_log_is_parted_by_share_or_by_name():
 def test_named_users_are_never_clients_too():
     """A generator of names is used up once, and two groups are made from it."""
     names = OPT_IN["user"].to_pylist()
-    release = blender(m_c=2).run_log(POPULATION, (name for name in names), key=b"k", entropy=Entropy.seeded(1))
+    release = blender(m_c=2, profile="paper").run_log(
+        POPULATION, (name for name in names), key=b"k", entropy=Entropy.seeded(1)
+    )
     assert [group.users for group in release.manifest.groups] == [20_000, 40_000]
 
 
@@ -247,11 +249,11 @@ def test_a_file_is_a_log_too(tmp_path):
 
 
 def test_more_reports_per_client_split_the_budget():
-    release = run(m_c=2)
+    release = run(m_c=2, profile="paper")
     assert release.manifest.reports == 80_000
     assert release.manifest.groups[1].epsilon == 4
-    assert blender(m_c=2).channel(release.head_list) != blender().channel(release.head_list)
-    assert len(blender(m_c=2).run_log(POPULATION, 0.4, key=b"k", entropy=Entropy.seeded(1)).head_list) == 10
+    assert blender(m_c=2, profile="paper").channel(release.head_list) != blender().channel(release.head_list)
+    assert len(blender(m_c=2, profile="paper").run_log(POPULATION, 0.4, key=b"k", entropy=Entropy.seeded(1)).head_list) == 10
 
 
 def test_the_projection_can_be_left_out():
@@ -379,3 +381,14 @@ def test_a_seeded_run_needs_an_engine_with_an_order():
         assert blender().run_log(POPULATION, 0.4, key=b"k", entropy=entropy, engine=engine).head_list
     with pytest.raises(ParameterError, match=r"engine: rows come in any order.*ordered=True"):
         blender().run_log(POPULATION, 0.4, key=b"k", entropy=Entropy.seeded(1), engine=DuckDBEngine())
+
+
+def test_different_numbers_of_records_do_not_go_into_one_likelihood():
+    with pytest.raises(ParameterError, match="m_c: 2 records per client beside 1"):
+        blender(m_c=2)
+    assert blender(m_c=2, estimator="average").parameters.m_c == 2
+
+
+def test_candidates_must_be_a_head_list():
+    with pytest.raises(ParameterError, match="candidates: str is no head list"):
+        blender(candidates="head-list.json")

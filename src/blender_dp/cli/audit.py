@@ -13,8 +13,6 @@ import typer
 from blender_dp.cli.output import (
     AsJson,
     ClientRecords,
-    Delta,
-    Epsilon,
     Profile,
     QueryBudget,
     SubsetSize,
@@ -22,6 +20,7 @@ from blender_dp.cli.output import (
     print_table,
     say,
 )
+from blender_dp.errors import ParameterError
 
 if TYPE_CHECKING:
     from blender_dp.privacy.finding import Finding
@@ -29,8 +28,9 @@ if TYPE_CHECKING:
 
 
 def audit(
-    epsilon: Epsilon,
-    delta: Delta,
+    epsilon: Annotated[str | None, typer.Option(metavar="NUMBER", help="Privacy loss ε that is claimed.")] = None,
+    delta: Annotated[str | None, typer.Option(metavar="NUMBER", help="Probability δ that is claimed.")] = None,
+    release: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Audit what this release was made with.")] = None,
     head_list: Annotated[Path | None, typer.Option(metavar="FILE", help="Audit the channel of this head list.")] = None,
     max_queries: Annotated[int, typer.Option(metavar="N", min=1, help="Without a list: how many queries.")] = 50,
     urls: Annotated[int, typer.Option(metavar="N", min=0, help="Without a list: how many URLs each (0: items).")] = 2,
@@ -48,24 +48,30 @@ def audit(
     \b
     Examples:
       blender-dp audit --epsilon 4 --delta 1e-5
-      blender-dp audit --epsilon 4 --delta 1e-5 --head-list blender-demo/head-list.json
+      blender-dp audit --release blender-demo
+      blender-dp audit --epsilon 4 --delta 1e-5 --head-list blender-demo/head-list.json --f-c 0.95
       blender-dp audit --epsilon 4 --delta 1e-5 --json > audit.json
       blender-dp audit --epsilon 4 --delta 1e-5 --tables audit.json
     """
-    from blender_dp.audit import Tables, audit_tables
+    from blender_dp.audit import Tables, audit_tables, made_with
+    from blender_dp.cli.files import load_release
     from blender_dp.records.head_list import HeadList
     from blender_dp.records.parameters import Parameters
 
-    parameters = Parameters.of(epsilon=epsilon, delta=delta, f_c=f_c, subset_size=subset_size, m_c=m_c, profile=profile)
-    if tables is not None:
-        shipped = Tables.load(tables)
+    if release is not None:
+        loaded = load_release(release)
+        parameters, listed = made_with(loaded.manifest.settings), loaded.head_list
+    elif epsilon is None or delta is None:
+        raise ParameterError("epsilon", "and delta are what is audited", "Give both, or a release")
     else:
-        shipped = Tables.of(parameters, HeadList.load(head_list) if head_list else _made_up(max_queries, urls))
+        parameters = Parameters.of(epsilon=epsilon, delta=delta, f_c=f_c, subset_size=subset_size, m_c=m_c, profile=profile)
+        listed = HeadList.load(head_list) if head_list else _made_up(max_queries, urls)
+    shipped = Tables.load(tables) if tables is not None else Tables.of(parameters, listed)
     findings = audit_tables(shipped, parameters)
     if as_json:
         print_json({"findings": [_finding(f) for f in findings], "tables": shipped.to_document()})
     else:
-        _show(findings, m_c)
+        _show(findings, parameters.m_c)
     if not all(finding.holds for finding in findings):
         raise typer.Exit(1)
 

@@ -48,6 +48,9 @@ def disagreement(
                 ],
             )
             say()
+    if not report.degrees:
+        say("As a whole they cannot be compared: the opt-in users' queries leave unlisted URLs out, as in the papers.")
+        return
     say(
         f"As a whole: χ² = {report.chi_square:.1f} with {report.degrees} degrees of freedom; groups that are alike differ "
         f"more with a probability of {report.p_value:.2g}."

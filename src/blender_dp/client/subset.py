@@ -8,7 +8,7 @@ others are a uniform choice, and each of them has a uniform URL. The true query'
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -156,8 +156,3 @@ def _subset_honest(count: int, for_query: Fraction, for_url: Fraction) -> int:
 def _step(count: int, honest: int) -> int:
     """Words of each replaced URL, rounded up."""
     return 0 if count == 1 else -((honest - _WORDS) // (count - 1))
-
-
-def one_by_one(words: Iterator[int]) -> Draw:
-    """Numbers that were drawn before, for tests and vectors."""
-    return lambda _: next(words)

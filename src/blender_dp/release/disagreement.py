@@ -47,11 +47,16 @@ class DisagreementReport:
 
 
 def report_disagreement(
-    queries: Sequence[QueryEstimate], records: Sequence[RecordEstimate], levels: int
+    queries: Sequence[QueryEstimate], records: Sequence[RecordEstimate], levels: int, *, whole_queries: bool
 ) -> DisagreementReport:
-    """Compare the groups' estimates of all listed queries and, with two levels, of all listed records."""
-    whole = disagreement(*_groups(queries))
-    by_query = _differences(queries, [None] * len(queries), whole.scores.tolist())
+    """Compare the groups' estimates of all listed queries and, with two levels, of all listed records.
+
+    Without `whole_queries` the opt-in users' queries leave unlisted URLs out, as in the papers: they are something else than
+    the clients', and only records are compared.
+    """
+    compared = queries if whole_queries or levels == 1 else [row for row in queries if row.query is None]
+    whole = disagreement(*_groups(compared))
+    by_query = _differences(compared, [None] * len(compared), whole.scores.tolist())
     by_record = _differences(records, [row.url for row in records], disagreement(*_groups(records)).scores.tolist())
     listed = [row for row in by_record if row.url is not None] if levels == 2 else []
     return DisagreementReport(

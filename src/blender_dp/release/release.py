@@ -48,7 +48,8 @@ class Release:
 
     def disagreement(self) -> DisagreementReport:
         """How far opt-in users and clients differ, query by query, record by record and as a whole."""
-        return report_disagreement(self.queries, self.records, self.head_list.levels)
+        whole = self.manifest.settings.estimator != "average"
+        return report_disagreement(self.queries, self.records, self.head_list.levels, whole_queries=whole)
 
     def to_arrow(self) -> pa.Table:
         """All estimates as one Arrow table; column `level` tells queries from records, the metadata hold the manifest."""

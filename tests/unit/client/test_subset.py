@@ -16,10 +16,11 @@ from blender_dp import HeadList, ParameterError
 from blender_dp.arithmetic import exp_bounds
 from blender_dp.client import Channel
 from blender_dp.client.channel import split_budget
-from blender_dp.client.subset import AnyChannel, SubsetChannel, best_size, one_by_one, slack_free, words_from
+from blender_dp.client.subset import AnyChannel, SubsetChannel, best_size, slack_free, words_from
 from blender_dp.mechanisms import subset_response, two_stage_response
 from blender_dp.privacy.finding import Finding
 from blender_dp.privacy.loss import Loss
+from tests.draws import drawn_before
 from tests.unit.sampling.test_shortcut_exactly import Paths
 
 W = 1 << 64
@@ -324,8 +325,8 @@ def test_a_number_from_bytes_has_equally_many_words(bound, data):
 def test_numbers_drawn_before_are_used_in_order():
     channel = small_channel(3, 2, (3, 2, 1, 1), 6, 2)
     # Told, honest; of the others 0, 1, 2 (queries 1, 2, 3): 0, then 0 again, which is the last one; place 1; URL 1 and 0.
-    assert channel.respond(0, 2, one_by_one(iter([5, 7, 0, 0, 1, 1, 0]))) == ((0, 2), (1, 1))
+    assert channel.respond(0, 2, drawn_before(iter([5, 7, 0, 0, 1, 1, 0]))) == ((0, 2), (1, 1))
     # Not told: both others stay, and the place means nothing.
-    assert channel.respond(0, 2, one_by_one(iter([6, 7, 0, 0, 1, 1, 0]))) == ((1, 1), (3, 0))
+    assert channel.respond(0, 2, drawn_before(iter([6, 7, 0, 0, 1, 1, 0]))) == ((1, 1), (3, 0))
     # Told, with the URL replaced: word 0 of step 2 names the first other URL.
-    assert channel.respond(0, 2, one_by_one(iter([5, 0, 0, 0, 1, 1, 0]))) == ((0, 0), (1, 1))
+    assert channel.respond(0, 2, drawn_before(iter([5, 0, 0, 0, 1, 1, 0]))) == ((0, 0), (1, 1))

@@ -154,9 +154,7 @@ def test_little_memory_is_enough():
         DuckDBEngine(memory="much")
 
 
-@pytest.mark.parametrize(
-    ("memory", "share"), [("2GB", 1_600_000_000), ("1 GiB", (1 << 30) - 400_000_000), ("100MB", 50_000_000)]
-)
+@pytest.mark.parametrize(("memory", "share"), [("2GB", 500_000_000), ("1 GiB", 350_000_000), ("100MB", 50_000_000)])
 def test_memory_is_for_the_whole_process(memory, share):
     """DuckDB's limit is its share, and it is shown as MiB or GiB, cut off."""
     shown = DuckDBEngine(memory=memory)._connection.sql("SELECT current_setting('memory_limit')").fetchall()[0][0]

@@ -8,10 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from blender_dp import Entropy
-from blender_dp.client.subset import SubsetChannel, one_by_one, slack_free
+from blender_dp.client.subset import SubsetChannel, slack_free
 from blender_dp.mechanisms.subset_response import SubsetResponse
 from blender_dp.mechanisms.subset_response import mechanism as module
 from blender_dp.mechanisms.subset_response.mechanism import _CHUNK, Draws
+from tests.draws import drawn_before
 from tests.unit.client.test_subset import list_of
 
 W = 1 << 64
@@ -31,7 +32,7 @@ def on_devices(channel: SubsetChannel, cells: np.ndarray, draws: Draws, urls: np
     for i, cell in enumerate(cells.tolist()):
         query = int(np.searchsorted(starts, cell, side="right")) - 1
         numbers = [draws.query[i], draws.url[i], *draws.others[:, i], draws.place[i], *urls[:, i]]
-        report = channel.respond(query, cell - int(starts[query]), one_by_one(iter([int(n) for n in numbers])))
+        report = channel.respond(query, cell - int(starts[query]), drawn_before(iter([int(n) for n in numbers])))
         reports.append([int(starts[q]) + u for q, u in report])
     return reports
 

@@ -40,9 +40,17 @@ def predicted_error(opt_in: Evidence, known: Fit, clients: int, response: Respon
 def predicted_variances(opt_in: Evidence, known: Fit, clients: int, response: Response) -> tuple[Floats, Floats]:
     """The variances of cells and queries that the opt-in users' evidence and so many reports will lead to."""
     reports = Reported(clients * response.expected(known.shares), clients, response)
-    system = System.of(opt_in.layout, replace(opt_in, reported=reports).pulls(known.shares))
+    return _variances(replace(opt_in, reported=reports), known)
+
+
+def variances_without_opt_in(evidence: Evidence, known: Fit) -> tuple[Floats, Floats]:
+    """The variances of cells and queries that the reports alone would leave at these shares."""
+    return _variances(evidence.of_clients(), known)
+
+
+def _variances(evidence: Evidence, known: Fit) -> tuple[Floats, Floats]:
     more = np.zeros_like(known.shares)
     if known.unlisted is not None:
-        more[hidden_cells(opt_in.layout)] = 1 / known.unlisted.variance
-    step = system.step(known.shares, more, known.shares)
+        more[hidden_cells(evidence.layout)] = 1 / known.unlisted.variance
+    step = System.of(evidence.layout, evidence.pulls(known.shares)).step(known.shares, more, known.shares)
     return step.variance, step.query_variance

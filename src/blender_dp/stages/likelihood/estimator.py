@@ -18,6 +18,7 @@ from blender_dp.stages.discovery import Discovery, record_cells
 from blender_dp.stages.estimator import Context, Result
 from blender_dp.stages.layout import Estimate, Floats, Integers, Layout
 from blender_dp.stages.likelihood.bound import among_all
+from blender_dp.stages.likelihood.choice import variances_without_opt_in
 from blender_dp.stages.likelihood.evidence import Evidence, Measured, Released, Reported
 from blender_dp.stages.likelihood.fit import Fit, fit
 from blender_dp.stages.response import Response
@@ -63,7 +64,7 @@ class Likelihood:
             apart = spread(opt_in.queries, client.queries)
             of_queries = evidence.layout.per_cell(trust(opt_in.queries, client.queries, apart))
             evidence = evidence.trusting_opt_in(np.minimum(of_queries, trust(opt_in.cells, client.cells, apart)))
-        return Result(opt_in, client, _blend(fit(evidence, scale), alone, evidence.users))
+        return Result(opt_in, client, _blend(fit(evidence, scale), evidence))
 
 
 def scale_of(context: Context) -> float:
@@ -114,14 +115,16 @@ def _opt_in(head_list: HeadList, alone: Fit) -> OptInEstimate:
     )
 
 
-def _blend(both: Fit, opt_in: Fit, users: int) -> Blend:
+def _blend(both: Fit, evidence: Evidence) -> Blend:
+    """The estimates, and how much the opt-in users have to do with each: by how much less would be known without them."""
+    without = variances_without_opt_in(evidence, both)
+    users, clients = evidence.users, evidence.clients
     return Blend(
-        _blended(both.shares, both.variance, opt_in.variance, users),
-        _blended(both.query_shares, both.query_variance, opt_in.query_variance, users),
+        _blended(both.shares, both.variance, without[0], users, clients),
+        _blended(both.query_shares, both.query_variance, without[1], users, clients),
     )
 
 
-def _blended(shares: Floats, variance: Floats, opt_in_variance: Floats, users: int) -> Blended:
-    """With how much of what is known the opt-in users alone would know."""
-    weight = np.clip(variance / np.maximum(opt_in_variance, 1e-300), 0.0, 1.0)
-    return Blended(shares, among_all(variance, shares, users), weight)
+def _blended(shares: Floats, variance: Floats, without: Floats, users: int, clients: int) -> Blended:
+    weight = 1 - np.clip(variance / np.maximum(without, 1e-300), 0.0, 1.0)
+    return Blended(shares, among_all(variance, shares, users, clients), weight)

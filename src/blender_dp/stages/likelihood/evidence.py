@@ -132,13 +132,14 @@ class Evidence:
         return [kind.pull(shares) for kind in kinds if kind is not None]
 
     @property
+    def clients(self) -> int:
+        """How many reports there are."""
+        return self.reported.clients if self.reported else 0
+
+    @property
     def users(self) -> int:
         """How many users there is evidence of."""
-        return (
-            (self.released.users if self.released else 0)
-            + (self.measured.users if self.measured else 0)
-            + (self.reported.clients if self.reported else 0)
-        )
+        return (self.released.users if self.released else 0) + (self.measured.users if self.measured else 0) + self.clients
 
     def of_opt_in(self) -> Evidence:
         """The opt-in users' evidence alone."""

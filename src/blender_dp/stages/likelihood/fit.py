@@ -11,7 +11,8 @@ from blender_dp.stages.likelihood.evidence import Evidence
 from blender_dp.stages.likelihood.system import Step, System
 from blender_dp.stages.likelihood.unlisted import Expectation, expect_unlisted
 
-_STEPS = 25
+_STEPS = 40
+_LEARNING_STEPS = 5  # what is expected of unlisted URLs is learnt in these; then it stands, and the shares can settle
 _SETTLED = 1e-3  # of a standard error
 _PINNED = 1e18  # more information than any evidence has: the cell stays where it is
 _LEAST = 1e-12
@@ -26,6 +27,8 @@ class Fit:
     query_shares: Floats
     query_variance: Floats
     unlisted: Expectation | None
+    settled: bool
+    """Whether the last step moved every share by less than a thousandth of its error."""
 
 
 def fit(evidence: Evidence, scale: float) -> Fit:
@@ -38,24 +41,29 @@ def fit(evidence: Evidence, scale: float) -> Fit:
     hidden = hidden_cells(layout)
     shares = _start(evidence, hidden)
     expected: Expectation | None = None
-    step = Step(shares, np.zeros_like(shares), np.zeros(layout.counts.size))
-    for _ in range(_STEPS):
+    step, settled = Step(shares, np.zeros_like(shares), np.zeros(layout.counts.size)), False
+    for number in range(_STEPS):
         system = System.of(layout, evidence.pulls(shares))
+        if hidden.any() and number < _LEARNING_STEPS:
+            expected = _expected(system, shares, hidden, scale)
         more, towards = np.zeros_like(shares), np.zeros_like(shares)
-        if hidden.any():
-            free = system.step(shares)
-            listed = layout.per_query(np.where(hidden, 0.0, shares))[:-1]
-            of_hidden = listed[np.searchsorted(layout.ends, np.flatnonzero(hidden), side="right")]
-            expected = expect_unlisted(free.shares[hidden], free.variance[hidden], of_hidden, scale)
+        if expected is not None:
             more[hidden], towards[hidden] = 1 / expected.variance, expected.mean
         step = _not_negative(system, shares, more, towards)
-        moved = np.abs(step.shares - shares).max() if shares.size else 0.0
-        settled = np.all(np.abs(step.shares - shares) <= _SETTLED * np.sqrt(step.variance) + _LEAST)
+        settled = bool(np.all(np.abs(step.shares - shares) <= _SETTLED * np.sqrt(step.variance) + _LEAST))
         shares = np.maximum(step.shares, _LEAST)
-        if settled or moved == 0:
+        if settled and number >= _LEARNING_STEPS:
             break
     shares = shares / shares.sum()
-    return Fit(shares, step.variance, layout.per_query(shares), step.query_variance, expected)
+    return Fit(shares, step.variance, layout.per_query(shares), step.query_variance, expected, settled)
+
+
+def _expected(system: System, shares: Floats, hidden: Flags, scale: float) -> Expectation:
+    """What to expect of the hidden cells, learnt from their estimates without any expectation."""
+    layout, free = system.layout, system.step(shares)
+    listed = layout.per_query(np.where(hidden, 0.0, shares))
+    of_hidden = listed[np.searchsorted(layout.ends, np.flatnonzero(hidden), side="right")]
+    return expect_unlisted(free.shares[hidden], free.variance[hidden], of_hidden, scale)
 
 
 def _not_negative(system: System, shares: Floats, more: Floats, towards: Floats) -> Step:

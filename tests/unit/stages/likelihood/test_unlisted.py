@@ -26,11 +26,11 @@ def test_what_the_data_say_is_learnt(factor, exponent):
     """From 1,000 queries whose unlisted shares are known well: factor, exponent and scatter come back."""
     listed = np.geomspace(2 * SCALE, 0.05, 1000)
     size = listed**exponent * SCALE ** (1 - exponent)
-    found = expect_unlisted(scattered(size, factor, 0.5), np.full(1000, 1e-14), listed, SCALE)
+    found = expect_unlisted(scattered(size, factor, 0.6), np.full(1000, 1e-14), listed, SCALE)
     assert factor / GRID < found.factor < factor * GRID
-    assert (found.exponent, found.scatter) == (exponent, 0.5)
+    assert (found.exponent, found.scatter) == (exponent, 0.6)
     np.testing.assert_allclose(found.mean, found.factor * size)
-    np.testing.assert_allclose(found.variance, (0.5 * found.mean) ** 2)
+    np.testing.assert_allclose(found.variance, (0.6 * found.mean) ** 2)
 
 
 def test_without_data_it_is_what_is_expected_anyway():
@@ -38,7 +38,7 @@ def test_without_data_it_is_what_is_expected_anyway():
     for useless in (-0.5, 0.0, 0.5):
         found = expect_unlisted(np.full(20, useless), np.full(20, 1e6), np.full(20, 0.01), SCALE)
         assert 0.35 / GRID < found.factor < 0.35 * GRID
-        assert (found.exponent, found.scatter) == (0.25, pytest.approx(1.0, abs=0.21))
+        assert (found.exponent, found.scatter) == (0.25, pytest.approx(1.25, abs=0.06))
 
 
 def test_a_few_plain_numbers_move_it_only_some_way():
