@@ -20,6 +20,7 @@ from blender_dp.logs.tables import TableLike, as_table
 from blender_dp.mechanisms.laplace_histogram import LaplaceHistogram
 from blender_dp.privacy.loss import Loss, Model, Promise
 from blender_dp.profiles import DISCOVERIES, ESTIMATORS, RANDOMISERS
+from blender_dp.records.canonical import canonical_query, canonical_url
 from blender_dp.records.head_list import HeadList
 from blender_dp.records.parameters import Parameters, open_unit
 from blender_dp.release import Release
@@ -92,6 +93,9 @@ class Blender:
             raise ParameterError(
                 "candidates", f"{type(candidates).__name__} is no head list", "Give a HeadList, or load one"
             )
+        if candidates and any(_not_canonical(record) for record in candidates.records()):
+            problem = "some records are not in canonical form, so that nobody's can be one of them"
+            raise ParameterError("candidates", problem, "Make the list of canonical_query and canonical_url texts")
         self.candidates = candidates
         self.channel(HeadList.of([]))  # a budget too small to be split is refused now, not when the list is there
         if p.estimator == "likelihood" and p.m_c != p.m_o:
@@ -270,6 +274,11 @@ def _check_order(engine: Engine, entropy: Entropy) -> None:
     if entropy.is_seeded and not engine.ordered:
         problem = "rows come in any order, so a run with a seeded entropy does not repeat itself"
         raise ParameterError("engine", problem, "Make the engine with ordered=True, or leave the seed out")
+
+
+def _not_canonical(record: tuple[str, str | None]) -> bool:
+    query, url = record
+    return canonical_query(query) != query or (url is not None and canonical_url(url) != url)
 
 
 def _check_simulation(simulation: str) -> None:
