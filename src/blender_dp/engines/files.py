@@ -63,7 +63,9 @@ def parquet_sql(source: Source) -> str:
 
 def table_sql(table: str, columns: Columns) -> str:
     """A query for the rows of a table that has a schema."""
-    return _checked(table, {role: f"{quoted(name)}::VARCHAR" for role, name in columns.named.items()})
+    roles = {role: f"{quoted(name)}::VARCHAR" for role, name in columns.named.items()}
+    length = " + ".join(f"strlen({value})" for value in roles.values())
+    return _checked(table, roles, {f"{length} > {LONGEST_ROW}": Problem.TOO_LONG})
 
 
 def text(value: str) -> str:
@@ -196,8 +198,7 @@ def _checked(table: str, roles: Mapping[str, str], problems: Mapping[str, Proble
     """Choose the columns, and add what is wrong with a row: first what the format knows, then what any row can have."""
     roles = {**roles, "url": roles.get("url", NO_URL)}
     user = roles["user"]
-    length = " + ".join(f"strlen({value})" for value in roles.values())
-    every = {**problems, f"{user} IS NULL OR {user} = ''": Problem.NO_USER, f"{length} > {LONGEST_ROW}": Problem.TOO_LONG}
+    every = {**problems, f"{user} IS NULL OR {user} = ''": Problem.NO_USER}
     cases = " ".join(f"WHEN {condition} THEN {problem:d}" for condition, problem in every.items())
     columns = ", ".join(f"{value} AS {quoted(role)}" for role, value in roles.items())
     return f"SELECT {columns}, CASE {cases} END::TINYINT AS problem FROM {table}"
