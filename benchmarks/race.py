@@ -21,6 +21,7 @@ class Runs:
     """All runs of one contender."""
 
     seconds: list[float] = field(default_factory=list)
+    cpu_seconds: list[float] = field(default_factory=list)
     peak_bytes: list[int] = field(default_factory=list)
     records: int = 0
 
@@ -46,6 +47,7 @@ def in_turn(names: Sequence[str], arguments: Sequence[object], rounds: int) -> l
             for name, run in zip(names, runs, strict=True):
                 done = once(name, *arguments)
                 run.seconds.append(done["seconds"])
+                run.cpu_seconds.append(done["cpu_seconds"])
                 run.peak_bytes.append(done["peak_bytes"])
                 run.records = done["records"]
     return runs

@@ -93,16 +93,17 @@ def audit_tables(tables: Tables, parameters: Parameters) -> list[Finding]:
     p = parameters
     local = RANDOMISERS[p.randomiser].loss(p)
     return [
-        _discovery(tables.discovery, Loss(p.epsilon, p.delta)),
+        _discovery(tables, Loss(p.epsilon, p.delta)),
         laplace_histogram.audit(tables.calibration, Loss(p.epsilon, Fraction(0))),
         _channel(tables.channel, Loss(local.epsilon / p.m_c, local.delta / p.m_c)),
     ]
 
 
-def _discovery(mechanism: LaplaceThreshold | TruncatedGeometric, claim: Loss) -> Finding:
-    if isinstance(mechanism, LaplaceThreshold):
-        return laplace_threshold.audit(mechanism, claim)
-    return truncated_geometric.audit(mechanism, claim)
+def _discovery(tables: Tables, claim: Loss) -> Finding:
+    """Public candidates are counted with calibration's noise, which `laplace_threshold` has anyway."""
+    if isinstance(tables.discovery, LaplaceThreshold):
+        return laplace_threshold.audit(tables.discovery, claim)
+    return truncated_geometric.audit(tables.discovery, claim, tables.calibration)
 
 
 def _channel(channel: Channel | SubsetChannel, claim: Loss) -> Finding:

@@ -17,6 +17,7 @@ from blender_dp.errors import ParameterError
 from blender_dp.mechanisms.laplace_histogram import LaplaceHistogram
 from blender_dp.privacy.loss import Loss, Model, Promise
 from blender_dp.profiles import DISCOVERIES, ESTIMATORS, RANDOMISERS
+from blender_dp.records.canonical import canonical_query, canonical_url
 from blender_dp.records.head_list import HeadList
 from blender_dp.records.parameters import Parameters
 from blender_dp.release import Release
@@ -92,6 +93,9 @@ class Collection:
             raise ParameterError(
                 "candidates", f"{type(candidates).__name__} is no head list", "Give a HeadList, or load one"
             )
+        if candidates and any(_not_canonical(record) for record in candidates.records()):
+            problem = "some records are not in canonical form, so that nobody's can be one of them"
+            raise ParameterError("candidates", problem, "Make the list of canonical_query and canonical_url texts")
         self.candidates = candidates
         self.channel(HeadList.of([]))  # a budget too small to be split is refused now, not when the list is there
         if p.estimator == "likelihood" and p.m_c != p.m_o:
@@ -188,3 +192,8 @@ class Collection:
         known = discovery_evidence(context)
         responses = [Response.of(self.channel(head_list, design)) for design in designs]
         return designs[likely_best(known, fit(known, scale_of(context)), clients, responses)]
+
+
+def _not_canonical(record: tuple[str, str | None]) -> bool:
+    query, url = record
+    return canonical_query(query) != query or (url is not None and canonical_url(url) != url)

@@ -1,7 +1,8 @@
 """The parts that a collection is put together from, by name.
 
 A profile is a choice of one part of each kind (`records.parameters.PROFILES`); any other mixture works as well. A new part
-is a folder or a file with one class that keeps to the protocol of its kind, and one line here.
+is a folder or a file with one class that keeps to the protocol of its kind, its name in `records.parameters`, and one
+line here (a mechanism has one in `audit` too).
 """
 
 from __future__ import annotations

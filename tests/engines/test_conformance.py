@@ -51,7 +51,8 @@ TSV = [
     (b"8\xc0\x80\n", Problem.NOT_UTF8),
     (b"9\tcontrol \x01 character\tx.example\tt\n", True),
     (b"10\tnul \x00 character\tx.example\tt\n", True),
-    (b"11\t" + b"a" * 9000 + b"\tx.example\tt\n", Problem.TOO_LONG),
+    (b"11\t" + b"a" * 1_999_984 + b"\tx.example\tt\n", True),
+    (b"11\t" + b"a" * 1_999_985 + b"\tx.example\tt\n", Problem.TOO_LONG),
     (b"12\tlong line\tx.example\t" + b"t" * 2_100_000 + b"\n", Problem.TOO_LONG),
     (b'13\t"quote\tx.example\tt\n', True),
     (b"14\t\tx.example\tt\n", False),
@@ -70,7 +71,7 @@ CSV = [
     (b'4,"over two\r', Problem.BROKEN_QUOTES),
     (b'lines",x.example\n', Problem.BROKEN_QUOTES),
     (b'5,"' + b'""' * 3000 + b'",x.example\n', True),
-    (b'5,"' + b'""' * 9000 + b'",x.example\n', Problem.TOO_LONG),
+    (b'5,"' + b'""' * 1_000_000 + b'",x.example\n', Problem.TOO_LONG),
     (b'5,"' + b'"",' * 9000 + b"\n", Problem.BROKEN_QUOTES),
     (b"6,too few\n", Problem.WRONG_NUMBER_OF_COLUMNS),
     (b'6,"too",many,columns\n', Problem.WRONG_NUMBER_OF_COLUMNS),
@@ -106,7 +107,7 @@ JSONL = [
     (b'{"user": 8, "query": "not \xff UTF-8", "url": "x.example"}\n', Problem.NOT_UTF8),
     (b'{"user": 9, "query": "control \x01", "url": "x.example"}\n', Problem.CONTROL_CHARACTER),
     (b'{"user": 10, "query": "nul \\u0000", "url": "x.example"}\n', True),
-    (b'{"user": 11, "query": "' + b"a" * 9000 + b'", "url": "x.example"}\n', Problem.TOO_LONG),
+    (b'{"user": 11, "query": "' + b"a" * 2_000_000 + b'", "url": "x.example"}\n', Problem.TOO_LONG),
     (b"\n", None),
 ]
 YANDEX = [
@@ -249,7 +250,7 @@ def test_parquet_and_tables(engine, tmp_path, m):
     data = pa.table(
         {
             "user": pa.array([1, 1, 2, None, 3, 4]),
-            "query": pa.array(["a", "b", None, "c", "a" * 9000, ""]).dictionary_encode(),
+            "query": pa.array(["a", "b", None, "c", "a" * 2_000_000, ""]).dictionary_encode(),
             "url": pa.array(
                 ["x.example", "y.example", "x.example", "x.example", "x.example", "x.example"], pa.large_string()
             ),

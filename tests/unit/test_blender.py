@@ -392,3 +392,8 @@ def test_different_numbers_of_records_do_not_go_into_one_likelihood():
 def test_candidates_must_be_a_head_list():
     with pytest.raises(ParameterError, match="candidates: str is no head list"):
         blender(candidates="head-list.json")
+
+
+def test_candidates_must_be_canonical():
+    with pytest.raises(ParameterError, match="candidates: some records are not in canonical form"):
+        blender(candidates=HeadList.of([("Weather ", "HTTP://weather.example")]))

@@ -59,6 +59,8 @@ def audit(
     from blender_dp.records.parameters import Parameters
 
     if release is not None:
+        if any(given is not None for given in (epsilon, delta, head_list, f_c, subset_size)):
+            raise ParameterError("release", "says itself what it was made with", "Leave the other parameters out")
         loaded = load_release(release)
         parameters, listed = made_with(loaded.manifest.settings), loaded.head_list
     elif epsilon is None or delta is None:

@@ -74,6 +74,8 @@ class DuckDBEngine:
         self._connection.execute("SET enable_progress_bar = true; SET enable_progress_bar_print = false")
         # The smaller side of every join is written on the right. DuckDB cannot tell: it knows no file's number of lines.
         self._connection.execute("SET disabled_optimizers = 'build_side_probe_side'")
+        # Rows in one order come from ORDER BY; kept in their order besides, they would wait for each other.
+        self._connection.execute("SET preserve_insertion_order = false")
         self._connection.execute(f"SET temp_directory = {text(self._scratch)}")
         if memory is not None:
             self._limit(memory)

@@ -63,7 +63,9 @@ def parquet_sql(source: Source) -> str:
 
 def table_sql(table: str, columns: Columns) -> str:
     """A query for the rows of a table that has a schema."""
-    return _checked(table, {role: f"{quoted(name)}::VARCHAR" for role, name in columns.named.items()})
+    roles = {role: f"{quoted(name)}::VARCHAR" for role, name in columns.named.items()}
+    length = " + ".join(f"strlen({value})" for value in roles.values())
+    return _checked(table, roles, {f"{length} > {LONGEST_ROW}": Problem.TOO_LONG})
 
 
 def text(value: str) -> str:
@@ -131,18 +133,20 @@ def _yandex(source: Source, rejects: str) -> str:
         return f"""SELECT c0 AS session, {page} AS page, {item} AS query, {columns} FROM {read}
             WHERE NOT {too_many} AND c1 <> 'M' AND c2 IN ('Q', 'T') AND hash(c0, {page}) {which} (FROM shared)"""
 
+    # Numbers compare faster than texts: what a line is, or, above 0, what is wrong with it.
+    session, click, results_page = -1, -2, -3
+    kind = f"""CASE WHEN {too_many} THEN {Problem.WRONG_NUMBER_OF_COLUMNS:d}
+        WHEN c1 = 'M' THEN {session} WHEN c2 = 'C' THEN {click} WHEN c2 IN ('Q', 'T') THEN {results_page}
+        WHEN contains(concat_ws({text(_TAB)}, c0, c1, c2), {text(_NEVER)}) THEN {Problem.CONTROL_CHARACTER:d}
+        ELSE {Problem.WRONG_NUMBER_OF_COLUMNS:d} END::TINYINT"""
     rows = f"""
-        WITH lines AS MATERIALIZED (
-            SELECT c0 AS session, {page} AS page, {item} AS id, CASE
-                WHEN {too_many} THEN '' WHEN c1 = 'M' THEN 'M' WHEN c2 = 'C' THEN 'C' WHEN c2 IN ('Q', 'T') THEN 'Q'
-                WHEN contains(concat_ws({text(_TAB)}, c0, c1, c2), {text(_NEVER)}) THEN {text(_NEVER)} ELSE '' END AS kind
-            FROM {read}
+        WITH lines AS MATERIALIZED (SELECT c0 AS session, {page} AS page, {item} AS id, {kind} AS kind FROM {read}),
+        sessions AS (SELECT session, min(page) AS visitor FROM lines WHERE kind = {session} GROUP BY session),
+        shared AS (
+            SELECT hash(session, page) AS name FROM lines WHERE kind = {results_page} GROUP BY name HAVING count(*) > 1
         ),
-        sessions AS (SELECT session, min(page) AS visitor FROM lines WHERE kind = 'M' GROUP BY session),
-        shared AS (SELECT hash(session, page) AS name FROM lines WHERE kind = 'Q' GROUP BY name HAVING count(*) > 1),
         clicks AS (
-            SELECT session, page, visitor, id, id || ',' AS start
-            FROM lines LEFT JOIN sessions USING (session) WHERE kind = 'C'
+            SELECT session, page, visitor, id FROM lines LEFT JOIN sessions USING (session) WHERE kind = {click}
         ),
         merged AS (
             SELECT session, page, min(query) AS query, string_split(min(results), {text(_TAB)}) AS results
@@ -152,18 +156,15 @@ def _yandex(source: Source, rejects: str) -> str:
             {pages(", ".join(results), "NOT IN")}
             UNION ALL SELECT session, page, query, {", ".join(f"results[{i + 1}]" for i in range(len(results)))} FROM merged
         )
-        SELECT visitor, query, id, start, 'C' AS kind, CASE
+        SELECT visitor, query, id, {click} AS kind, CASE
             {" ".join(f"WHEN starts_with({result}, start) THEN {result}" for result in results)} END AS result
-        FROM pages RIGHT JOIN clicks USING (session, page)
-        UNION ALL SELECT visitor, NULL, NULL, NULL, 'M', NULL FROM sessions
-        UNION ALL SELECT NULL, NULL, NULL, NULL, kind, NULL FROM lines WHERE kind NOT IN ('M', 'Q', 'C')
+        FROM (SELECT *, id || ',' AS start FROM pages RIGHT JOIN clicks USING (session, page))
+        UNION ALL SELECT visitor, NULL, NULL, {session}, NULL FROM sessions
+        UNION ALL SELECT NULL, NULL, NULL, kind, NULL FROM lines WHERE kind > 0
         """
-    site = "'https://domain' || substr(result, length(start) + 1) || '.example/' || id"
-    problems = {
-        f"kind = {text(_NEVER)}": Problem.CONTROL_CHARACTER,
-        "kind = ''": Problem.WRONG_NUMBER_OF_COLUMNS,
-        "kind = 'C' AND visitor IS NOT NULL AND result IS NULL": Problem.CLICK_WITHOUT_RESULTS_PAGE,
-    }
+    site = "'https://domain' || substr(result, length(id) + 2) || '.example/' || id"
+    problems = {f"kind = {problem:d}": problem for problem in (Problem.CONTROL_CHARACTER, Problem.WRONG_NUMBER_OF_COLUMNS)}
+    problems[f"kind = {click} AND visitor IS NOT NULL AND result IS NULL"] = Problem.CLICK_WITHOUT_RESULTS_PAGE
     return _checked(f"({rows})", {"user": "visitor", "query": "query", "url": site}, problems)
 
 
@@ -197,8 +198,7 @@ def _checked(table: str, roles: Mapping[str, str], problems: Mapping[str, Proble
     """Choose the columns, and add what is wrong with a row: first what the format knows, then what any row can have."""
     roles = {**roles, "url": roles.get("url", NO_URL)}
     user = roles["user"]
-    length = " + ".join(f"strlen({value})" for value in roles.values())
-    every = {**problems, f"{user} IS NULL OR {user} = ''": Problem.NO_USER, f"{length} > {LONGEST_ROW}": Problem.TOO_LONG}
+    every = {**problems, f"{user} IS NULL OR {user} = ''": Problem.NO_USER}
     cases = " ".join(f"WHEN {condition} THEN {problem:d}" for condition, problem in every.items())
     columns = ", ".join(f"{value} AS {quoted(role)}" for role, value in roles.items())
     return f"SELECT {columns}, CASE {cases} END::TINYINT AS problem FROM {table}"

@@ -11,6 +11,7 @@ from collections.abc import Callable
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from blender_dp.engines.source import LONGEST_TEXT
 from blender_dp.records.canonical import canonical_query, canonical_url
 from blender_dp.records.personal import personal_query, personal_url
 
@@ -38,10 +39,10 @@ def canonical(table: pa.Table, *, filtered: bool = True, levels: int = 2) -> pa.
     has no say, and is null.
     """
     query_form, url_form = (_usable_query, _usable_url) if filtered else (canonical_query, canonical_url)
-    query = _queries(table["query"].cast(pa.string()), _PLAIN_QUERY if filtered else _CANONICAL_QUERY, query_form)
+    query = _queries(_short(table["query"]), _PLAIN_QUERY if filtered else _CANONICAL_QUERY, query_form)
     if levels == 1:
         return pa.table({"user": table["user"], "query": query, "url": pa.nulls(len(table), pa.string())})
-    url = _urls(table["url"].cast(pa.string()), url_form)
+    url = _urls(_short(table["url"]), url_form)
     usable = pc.and_(pc.is_valid(query), pc.is_valid(url))
     nothing = pa.scalar(None, pa.string())
     return pa.table(
@@ -51,6 +52,13 @@ def canonical(table: pa.Table, *, filtered: bool = True, levels: int = 2) -> pa.
             "url": pc.if_else(usable, url, nothing),
         }
     )
+
+
+def _short(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """The texts, but for giant ones, on which the expressions of `blender_dp.records` could take very long."""
+    texts = column.cast(pa.string())
+    giant = pc.greater(pc.binary_length(texts), LONGEST_TEXT)
+    return pc.if_else(giant, pa.scalar(None, pa.string()), texts) if pc.any(giant).as_py() else texts
 
 
 def _queries(column: pa.ChunkedArray, plain: str, form: Form) -> pa.ChunkedArray:

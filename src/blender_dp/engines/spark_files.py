@@ -31,7 +31,6 @@ the lowest 33 bits). So no task may read two pieces, which is why opening a file
 
 _TAB = "\t"
 _CONTROL = "\x01"  # what DuckDB splits at where nothing is to be split, so it is refused here as well
-_LONGEST_LINE = 1_999_999  # bytes without the line's end: what DuckDB's reader takes
 _NONE: Mapping[str, Problem] = MappingProxyType({})
 _AS_NAMED: Mapping[str, str] = MappingProxyType({role: role for role in ("user", "query", "url")})
 
@@ -65,7 +64,7 @@ def lines_sql(view: str, *, in_columns: bool = False) -> str:
     """The lines that are not blank, or why one cannot be read."""
     unread = {
         "NOT is_valid_utf8(value)": Problem.NOT_UTF8,
-        f"octet_length(value) > {_LONGEST_LINE}": Problem.TOO_LONG,
+        f"octet_length(value) > {LONGEST_ROW}": Problem.TOO_LONG,
     }
     if not in_columns:
         unread[f"contains(value, {text(_CONTROL)})"] = Problem.CONTROL_CHARACTER
@@ -79,7 +78,12 @@ def table_sql(view: str, columns: Columns) -> str:
     named = ", ".join(f"{value} AS {role}" for role, value in texts.items())
     valid = " AND ".join(f"coalesce(is_valid_utf8({role}), true)" for role in _AS_NAMED)
     unread = f"CASE WHEN NOT ({valid}) THEN {Problem.NOT_UTF8:d} END"
-    return _checked(f"(SELECT *, {unread} AS unread FROM (SELECT {named} FROM {view}))", _AS_NAMED)
+    length = " + ".join(f"octet_length({role})" for role in columns.named)
+    return _checked(
+        f"(SELECT *, {unread} AS unread FROM (SELECT {named} FROM {view}))",
+        _AS_NAMED,
+        {f"{length} > {LONGEST_ROW}": Problem.TOO_LONG},
+    )
 
 
 def reports_sql(source: Source, view: str) -> str:
@@ -197,8 +201,7 @@ def _checked(table: str, roles: Mapping[str, str], problems: Mapping[str, Proble
     """Choose the columns, and add what is wrong with a row: first why it was not read, then as in `files`."""
     roles = {**roles, "url": roles.get("url", files.NO_URL)}
     user = roles["user"]
-    length = " + ".join(f"octet_length({value})" for value in roles.values())
-    every = {**problems, f"{user} IS NULL OR {user} = ''": Problem.NO_USER, f"{length} > {LONGEST_ROW}": Problem.TOO_LONG}
+    every = {**problems, f"{user} IS NULL OR {user} = ''": Problem.NO_USER}
     columns = ", ".join(f"{value} AS {quoted(role)}" for role, value in roles.items())
     return f"SELECT {columns}, CAST(coalesce(unread, {_first(every)}) AS TINYINT) AS problem FROM {table}"
 

@@ -43,7 +43,8 @@ class DisagreementReport:
     records: tuple[Difference, ...]
     chi_square: float
     degrees: int
-    p_value: float
+    p_value: float | None
+    """None where nothing can be compared as a whole."""
 
 
 def report_disagreement(
@@ -64,7 +65,7 @@ def report_disagreement(
         tuple(sorted(listed, key=_distance)),
         whole.chi_square,
         whole.degrees,
-        whole.p_value,
+        whole.p_value if whole.degrees else None,
     )
 
 

@@ -51,7 +51,9 @@ class CappedGeometric:
         below = WORD - downwards[0]
         while below * falls > rise * downwards[-1] * WORD:
             if len(downwards) == HIGHEST_CAP:
-                problem = f"so small that at this epsilon a record needs more than {HIGHEST_CAP:,} users to be listed"
+                problem = (
+                    f"{float(delta):g} is so small that at this epsilon it takes more than {HIGHEST_CAP:,} users to list"
+                )
                 raise ParameterError("delta", problem, "Raise delta or epsilon")
             downwards.append(math.floor(rise * downwards[-1]))
             below -= downwards[-1]

@@ -65,7 +65,7 @@ BAD_LINES = {
     b"u1\tq\xff\xfe\tu": Problem.NOT_UTF8,
     b"u1\tcut \xc3\tu": Problem.NOT_UTF8,
     b"\tq\tu": Problem.NO_USER,
-    b"u1\t" + b"a" * 9000 + b"\tu": Problem.TOO_LONG,
+    b"u1\t" + b"a" * 2_000_000 + b"\tu": Problem.TOO_LONG,
     b"u1\t" + b"a" * 5_000_000 + b"\tu": Problem.TOO_LONG,
 }
 

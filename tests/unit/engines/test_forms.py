@@ -4,6 +4,7 @@ import json
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -100,3 +101,14 @@ def test_each_distinct_text_is_decided_once(monkeypatch):
     monkeypatch.setattr(forms, "_usable_query", lambda text: seen.append(text) or text.lower())
     canonical(columns(["Google", "maps", "Google", "Maps"] * 5, ["http://a.example"] * 20, 3))
     assert seen == ["Google", "Maps"]
+
+
+def test_a_giant_text_is_no_record_and_is_handed_to_nobody(monkeypatch):
+    monkeypatch.setattr(forms, "_usable_query", pytest.fail)
+    longest, giant = "é" * 4096, "É" + "a" * 8191
+    columns = {
+        "user": ["u1", "u2", "u3"],
+        "query": ["a" * 8192, giant, "a"],
+        "url": ["https://x.example/"] * 2 + [longest + "a"],
+    }
+    assert canonical(pa.table(columns))["query"].to_pylist() == ["a" * 8192, None, None]

@@ -17,7 +17,7 @@ from tests.conftest import ROOT
 DATA = pa.concat_tables(
     [
         *(aol_like(seed, users=500) for seed in range(4)),  # four records for every user
-        pa.table({"user": ["", None, "x", "y"], "query": ["q", "q", None, "a" * 9000], "url": ["a", "b", "c", "d"]}),
+        pa.table({"user": ["", None, "x", "y"], "query": ["q", "q", None, "a" * 2_000_000], "url": ["a", "b", "c", "d"]}),
     ]
 )
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from blender_dp import Entropy, OutsideTheoremError, ParameterError
 from blender_dp.arithmetic import exp_bounds
+from blender_dp.mechanisms.laplace_histogram import LaplaceHistogram
 from blender_dp.mechanisms.laplace_threshold import LaplaceThreshold
 from blender_dp.mechanisms.truncated_geometric import TruncatedGeometric, audit
 from blender_dp.privacy.divergence import hockey_stick
@@ -233,3 +234,13 @@ def test_more_records_per_user_are_refused():
 def test_other_values_are_refused(wrong):
     with pytest.raises(ParameterError):
         TruncatedGeometric.of(**{"epsilon": 4, "delta": 1e-5, **wrong})
+
+
+@pytest.mark.parametrize("epsilon", ["0.5", "4"])
+def test_public_candidates_cost_no_more(epsilon):
+    """One of the two records may be public: the same ε and δ. With candidates counted by too little noise they are not."""
+    mechanism, claim = TruncatedGeometric.of(epsilon, "1e-5"), Loss(Fraction(epsilon), Fraction("1e-5"))
+    found = audit(mechanism, claim, LaplaceHistogram.of(epsilon))
+    assert found.holds
+    assert found.epsilon == pytest.approx(float(epsilon), abs=1e-9)
+    assert not audit(mechanism, claim, LaplaceHistogram.of(Fraction(epsilon) * 11 / 10)).holds

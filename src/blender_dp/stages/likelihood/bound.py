@@ -15,8 +15,8 @@ def cramer_rao(evidence: Evidence, shares: Floats) -> tuple[Floats, Floats]:
     step = System.of(evidence.layout, evidence.pulls(shares)).step(shares)
     of_queries = evidence.layout.per_query(shares)
     return (
-        among_all(step.variance, shares, evidence.users, evidence.clients),
-        among_all(step.query_variance, of_queries, evidence.users, evidence.clients),
+        among_all(step.variance, shares, evidence.users, evidence.users),
+        among_all(step.query_variance, of_queries, evidence.users, evidence.users),
     )
 
 
