@@ -60,6 +60,7 @@ class Blender(Collection):
         choice again. `entropy` is for tests and simulations only.
         """
         source, text_key = entropy or Entropy.system(), _key_text(key)
+        self.check_levels(columns.levels)
         engine = DuckDBEngine(ordered=source.repeats)
         progress("one record per user")
         tables = [as_table(data, name, levels=columns.levels) for data, name in ((opt_in, "opt_in"), (clients, "clients"))]
@@ -96,6 +97,9 @@ class Blender(Collection):
         most = most_bad(max_bad)
         counting = engine or DuckDBEngine(ordered=source.repeats)
         _check_order(counting, source)
+        if isinstance(log, Path | str):
+            log = find(log, columns=columns)
+        self.check_levels((log.columns if isinstance(log, Source) else columns).levels)
         progress("one record per user")
         rows = _opened(counting, log, columns)
         group, tally = counting.bound(rows, self.parameters.m_o, text_key)
@@ -133,9 +137,7 @@ class Blender(Collection):
         return total(clients.over_records(work))
 
 
-def _opened(engine: Engine, log: TableLike | Source | Path | str, columns: Columns) -> Any:  # noqa: ANN401 (the engine's)
-    if isinstance(log, Path | str):
-        log = find(log, columns=columns)
+def _opened(engine: Engine, log: TableLike | Source, columns: Columns) -> Any:  # noqa: ANN401 (the engine's)
     return (
         engine.read(log)
         if isinstance(log, Source)

@@ -155,6 +155,7 @@ class Collection:
             threshold=context.threshold,
             reports=result.client.reports,
             head_list=listing.head_list,
+            candidates=self.candidates,
             seeded=seeded,
             reports_from=reports_from,
         )
@@ -167,6 +168,13 @@ class Collection:
             return found
         counts = total(users.over_records(partial(counted_cells, head_list=self.candidates)))
         return with_candidates(found, self.candidates, counts, self.calibration, entropy)
+
+    def check_levels(self, levels: int) -> None:
+        """Refuse candidates that are unlike the records to come, before anything is read or spent."""
+        if self.candidates and len(self.candidates) and self.candidates.levels != levels:
+            kinds = {1: "single items", 2: "queries with URLs"}
+            problem = f"they are {kinds[self.candidates.levels]}, and the records are {kinds[levels]}"
+            raise ParameterError("candidates", problem, "Give a list of the same kind")
 
     def context(self, found: Discovery, discovery_users: int, calibration_users: int) -> Context:
         """What is public about the collection once the list is final."""

@@ -82,6 +82,8 @@ def test_the_manifest_says_what_was_chosen():
     settings = run().manifest.settings
     assert settings.subset_size == 1
     assert settings.f_c in (0.98, 0.95, 0.92, 0.9, 0.88, 0.85)
+    assert run(randomiser="two-stage").manifest.settings.f_c > 0.85
+    assert run(randomiser="two-stage", f_c="0.7").manifest.settings.f_c == 0.7
     given = run(f_c="0.7", subset_size=3).manifest
     assert (given.settings.f_c, given.settings.subset_size, given.reports) == (0.7, 3, 40_000)
 
@@ -168,6 +170,7 @@ def test_public_candidates_need_no_threshold():
     public = HeadList.of([("rare thing", "https://rare.example/"), ("nobody's", "https://none.example/")])
     plain = run(opt_in, max_queries=10_000)
     release = run(opt_in, max_queries=10_000, candidates=public)
+    assert (plain.manifest.candidates, release.manifest.candidates) == (None, public.digest)
     assert not set(public.queries) & set(plain.head_list.queries)
     assert set(public.records()) <= set(release.head_list.records())
     assert set(plain.head_list.queries) - set(release.head_list.queries) == set()
@@ -180,8 +183,11 @@ def test_public_candidates_need_no_threshold():
 
 
 def test_candidates_of_another_kind_are_refused():
-    with pytest.raises(ParameterError, match="some have a URL and some have none"):
-        run(candidates=HeadList.of([("google", None)]))
+    items = blender(candidates=HeadList.of([("google", None)]))
+    with pytest.raises(ParameterError, match="they are single items, and the records are queries with URLs"):
+        items.run(OPT_IN, CLIENTS)
+    with pytest.raises(ParameterError, match="candidates: they are single items"):
+        items.run_log(OPT_IN, "0.5")
 
 
 def test_groups_that_agree_are_believed_whole():

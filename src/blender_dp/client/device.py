@@ -55,6 +55,8 @@ class Device:
         checked_delta(delta)  # "subset" has no use for it, but who gives a wrong one means something else
         if randomiser not in {"subset", "two-stage"}:
             raise ParameterError("randomiser", f"{randomiser!r} is not known", "Take one of: subset, two-stage")
+        if randomiser != "subset" and subset_size != 1:
+            raise ParameterError("subset_size", "only the randomiser 'subset' has one", "Leave it out, or use that one")
         self.channel: AnyChannel = (
             slack_free(head_list, epsilon, f_c, subset_size, m_c)
             if randomiser == "subset"

@@ -318,7 +318,7 @@ class Rounds:
             if row is None or row.state != "closed":
                 return
             settings = self._settings(connection, row.campaign)
-            collection = settings.collection()
+            collection = settings.collection(self._candidates(connection, row))
             found = listing.load(row.listing, collection)
             reached("release: before work")
             counts, clients = _count(connection, name, found.head_list.cell_count)

@@ -65,6 +65,8 @@ class Manifest:
     reports: int
     threshold: float
     head_list: str
+    candidates: str | None
+    """The digest of the public list whose records were listed without a threshold."""
     canonical_version: int
     randomness: Literal["system", "insecure: seeded"]
     reports_from: Literal["log", "devices"]
@@ -94,6 +96,7 @@ def manifest_of(
     threshold: float,
     reports: int,
     head_list: HeadList,
+    candidates: HeadList | None = None,
     seeded: bool,
     reports_from: Literal["log", "devices"] = "log",
 ) -> Manifest:
@@ -109,6 +112,7 @@ def manifest_of(
         reports=reports,
         threshold=threshold,
         head_list=head_list.digest,
+        candidates=candidates.digest if candidates else None,
         canonical_version=CANONICAL_VERSION,
         randomness="insecure: seeded" if seeded else "system",
         reports_from=reports_from,

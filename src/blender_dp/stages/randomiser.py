@@ -45,8 +45,10 @@ class TwoStage:
     """The papers' LocalAlg: the query and the URL each have their own part of ε and δ."""
 
     def designs(self, parameters: Parameters, head_list: HeadList) -> Sequence[Design]:
-        """The papers' share, unless another one is given."""
-        return [Design(parameters.f_c or _PAPERS_SHARE)]
+        """Every share; the papers' blend keeps to theirs."""
+        if parameters.estimator == "average" and parameters.f_c is None:
+            return [Design(_PAPERS_SHARE)]
+        return [Design(share) for share in _shares(parameters, head_list)]
 
     def channel(self, parameters: Parameters, head_list: HeadList, design: Design) -> Channel:
         """LocalAlg's t and t_q."""
@@ -64,9 +66,8 @@ class Subset:
     def designs(self, parameters: Parameters, head_list: HeadList) -> Sequence[Design]:
         """Every share with reports of one query, and of as many as are best for it."""
         p, queries = parameters, len(head_list) + 1
-        shares = [p.f_c] if p.f_c else _SHARES if head_list.levels == 2 else [_PAPERS_SHARE]
         designs = []
-        for share in shares:
+        for share in _shares(p, head_list):
             for_query = float(p.epsilon / p.m_c) * (float(share) if head_list.levels == 2 else 1.0)
             most = max(1, queries - 1)  # as in `slack_free`: more cannot be told
             sizes = {min(p.subset_size, most)} if p.subset_size else {1, best_size(queries, for_query)}
@@ -80,3 +81,10 @@ class Subset:
     def loss(self, parameters: Parameters) -> Loss:
         """ε, and no δ."""
         return Loss(parameters.epsilon, Fraction(0))
+
+
+def _shares(parameters: Parameters, head_list: HeadList) -> Sequence[Fraction]:
+    """The shares of the budget that may go to the query. Single items have no choice to make."""
+    if parameters.f_c:
+        return [parameters.f_c]
+    return _SHARES if head_list.levels == 2 else [_PAPERS_SHARE]

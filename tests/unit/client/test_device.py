@@ -172,3 +172,8 @@ def test_a_device_refuses_what_would_not_be_private(small_list, wrong, randomise
 def test_a_device_refuses_a_size_that_is_none(small_list, size):
     with pytest.raises(ParameterError, match="subset_size"):
         Device(small_list, epsilon=1, delta=1e-5, subset_size=size)
+
+
+def test_only_subsets_have_a_size(small_list):
+    with pytest.raises(ParameterError, match="subset_size: only the randomiser 'subset' has one"):
+        Device(small_list, epsilon=1, delta=1e-5, subset_size=3, randomiser="two-stage")
