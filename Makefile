@@ -48,5 +48,5 @@ clean:  ## remove what make installed and made
 	@touch $@
 
 .venv/.dev: .venv/.installed
-	@$(BIN)/uv pip install --quiet --python $(BIN)/python --constraint constraints.txt --group dev
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --constraint constraints.txt --editable '.[plots,collector]' --group dev
 	@touch $@
