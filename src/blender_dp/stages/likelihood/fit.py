@@ -12,7 +12,7 @@ from blender_dp.stages.likelihood.system import Step, System
 from blender_dp.stages.likelihood.unlisted import Expectation, expect_unlisted
 
 _STEPS = 60
-_WHOLE_STEPS = 12  # what has not settled by then goes to and fro: half a step at a time leads between
+_WHOLE_STEPS = 12  # what has not settled by then goes to and fro: shorter and shorter steps lead between
 _LEARNING_STEPS = 5  # what is expected of unlisted URLs is learnt in these; then it stands, and the shares can settle
 _SETTLED = 1e-3  # of a standard error
 _PINNED = 1e18  # more information than any evidence has: the cell stays where it is
@@ -52,8 +52,8 @@ def fit(evidence: Evidence, scale: float) -> Fit:
             more[hidden], towards[hidden] = 1 / expected.variance, expected.mean
         step = _not_negative(system, shares, more, towards)
         settled = bool(np.all(np.abs(step.shares - shares) <= _SETTLED * np.sqrt(step.variance) + _LEAST))
-        halfway = number >= _WHOLE_STEPS and not settled
-        shares = np.maximum((shares + step.shares) / 2 if halfway else step.shares, _LEAST)
+        pace = 1.0 if settled else 1 / max(number - _WHOLE_STEPS + 2, 1)
+        shares = np.maximum(shares + pace * (step.shares - shares), _LEAST)
         if settled and number >= _LEARNING_STEPS:
             break
     shares = shares / shares.sum()

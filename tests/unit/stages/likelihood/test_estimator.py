@@ -5,11 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from blender_dp import HeadList
+from blender_dp import Blender, Entropy, HeadList, aol_like
 from blender_dp.client.subset import slack_free
 from blender_dp.mechanisms.laplace_histogram import LaplaceHistogram
 from blender_dp.stages.discovery import Discovery
 from blender_dp.stages.estimator import Context
+from blender_dp.stages.likelihood import estimator, fit
 from blender_dp.stages.likelihood.estimator import Calibration, Likelihood, discovery_evidence, scale_of
 from blender_dp.stages.response import Response
 
@@ -78,3 +79,13 @@ def test_a_contradiction_is_decided_by_the_clients():
     assert off[0] < 0.2 * off[1]
     assert off[0] < 3 * doubting.blended.queries.variance[1] ** 0.5
     np.testing.assert_array_equal(doubting.opt_in.cells.share, believing.opt_in.cells.share)
+
+
+def test_a_share_that_goes_to_and_fro_settles(monkeypatch):
+    """Where most users opt in, the clients' evidence about ⟨q, ⋆⟩ is weak, and whole steps overshoot for ever."""
+    fits = []
+    monkeypatch.setattr(estimator, "fit", lambda *given: fits.append(fit(*given)) or fits[-1])
+    run = Blender(epsilon=4, delta=1e-5).run_log
+    run(aol_like(2, users=60_000), "0.9", key=b"k", entropy=Entropy.seeded(1), simulation="cells")
+    assert len(fits) == 2
+    assert all(found.settled for found in fits)
