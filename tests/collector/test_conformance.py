@@ -541,18 +541,6 @@ def test_a_group_may_turn_out_empty(rounds: Rounds, f_o: str) -> None:
     assert rounds.round(made.round).state == "released"
 
 
-def test_migrations(place: Place) -> None:
-    store = place.store()
-    migrate(store)
-    with store.read() as connection:
-        before = sa.inspect(connection).get_table_names()
-    assert {*before} == {*metadata.tables, "alembic_version"}
-    migrate(store)
-    with store.read() as connection:
-        assert sa.inspect(connection).get_table_names() == before
-        assert connection.scalars(sa.text("SELECT version_num FROM alembic_version")).all() == ["0001"]
-
-
 def test_migrations_at_once(place: Place) -> None:
     stores = [place.store() for _ in range(4)]
     assert all_at_once(*[lambda s=s: migrate(s) for s in stores]) == [None] * 4
