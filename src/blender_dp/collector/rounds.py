@@ -27,6 +27,7 @@ from blender_dp.collector import ledger, listing, vault
 from blender_dp.collector.campaign import CampaignSettings
 from blender_dp.collector.documents import Signer, digest
 from blender_dp.collector.faults import reached
+from blender_dp.collector.forging import forging
 from blender_dp.collector.keys import KeyFolder
 from blender_dp.collector.schema import answers, campaigns, events, objects, records, reports, rounds, tokens
 from blender_dp.collector.schema import ledger as ledger_table
@@ -37,9 +38,7 @@ from blender_dp.errors import BlenderError, DocumentError, GroupError, StateErro
 from blender_dp.privacy.loss import Loss
 from blender_dp.records.head_list import HeadList
 from blender_dp.release import document
-from blender_dp.release.poisoning import poisoning
 from blender_dp.sampling import Entropy
-from blender_dp.stages.response import Response
 
 State = Literal["open", "listing", "listed", "closed", "released", "aborted"]
 
@@ -331,7 +330,7 @@ class Rounds:
             "round": row.number,
             "ledger": head,
             "release": json.loads(document.dump(release)),
-            "poisoning": asdict(poisoning(release, Response.of(collection.channel(found.head_list, found.design)))),
+            "poisoning": asdict(forging(collection, found, counts)),
         }
         body = self.signer.sign("release", content)
         suggestions = [asdict(suggestion) for suggestion in release.search("", len(release.queries))]
