@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -573,3 +574,69 @@ def test_errors_do_not_quote_what_was_to_be_stored(rounds: Rounds) -> None:
     with rounds.store.engine.connect() as connection, pytest.raises(sa.exc.IntegrityError) as refused:
         connection.execute(records.insert(), row)
     assert "[SQL parameters hidden" in str(refused.value)
+
+
+def content_of(rounds: Rounds, name: str) -> dict[str, Any]:
+    body = rounds.object(rounds.round(name).head_list or "", "head-list") or b""
+    return opened(body, "head-list", rounds.signer.public)
+
+
+def test_every_list_expires(place: Place) -> None:
+    now = [float(NOON)]
+    rounds = place.rounds(lambda: now[0])
+    made = uploaded(rounds, list_days=3)
+    rounds.freeze(made.round)
+    now[0] += 5 * DAY  # a worker that comes late makes the same list
+    rounds.make_list(made.round)
+    assert content_of(rounds, made.round)["expires"] == NOON // 3600 * 3600 + 3 * DAY
+    rounds.abort(made.round, "enough")
+    timed = rounds.open_round(made.campaign, closes_at=NOON + 77 * DAY)
+    for token in made.tokens:
+        rounds.upload_record(timed.id, token, "alpha", None)
+    rounds.freeze(timed.id)
+    rounds.make_list(timed.id)
+    assert content_of(rounds, timed.id)["expires"] == NOON + 77 * DAY
+
+
+def test_a_key_that_never_got_a_round_is_destroyed_after_a_day(rounds: Rounds) -> None:
+    rounds.keys.create("orphan")
+    path = rounds.keys.folder / "orphan.key"
+    os.utime(path, (NOON - DAY, NOON - DAY))
+    rounds.advance_due()
+    assert rounds.keys.names() == ["orphan"]  # a database without a round knows nothing about keys
+    made = uploaded(rounds)
+    os.utime(path, (NOON - DAY + 60, NOON - DAY + 60))
+    os.utime(rounds.keys.folder / f"{made.round}.key", (NOON - 99 * DAY, NOON - 99 * DAY))
+    rounds.advance_due()
+    assert rounds.keys.names() == sorted(["orphan", made.round])  # it may be a round's that is being opened
+    os.utime(path, (NOON - DAY, NOON - DAY))
+    rounds.advance_due()
+    assert rounds.keys.names() == [made.round]
+
+
+@pytest.mark.parametrize("kept", [0, 2])
+def test_reports_are_forgotten_after_the_release(place: Place, monkeypatch: pytest.MonkeyPatch, kept: int) -> None:
+    monkeypatch.setattr("blender_dp.collector.rounds._FORGOTTEN", 7)
+    now = [float(NOON)]
+    rounds = place.rounds(lambda: now[0])
+    made = listed(rounds, keep_reports_days=kept)
+    other = listed(rounds, name="other")
+    for name in (made.round, other.round):
+        rounds.add_reports(name, [report(i) for i in range(40)])
+    assert rounds.forget_reports() == 0
+    rounds.close(made.round)
+    assert rounds.forget_reports() == 0  # they are still to be counted
+    rounds.make_release(made.round)
+    before = rounds.round(made.round)
+    if kept:
+        now[0] += kept * DAY - 7200
+        assert rounds.forget_reports() == 0
+        now[0] += 7200
+    both = all_at_once(rounds.forget_reports, place.rounds(lambda: now[0]).forget_reports)
+    assert sum(both) == 40
+    assert [row.round for row in rows(rounds, sa.select(reports.c.round))] == [other.round] * 40
+    with pytest.raises(StateError):  # a duplicate that comes late is not counted anew
+        rounds.add_reports(made.round, [report(1)])
+    rounds.advance_due()
+    assert rounds.round(made.round) == before
+    assert rounds.forget_reports() == 0

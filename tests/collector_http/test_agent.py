@@ -37,7 +37,7 @@ class Liar:
     def publish_list(self, **changed) -> None:
         content = {
             "campaign": "c" * 32, "round": 1, "round_id": self.state["id"], "head_list": self.head_list.to_document(),
-            "digest": self.head_list.digest, "f_c": "0.85", "subset_size": 1, "epsilon": "4", "expires": None,
+            "digest": self.head_list.digest, "f_c": "0.85", "subset_size": 1, "epsilon": "4", "expires": 1 << 40,
         } | changed  # fmt: skip
         self.state["head_list"] = self.publish("head-list", content)
 
@@ -125,6 +125,8 @@ def test_a_round_without_a_list(agent, liar):
         ({"round_id": "2" * 32}, "not the list of this round"),
         ({"digest": "0" * 64}, "not the list of this round"),
         ({"expires": 1}, "has expired"),
+        ({"expires": None}, "does not say when it expires"),
+        ({"expires": "never"}, None),
         ({"head_list": {"schema": "blender-dp/head-list/2"}}, None),
         ({"head_list": None}, None),
         ({"epsilon": None}, None),

@@ -31,6 +31,10 @@ class CampaignSettings(BaseModel):
     """No round begins that would bring the opt-in users' composed ε of the campaign above this."""
     period_days: Annotated[int, Field(ge=1)] | None = None
     """Count only the rounds of so many days towards that limit."""
+    list_days: Annotated[int, Field(ge=1, le=3_650)] = 30
+    """The list of a round that is not told when to close expires after so many days: devices answer it no more."""
+    keep_reports_days: Annotated[int, Field(ge=0, le=36_500)] = 0
+    """Keep a round's reports for so many days after its release. Nothing needs them, so they are deleted at once."""
 
     @model_validator(mode="after")
     def _possible(self) -> Self:

@@ -43,6 +43,8 @@ from blender_dp.sampling import Entropy
 State = Literal["open", "listing", "listed", "closed", "released", "aborted"]
 
 _ROUNDED_SECONDS = 3600  # a time that is kept is no more exact than this
+_DAY_SECONDS = 86_400
+_FORGOTTEN = 10_000  # reports in one transaction: others who write do not wait long
 _BATCH = 1 << 16
 _SPLITS = 64  # a group that chance has left empty is drawn again
 
@@ -263,6 +265,7 @@ class Rounds:
                 return
             settings = self._settings(connection, row.campaign)
             candidates = self._candidates(connection, row)
+            expires = self._expires(connection, row, settings)
             kept = connection.execute(
                 sa.select(records.c.owner, records.c.sealed).where(records.c.round == name).order_by(records.c.owner)
             ).all()
@@ -272,7 +275,7 @@ class Rounds:
         raw = [(owner, *vault.unseal_record(key, f"{name}/{owner}", sealed)) for owner, sealed in kept]
         collection = settings.collection(candidates)
         made = _list(collection, raw, secret, settings.expected_clients)
-        body = self.signer.sign("head-list", self._list_content(row, settings, made))
+        body = self.signer.sign("head-list", self._list_content(row, settings, made, expires))
         with self.store.write() as connection:
             self._hold(connection, name)
             changes: dict[str, Any] = {
@@ -413,14 +416,51 @@ class Rounds:
             )
             return body
 
+    def forget_reports(self) -> int:
+        """Delete the reports of rounds that were released long enough ago, little by little; return how many."""
+        gone = 0
+        for name in self._with_old_reports():
+            some = sa.select(reports.c.id).where(reports.c.round == name).limit(_FORGOTTEN)
+            deleted = _FORGOTTEN
+            while deleted == _FORGOTTEN:  # a crash in between leaves the rest for the next time
+                with self.store.write() as connection:
+                    chosen = reports.c.id.in_(some.scalar_subquery())
+                    deleted = connection.execute(reports.delete().where(reports.c.round == name, chosen)).rowcount
+                gone += deleted
+        if gone:
+            self.store.forget_deleted()
+        return gone
+
+    def _with_old_reports(self) -> list[str]:
+        told = sa.exists().where(reports.c.round == rounds.c.id)
+        chosen = (
+            sa.select(rounds.c.id, events.c.at, campaigns.c.settings)
+            .join(events, sa.and_(events.c.round == rounds.c.id, events.c.what == "released"))
+            .join(campaigns, campaigns.c.id == rounds.c.campaign)
+            .where(rounds.c.state == "released", told)
+        )
+        with self.store.read() as connection:
+            found = connection.execute(chosen).all()
+        now = self.clock()
+        days = [CampaignSettings.model_validate_json(row.settings).keep_reports_days for row in found]
+        return [row.id for row, kept in zip(found, days, strict=True) if row.at + kept * _DAY_SECONDS <= now]
+
     def _destroy_left_keys(self) -> None:
-        """Destroy the keys whose rounds need them no more: a crash may have come between."""
+        """Destroy the keys whose rounds need them no more, or never came to be: a crash may have come between.
+
+        A key without a round may be of one that is being opened just now, so it is left for a day. A database without any
+        round is not believed: somebody may have started a collector on another one by mistake.
+        """
         with self.store.read() as connection:
             needed = set(connection.scalars(sa.select(rounds.c.id).where(rounds.c.state.in_(("open", "listing")))))
             known = set(connection.scalars(sa.select(rounds.c.id)))
         for name in self.keys.names():
-            if name in known and name not in needed:
+            if (name in known and name not in needed) or (known and name not in known and self._is_old(name)):
                 self.keys.destroy(name)
+
+    def _is_old(self, name: str) -> bool:
+        made = self.keys.made_at(name)
+        return made is not None and made + _DAY_SECONDS <= self.clock()
 
     def _settings(self, connection: Connection, campaign: str) -> CampaignSettings:
         text = connection.scalar(sa.select(campaigns.c.settings).where(campaigns.c.id == campaign))
@@ -449,7 +489,7 @@ class Rounds:
             .order_by(ledger_table.c.number)
         )
         if settings.period_days is not None:  # since it was spent, not since the round was opened; give or take an hour
-            since = self.clock() - settings.period_days * 86_400 - _ROUNDED_SECONDS
+            since = self.clock() - settings.period_days * _DAY_SECONDS - _ROUNDED_SECONDS
             frozen = sa.select(events.c.round).where(events.c.what == "frozen", events.c.at >= int(since))
             entries = entries.where(rounds.c.id.in_(frozen))
         losses = [ledger.parse(entry).loss for entry in connection.scalars(entries)]
@@ -493,7 +533,20 @@ class Rounds:
         )
         return HeadList.from_document(json.loads(body)["content"]["head_list"]) if body else None
 
-    def _list_content(self, row: Any, settings: CampaignSettings, made: Listing) -> dict[str, Any]:  # noqa: ANN401
+    def _expires(self, connection: Connection, row: Any, settings: CampaignSettings) -> int:  # noqa: ANN401
+        """When devices stop answering the list. It was fixed with the noise: a list that is made again is the same."""
+        if row.closes_at is not None:
+            return int(row.closes_at)
+        frozen = sa.select(events.c.at).where(events.c.round == row.id, events.c.what == "frozen")
+        return int(connection.execute(frozen).scalar_one()) + settings.list_days * _DAY_SECONDS
+
+    def _list_content(
+        self,
+        row: Any,  # noqa: ANN401
+        settings: CampaignSettings,
+        made: Listing,
+        expires: int,
+    ) -> dict[str, Any]:
         return {
             "campaign": row.campaign,
             "round": row.number,
@@ -503,7 +556,7 @@ class Rounds:
             "f_c": str(made.design.f_c),
             "subset_size": made.design.size,
             "epsilon": settings.epsilon,
-            "expires": row.closes_at,
+            "expires": expires,
         }
 
     def _publish(self, connection: Connection, kind: str, body: bytes) -> None:

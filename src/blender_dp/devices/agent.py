@@ -171,8 +171,10 @@ class Agent:
             if content["round_id"] != pointer["id"] or head_list.digest != content["digest"]
             else "is of an older round than one seen before"
             if content["round"] < newest
+            else "does not say when it expires"
+            if content["expires"] is None
             else "has expired"
-            if content["expires"] is not None and content["expires"] < self._clock()
+            if content["expires"] < self._clock()
             else f"has more than {MOST_QUERIES} queries"
             if len(head_list) > MOST_QUERIES
             else "was made for another ε than this device's"
