@@ -250,6 +250,18 @@ def test_a_refused_report_stays_charged(agent, liar):
     assert not agent().sent[0].arrived
 
 
+def test_all_reports_have_one_length(tmp_path, liar):
+    liar.head_list = HeadList.of([(f"query {i}", f"https://site{i}.example/") for i in range(300)])
+    liar.publish_list(subset_size=3)
+    for i in range(40):
+        collector = CollectorClient("http://collector", transport=httpx.MockTransport(liar.answer))
+        device = Agent(tmp_path / f"{i}", collector, key=liar.signer.public, epsilon=4, lifetime_epsilon=4)
+        device.take_part(f"query {i}" if i % 3 else None)
+    assert len({len(body) for body in liar.got}) == 1
+    written = [json.loads(body)["reports"][0]["cells"] for body in liar.got]
+    assert len({len(json.dumps(cells)) for cells in written}) > 1  # without the padding it would tell
+
+
 def test_the_budget_of_a_life(agent, liar):
     for number in range(1, 3):
         liar.state["id"] = str(number) * 32

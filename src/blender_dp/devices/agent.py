@@ -154,12 +154,14 @@ class Agent:
             )
         report = device.report(query, url)
         message = {"id": system_bytes(16).hex(), "head_list": report.head_list, "cells": list(report.cells)}
+        longest = {**message, "cells": [head_list.cell_count - 1] * len(report.cells)}
         return Sent(
             campaign=content["campaign"],
             round=content["round"],
             round_id=content["round_id"],
             epsilon=str(self.epsilon),
-            body=json.dumps({"reports": [message]}),
+            # As long as any other report: whoever sees encrypted bytes go by learns nothing from how many they are.
+            body=json.dumps({"reports": [message]}).ljust(len(json.dumps({"reports": [longest]}))),
         )
 
     def _checked(self, content: dict[str, Any], pointer: dict[str, Any]) -> HeadList:
