@@ -616,7 +616,7 @@ def test_a_key_that_never_got_a_round_is_destroyed_after_a_day(rounds: Rounds) -
 
 @pytest.mark.parametrize("kept", [0, 2])
 def test_reports_are_forgotten_after_the_release(place: Place, monkeypatch: pytest.MonkeyPatch, kept: int) -> None:
-    monkeypatch.setattr("blender_dp.collector.rounds._FORGOTTEN", 7)
+    monkeypatch.setattr("blender_dp.collector.forgetting._FORGOTTEN", 7)
     now = [float(NOON)]
     rounds = place.rounds(lambda: now[0])
     made = listed(rounds, keep_reports_days=kept)

@@ -10,6 +10,8 @@ from blender_dp.collection import Collection
 from blender_dp.errors import BlenderError
 from blender_dp.records.head_list import HeadList
 
+DAY_SECONDS = 86_400
+
 Decimal = Annotated[str, Field(pattern=r"^[0-9]{1,9}(\.[0-9]{1,30})?(e-?[0-9]{1,2})?$", max_length=40)]
 """A number as it is written: ε and δ are kept exactly."""
 

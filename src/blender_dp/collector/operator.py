@@ -17,6 +17,7 @@ from sqlalchemy.engine import Connection
 
 from blender_dp.collector import vault
 from blender_dp.collector.campaign import CampaignSettings
+from blender_dp.collector.found import Round
 from blender_dp.collector.messages import (
     AbortMessage,
     CampaignAnswer,
@@ -30,7 +31,7 @@ from blender_dp.collector.messages import (
 from blender_dp.collector.openapi import may
 from blender_dp.collector.problems import ProblemError
 from blender_dp.collector.public import bearer, service_of
-from blender_dp.collector.rounds import Round, Rounds
+from blender_dp.collector.rounds import Rounds
 from blender_dp.collector.schema import answers, tokens
 from blender_dp.collector.store import Store
 
