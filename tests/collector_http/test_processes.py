@@ -96,8 +96,15 @@ def test_a_round_through_several_processes(server: Server, tmp_path: Path, doors
 
         campaign = one.campaign()
         round_id = other.opened(campaign)
-        for i, token in enumerate(one.enrolled(campaign, 120)):
-            (one, other)[i % 2].upload(round_id, token, *RECORDS[i % len(RECORDS)])
+        with one.http() as first, other.http() as second:
+            for i, token in enumerate(one.enrolled(campaign, 120)):
+                query, site = RECORDS[i % len(RECORDS)]
+                answer = (first, second)[i % 2].post(
+                    f"/v1/rounds/{round_id}/records",
+                    json={"query": query, "url": site},
+                    headers={"Authorization": f"Bearer {token}"},
+                )
+                assert answer.status_code == 201
         asked = both(lambda door: ask(door, f"/v1/operator/rounds/{round_id}/list"), one, other)
         assert 202 in asked  # whoever comes second may find that it is done
         listed = other.reached(round_id, "listed")
