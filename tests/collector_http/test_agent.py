@@ -201,9 +201,10 @@ def test_an_older_round(agent, liar):
     liar.publish_list(round=5)
     agent().take_part("query 1")
     liar.state["id"] = "2" * 32
-    liar.publish_list(round=4)
-    with pytest.raises(DocumentError, match="older round"):
-        agent().take_part("query 1")
+    for number in (4, 5):  # another round of the same number would be a second answer in one round
+        liar.publish_list(round=number)
+        with pytest.raises(DocumentError, match="older round"):
+            agent().take_part("query 1")
     liar.publish_list(round=6)
     assert agent().take_part("query 1").arrived
 

@@ -171,8 +171,8 @@ class Agent:
         problem = (
             "is not the list of this round"
             if content["round_id"] != pointer["id"] or head_list.digest != content["digest"]
-            else "is of an older round than one seen before"
-            if content["round"] < newest
+            else "is of an older round than one seen before, or of the same number"
+            if content["round"] <= newest
             else "does not say when it expires"
             if content["expires"] is None
             else "has expired"
