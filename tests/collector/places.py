@@ -62,7 +62,7 @@ class Server:
         info.process.wait(10)
 
     def remove(self) -> None:
-        self._handle.stop()
+        self.kill()  # a stop in good order waits for whoever is still connected
         shutil.rmtree(self._folder)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -541,18 +542,6 @@ def test_a_group_may_turn_out_empty(rounds: Rounds, f_o: str) -> None:
     assert rounds.round(made.round).state == "released"
 
 
-def test_migrations(place: Place) -> None:
-    store = place.store()
-    migrate(store)
-    with store.read() as connection:
-        before = sa.inspect(connection).get_table_names()
-    assert {*before} == {*metadata.tables, "alembic_version"}
-    migrate(store)
-    with store.read() as connection:
-        assert sa.inspect(connection).get_table_names() == before
-        assert connection.scalars(sa.text("SELECT version_num FROM alembic_version")).all() == ["0001"]
-
-
 def test_migrations_at_once(place: Place) -> None:
     stores = [place.store() for _ in range(4)]
     assert all_at_once(*[lambda s=s: migrate(s) for s in stores]) == [None] * 4
@@ -585,3 +574,69 @@ def test_errors_do_not_quote_what_was_to_be_stored(rounds: Rounds) -> None:
     with rounds.store.engine.connect() as connection, pytest.raises(sa.exc.IntegrityError) as refused:
         connection.execute(records.insert(), row)
     assert "[SQL parameters hidden" in str(refused.value)
+
+
+def content_of(rounds: Rounds, name: str) -> dict[str, Any]:
+    body = rounds.object(rounds.round(name).head_list or "", "head-list") or b""
+    return opened(body, "head-list", rounds.signer.public)
+
+
+def test_every_list_expires(place: Place) -> None:
+    now = [float(NOON)]
+    rounds = place.rounds(lambda: now[0])
+    made = uploaded(rounds, list_days=3)
+    rounds.freeze(made.round)
+    now[0] += 5 * DAY  # a worker that comes late makes the same list
+    rounds.make_list(made.round)
+    assert content_of(rounds, made.round)["expires"] == NOON // 3600 * 3600 + 3 * DAY
+    rounds.abort(made.round, "enough")
+    timed = rounds.open_round(made.campaign, closes_at=NOON + 77 * DAY)
+    for token in made.tokens:
+        rounds.upload_record(timed.id, token, "alpha", None)
+    rounds.freeze(timed.id)
+    rounds.make_list(timed.id)
+    assert content_of(rounds, timed.id)["expires"] == NOON + 77 * DAY
+
+
+def test_a_key_that_never_got_a_round_is_destroyed_after_a_day(rounds: Rounds) -> None:
+    rounds.keys.create("orphan")
+    path = rounds.keys.folder / "orphan.key"
+    os.utime(path, (NOON - DAY, NOON - DAY))
+    rounds.advance_due()
+    assert rounds.keys.names() == ["orphan"]  # a database without a round knows nothing about keys
+    made = uploaded(rounds)
+    os.utime(path, (NOON - DAY + 60, NOON - DAY + 60))
+    os.utime(rounds.keys.folder / f"{made.round}.key", (NOON - 99 * DAY, NOON - 99 * DAY))
+    rounds.advance_due()
+    assert rounds.keys.names() == sorted(["orphan", made.round])  # it may be a round's that is being opened
+    os.utime(path, (NOON - DAY, NOON - DAY))
+    rounds.advance_due()
+    assert rounds.keys.names() == [made.round]
+
+
+@pytest.mark.parametrize("kept", [0, 2])
+def test_reports_are_forgotten_after_the_release(place: Place, monkeypatch: pytest.MonkeyPatch, kept: int) -> None:
+    monkeypatch.setattr("blender_dp.collector.forgetting._FORGOTTEN", 7)
+    now = [float(NOON)]
+    rounds = place.rounds(lambda: now[0])
+    made = listed(rounds, keep_reports_days=kept)
+    other = listed(rounds, name="other")
+    for name in (made.round, other.round):
+        rounds.add_reports(name, [report(i) for i in range(40)])
+    assert rounds.forget_reports() == 0
+    rounds.close(made.round)
+    assert rounds.forget_reports() == 0  # they are still to be counted
+    rounds.make_release(made.round)
+    before = rounds.round(made.round)
+    if kept:
+        now[0] += kept * DAY - 7200
+        assert rounds.forget_reports() == 0
+        now[0] += 7200
+    both = all_at_once(rounds.forget_reports, place.rounds(lambda: now[0]).forget_reports)
+    assert sum(both) == 40
+    assert [row.round for row in rows(rounds, sa.select(reports.c.round))] == [other.round] * 40
+    with pytest.raises(StateError):  # a duplicate that comes late is not counted anew
+        rounds.add_reports(made.round, [report(1)])
+    rounds.advance_due()
+    assert rounds.round(made.round) == before
+    assert rounds.forget_reports() == 0

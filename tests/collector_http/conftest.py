@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +21,7 @@ from blender_dp.collector.app import Service, create_app
 from blender_dp.collector.run import prepare
 from blender_dp.collector.settings import Settings
 from blender_dp.records.head_list import HeadList
+from tests.collector.places import Server
 
 CAMPAIGN = {
     "name": "searches", "epsilon": "4", "delta": "1e-6", "max_queries": 5,
@@ -30,17 +31,11 @@ RECORDS = [(f"query {i}", f"https://site{i}.example/") for i in range(5)]
 
 
 @dataclass
-class Live:
-    """A collector that listens."""
+class Distant:
+    """A collector that listens somewhere."""
 
-    app: FastAPI
     url: str
     token: str
-    data: Path
-
-    @property
-    def service(self) -> Service:
-        return self.app.state.service
 
     def http(self, token: str | None = None, **more: Any) -> httpx.Client:
         headers = {"Authorization": f"Bearer {token}"} if token else {}
@@ -62,12 +57,16 @@ class Live:
         return answer.json()
 
     def listed(self, campaign: str, users: int = 200, **times: int) -> dict[str, Any]:
-        """A round with a list. Most records go straight to the store: a fourth of a second instead of some."""
+        """A round with a list."""
         round_id = self.opened(campaign, **times)
         for i, token in enumerate(self.enrolled(campaign, users)):
-            self.service.rounds.upload_record(round_id, token, *RECORDS[i % len(RECORDS)])
+            self.upload(round_id, token, *RECORDS[i % len(RECORDS)])
         self.operator("POST", f"/v1/operator/rounds/{round_id}/list")
         return self.reached(round_id, "listed")
+
+    def upload(self, round_id: str, token: str, query: str, url: str) -> None:
+        with self.http(token) as http:
+            assert http.post(f"/v1/rounds/{round_id}/records", json={"query": query, "url": url}).status_code == 201
 
     def released(self, campaign: str, reports: int = 300, **times: int) -> dict[str, Any]:
         listed = self.listed(campaign, **times)
@@ -86,7 +85,8 @@ class Live:
         raise TimeoutError(found)
 
     def device(self, listed: dict[str, Any]) -> Device:
-        content = self.service.content(listed["head_list"], "head-list")
+        with self.http() as http:
+            content = http.get(f"/v1/head-lists/{listed['head_list']}").json()["content"]
         head_list = HeadList.from_document(content["head_list"])
         return Device(head_list, epsilon="4", delta="0.5", f_c=content["f_c"], subset_size=content["subset_size"])
 
@@ -97,6 +97,22 @@ class Live:
             report = device.report(*RECORDS[i % len(RECORDS)])
             made.append({"id": f"{i:032x}", "head_list": report.head_list, "cells": list(report.cells)})
         return made
+
+
+@dataclass
+class Live(Distant):
+    """A collector that listens in this process."""
+
+    app: FastAPI
+    data: Path
+
+    @property
+    def service(self) -> Service:
+        return self.app.state.service
+
+    def upload(self, round_id: str, token: str, query: str, url: str) -> None:
+        """Straight to the store: that takes a fourth of a second for all users, instead of some."""
+        self.service.rounds.upload_record(round_id, token, query, url)
 
 
 @contextmanager
@@ -114,21 +130,37 @@ def listening(data: Path, **settings: Any) -> Iterator[Live]:
         while not server.started and thread.is_alive():
             time.sleep(0.01)
         try:
-            yield Live(app, f"http://127.0.0.1:{free.getsockname()[1]}", token or "", data)
+            yield Live(f"http://127.0.0.1:{free.getsockname()[1]}", token or "", app, data)
         finally:
             server.should_exit = True
             thread.join()
 
 
+@pytest.fixture(scope="session")
+def server() -> Iterator[Server]:
+    made = Server()
+    yield made
+    made.remove()
+
+
+@pytest.fixture(scope="session", params=["sqlite", "postgresql"])
+def database(request: pytest.FixtureRequest) -> Callable[[], str]:
+    """Where a collector keeps things, new every time: whoever asks for a collector is asked on both databases."""
+    if request.param == "sqlite":
+        return lambda: ""
+    server: Server = request.getfixturevalue("server")
+    return lambda: server.url(server.create())
+
+
 @pytest.fixture
-def live(tmp_path) -> Iterator[Live]:
+def live(tmp_path: Path, database: Callable[[], str]) -> Iterator[Live]:
     """A new collector."""
-    with listening(tmp_path / "data") as one:
+    with listening(tmp_path / "data", database=database()) as one:
         yield one
 
 
 @pytest.fixture(scope="session")
-def ready(tmp_path_factory) -> Iterator[tuple[Live, dict[str, Any]]]:
+def ready(tmp_path_factory: pytest.TempPathFactory, database: Callable[[], str]) -> Iterator[tuple[Live, dict[str, Any]]]:
     """A collector with a release, for tests that only look."""
-    with listening(tmp_path_factory.mktemp("ready") / "data") as one:
+    with listening(tmp_path_factory.mktemp("ready") / "data", database=database()) as one:
         yield one, one.released(one.campaign())

@@ -37,7 +37,7 @@ class Liar:
     def publish_list(self, **changed) -> None:
         content = {
             "campaign": "c" * 32, "round": 1, "round_id": self.state["id"], "head_list": self.head_list.to_document(),
-            "digest": self.head_list.digest, "f_c": "0.85", "subset_size": 1, "epsilon": "4", "expires": None,
+            "digest": self.head_list.digest, "f_c": "0.85", "subset_size": 1, "epsilon": "4", "expires": 1 << 40,
         } | changed  # fmt: skip
         self.state["head_list"] = self.publish("head-list", content)
 
@@ -125,6 +125,8 @@ def test_a_round_without_a_list(agent, liar):
         ({"round_id": "2" * 32}, "not the list of this round"),
         ({"digest": "0" * 64}, "not the list of this round"),
         ({"expires": 1}, "has expired"),
+        ({"expires": None}, "does not say when it expires"),
+        ({"expires": "never"}, None),
         ({"head_list": {"schema": "blender-dp/head-list/2"}}, None),
         ({"head_list": None}, None),
         ({"epsilon": None}, None),
@@ -199,9 +201,10 @@ def test_an_older_round(agent, liar):
     liar.publish_list(round=5)
     agent().take_part("query 1")
     liar.state["id"] = "2" * 32
-    liar.publish_list(round=4)
-    with pytest.raises(DocumentError, match="older round"):
-        agent().take_part("query 1")
+    for number in (4, 5):  # another round of the same number would be a second answer in one round
+        liar.publish_list(round=number)
+        with pytest.raises(DocumentError, match="older round"):
+            agent().take_part("query 1")
     liar.publish_list(round=6)
     assert agent().take_part("query 1").arrived
 
@@ -246,6 +249,18 @@ def test_a_refused_report_stays_charged(agent, liar):
         agent().take_part("query 1")
     assert agent().left == 4
     assert not agent().sent[0].arrived
+
+
+def test_all_reports_have_one_length(tmp_path, liar):
+    liar.head_list = HeadList.of([(f"query {i}", f"https://site{i}.example/") for i in range(300)])
+    liar.publish_list(subset_size=3)
+    for i in range(40):
+        collector = CollectorClient("http://collector", transport=httpx.MockTransport(liar.answer))
+        device = Agent(tmp_path / f"{i}", collector, key=liar.signer.public, epsilon=4, lifetime_epsilon=4)
+        device.take_part(f"query {i}" if i % 3 else None)
+    assert len({len(body) for body in liar.got}) == 1
+    written = [json.loads(body)["reports"][0]["cells"] for body in liar.got]
+    assert len({len(json.dumps(cells)) for cells in written}) > 1  # without the padding it would tell
 
 
 def test_the_budget_of_a_life(agent, liar):

@@ -105,7 +105,7 @@ def test_two_processes_at_a_time(live, http):
     def process():
         store = Store.open(live.service.settings.database_url)
         other = Rounds(store, ours.keys, ours.signer)
-        found.append(operator._done(other, "a" * 64, "b" * 64, 201, work).body)
+        found.append(operator._done(other, "a" * 64, "b" * 64, 201, work)[2])
         store.close()
 
     threads = [threading.Thread(target=process) for _ in range(4)]

@@ -104,8 +104,10 @@ def test_documents_are_immutable_and_packed(ready, path, kind):
         known = http.get(where, headers={"Accept-Encoding": "gzip", "If-None-Match": f'"x", {tags[1]}'})
         assert (known.status_code, known.content, known.headers["etag"]) == (304, b"", tags[1])
         assert http.get(where, headers={"Accept-Encoding": "gzip", "If-None-Match": tags[0]}).status_code == 200
-        for never in ("gzip;q=0", "gzip; q=0.000", "identity"):
+        for never in ("gzip;q=0", "gzip; q=0.000", "identity", "*, gzip;q=0", "br"):
             assert "content-encoding" not in http.get(where, headers={"Accept-Encoding": never}).headers
+        for also in ("*", "*;q=0, gzip", "GZIP"):
+            assert http.get(where, headers={"Accept-Encoding": also}).headers["content-encoding"] == "gzip"
         head = http.head(where, headers={"Accept-Encoding": "identity"})
         assert (head.status_code, head.content, head.headers["etag"]) == (200, b"", tags[0])
         unknown = http.get(f"/v1/{path}/{'0' * 64}", headers={"If-None-Match": f'"{"0" * 64}"'})

@@ -46,6 +46,16 @@ def test_make_alone_lists_every_verb():
     assert all(f"make {verb} " in listed for verb in verbs)
 
 
-def test_the_securitys_tests_exist():
-    for name in re.findall(r"`(tests/[\w/.]+)`", (ROOT / "SECURITY.md").read_text(encoding="utf-8")):
-        assert (ROOT / name).exists(), name
+SECURITY = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
+THREATS = [line for line in SECURITY.splitlines() if line.startswith("| ") and not line.startswith("| threat |")]
+
+
+@pytest.mark.parametrize("row", THREATS, ids=lambda row: row.split("|")[1].strip())
+def test_every_threat_has_tests_that_exist(row):
+    named = re.findall(r"`(tests/[\w/.]+)(?:::(\w+))?`", row.split("|")[3])
+    assert named
+    for path, name in named:
+        assert (ROOT / path).exists(), path
+        if name:
+            text = (ROOT / path).read_text(encoding="utf-8")
+            assert re.search(rf"^ *(?:(?:async )?def|class) {name}\b", text, re.MULTILINE), (path, name)

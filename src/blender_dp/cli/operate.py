@@ -32,6 +32,8 @@ def create_campaign(
     min_reports: Annotated[int, typer.Option(metavar="N", help="Make no release from fewer reports.")] = 10_000,
     max_epsilon: Annotated[str | None, typer.Option(metavar="NUMBER", help="Limit of all rounds' ε together.")] = None,
     period_days: Annotated[int | None, typer.Option(metavar="N", help="Count only so many days towards it.")] = None,
+    list_days: Annotated[int, typer.Option(metavar="N", help="Days until a list expires, if a round has no time.")] = 30,
+    keep_reports_days: Annotated[int, typer.Option(metavar="N", help="Days to keep reports after the release.")] = 0,
     url: Url = LOCAL,
     as_json: AsJson = False,
 ) -> None:
@@ -45,6 +47,7 @@ def create_campaign(
         "name": name, "epsilon": epsilon, "delta": delta, "max_queries": max_queries,
         "expected_clients": expected_clients, "min_opt_in": min_opt_in, "min_reports": min_reports,
         "max_epsilon": max_epsilon, "period_days": period_days,
+        "list_days": list_days, "keep_reports_days": keep_reports_days,
     }  # fmt: skip
     made = client(url, token).post("/v1/operator/campaigns", message)
     if as_json:

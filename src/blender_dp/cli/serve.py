@@ -18,6 +18,7 @@ def serve(
     host: Annotated[str | None, typer.Option(help="Address to listen on.")] = None,
     port: Annotated[int | None, typer.Option(help="Port to listen on.")] = None,
     workers: Annotated[int | None, typer.Option(metavar="N", help="Processes.")] = None,
+    migrate_only: Annotated[bool, typer.Option("--migrate-only", help="Bring the tables up to date, and stop.")] = False,
 ) -> None:
     """Run the collector: it enrols, collects, lists, takes reports, blends and publishes, round by round.
 
@@ -34,14 +35,19 @@ def serve(
         import uvicorn
 
         from blender_dp.collector.documents import Signer
-        from blender_dp.collector.run import prepare
+        from blender_dp.collector.run import migrated, prepare
     except ModuleNotFoundError as error:
         fix = "Install the extra: pip install 'blender-dp[collector]'"
         raise ParameterError("serve", f"needs {error.name}, which is not installed", fix) from None
     from blender_dp.collector.settings import load
 
     flags = {"data": data, "database": database, "host": host, "port": port, "workers": workers}
-    settings, token = prepare(load(config, flags))
+    chosen = load(config, flags)
+    if migrate_only:
+        migrated(chosen).close()
+        say("The tables are up to date.")
+        return
+    settings, token = prepare(chosen)
     say(f"The collector listens on http://{settings.host}:{settings.port}, with its data in {settings.data}.")
     say(f"Devices pin its key: {Signer.load(settings.signing_key).public}")
     if token:

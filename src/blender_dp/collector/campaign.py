@@ -10,6 +10,8 @@ from blender_dp.collection import Collection
 from blender_dp.errors import BlenderError
 from blender_dp.records.head_list import HeadList
 
+DAY_SECONDS = 86_400
+
 Decimal = Annotated[str, Field(pattern=r"^[0-9]{1,9}(\.[0-9]{1,30})?(e-?[0-9]{1,2})?$", max_length=40)]
 """A number as it is written: ε and δ are kept exactly."""
 
@@ -31,6 +33,10 @@ class CampaignSettings(BaseModel):
     """No round begins that would bring the opt-in users' composed ε of the campaign above this."""
     period_days: Annotated[int, Field(ge=1)] | None = None
     """Count only the rounds of so many days towards that limit."""
+    list_days: Annotated[int, Field(ge=1, le=3_650)] = 30
+    """The list of a round that is not told when to close expires after so many days: devices answer it no more."""
+    keep_reports_days: Annotated[int, Field(ge=0, le=36_500)] = 0
+    """Keep a round's reports for so many days after its release. Nothing needs them, so they are deleted at once."""
 
     @model_validator(mode="after")
     def _possible(self) -> Self:

@@ -57,6 +57,13 @@ class KeyFolder:
         """The rounds whose keys are there."""
         return sorted(path.stem for path in self.folder.glob("*.key"))
 
+    def made_at(self, name: str) -> float | None:
+        """When a round's key was made, in seconds since 1970; None if it is gone."""
+        try:
+            return self._path(name).stat().st_mtime
+        except FileNotFoundError:
+            return None
+
     def _path(self, name: str) -> Path:
         return self.folder / f"{name}.key"
 

@@ -1,17 +1,24 @@
-"""What the opt-in half of a round leaves, as JSON: private already, kept until the release is made."""
+"""The opt-in half of a round: how it is made, and what it leaves, as JSON, private already, until the release is made."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 from fractions import Fraction
 
 import numpy as np
+import pyarrow as pa
 
 from blender_dp.collection import Collection, Listing
+from blender_dp.engines import PLAIN_COLUMNS, DuckDBEngine
+from blender_dp.errors import GroupError
 from blender_dp.records.head_list import HeadList
+from blender_dp.sampling import Entropy
 from blender_dp.stages.discovery import Discovery
 from blender_dp.stages.likelihood.estimator import Calibration
 from blender_dp.stages.randomiser import Design
+
+_SPLITS = 64  # a group that chance has left empty is drawn again
 
 
 def dump(listing: Listing) -> str:
@@ -41,3 +48,19 @@ def load(text: str, collection: Collection) -> Listing:
         collection.context(found, parts["discovery_users"], parts["calibration_users"]),
         Design(Fraction(parts["f_c"]), parts["subset_size"]),
     )
+
+
+def make(collection: Collection, raw: list[tuple[str, str, str | None]], secret: bytes, clients: int) -> Listing:
+    """The opt-in half, fixed by the secret: who discovers, which records are listed, and all noise."""
+    owner, query, url = zip(*raw, strict=True)
+    table = pa.table({"user": pa.array(owner), "query": pa.array(query), "url": pa.array(url, pa.string())})
+    engine = DuckDBEngine(ordered=True, portable=True)
+    group, _ = engine.bound(engine.load(table, PLAIN_COLUMNS, "records"), 1, "")
+    for attempt in range(_SPLITS):
+        key = hashlib.sha256(b"split %d " % attempt + secret).hexdigest()
+        discovering, calibrating = group.split(collection.parameters.f_o, key, "discovery")
+        if discovering.users:
+            break  # who is in which group depends on the secret and on who takes part, on nobody's record
+    else:
+        raise GroupError("opt-in users", "are too few to be parted in two", "Abort the round; set f_o or min_opt_in higher")
+    return collection.make_list(discovering, calibrating, clients, Entropy.fixed(secret), lambda _: None)

@@ -15,12 +15,12 @@ _FOLDER = Path(__file__).parent / "migrations"
 _ALONE = threading.Lock()  # Alembic keeps what it works on in its module
 
 
-def migrate(store: Store) -> None:
+def migrate(store: Store, version: str = "head") -> None:
     """Run the migrations that are missing, in one transaction, once however many processes begin at a time."""
     config = Config()
     config.set_main_option("script_location", str(_FOLDER))
     with _ALONE, store.write() as connection:
         config.attributes["connection"] = connection
-        command.upgrade(config, "head")
+        command.upgrade(config, version)
         reached("migration: before commit")
     reached("migration: after commit")

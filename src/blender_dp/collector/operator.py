@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import sqlalchemy as sa
 from fastapi import APIRouter, Depends, Header, Path, Request, Response
@@ -17,6 +16,7 @@ from sqlalchemy.engine import Connection
 
 from blender_dp.collector import vault
 from blender_dp.collector.campaign import CampaignSettings
+from blender_dp.collector.found import Round
 from blender_dp.collector.messages import (
     AbortMessage,
     CampaignAnswer,
@@ -30,8 +30,8 @@ from blender_dp.collector.messages import (
 from blender_dp.collector.openapi import may
 from blender_dp.collector.problems import ProblemError
 from blender_dp.collector.public import bearer, service_of
-from blender_dp.collector.rounds import Round, Rounds
-from blender_dp.collector.schema import answers, tokens
+from blender_dp.collector.rounds import Rounds
+from blender_dp.collector.schema import tokens
 from blender_dp.collector.store import Store
 
 if TYPE_CHECKING:
@@ -175,12 +175,12 @@ def _once(
     name = hashlib.sha256(f"{request.url.path}\x1f{key}".encode()).hexdigest()
     asked = hashlib.sha256(message.model_dump_json().encode()).hexdigest()
     with _alone(service, name):
-        known = _done(service.rounds, name, asked, status, work)
-    if known.request != asked:
+        first, code, body = _done(service.rounds, name, asked, status, work)
+    if first != asked:
         raise ProblemError(
             HTTPStatus.UNPROCESSABLE_ENTITY, "key-reused", "this Idempotency-Key was used for another request"
         )
-    return Response(known.body, known.status, media_type="application/json")
+    return Response(body, code, media_type="application/json")
 
 
 @contextmanager
@@ -197,16 +197,13 @@ def _alone(service: Service, name: str) -> Iterator[None]:
             service.keys_in_flight.discard(name)
 
 
-def _done(rounds: Rounds, name: str, asked: str, status: HTTPStatus, work: Callable[[Rounds], BaseModel]) -> sa.Row[Any]:
-    """The answer that belongs to a key: of the work that is done now, or that was done before."""
-    claim = {"key": name, "request": asked, "status": int(status), "body": "", "created": int(time.time())}
-    chosen = sa.select(answers).where(answers.c.key == name)
-    with rounds.store.write() as connection:
-        rounds.store.insert_new(connection, answers, [claim])  # whoever has claimed the key already is waited for
-        known = connection.execute(chosen).one()
-        if known.body:
-            return known
-        joined = Rounds(_Joined(rounds.store.engine, connection), rounds.keys, rounds.signer, rounds.clock)
-        body = work(joined).model_dump_json()
-        connection.execute(answers.update().where(answers.c.key == name).values(body=body))
-        return connection.execute(chosen).one()
+def _done(
+    rounds: Rounds, name: str, asked: str, status: HTTPStatus, work: Callable[[Rounds], BaseModel]
+) -> tuple[str, int, str]:
+    """What was asked with a key, the status and the answer: of the work that is done now, or that was done before."""
+
+    def joined(connection: Connection) -> str:
+        inside = Rounds(_Joined(rounds.store.engine, connection), rounds.keys, rounds.signer, rounds.clock)
+        return work(inside).model_dump_json()
+
+    return rounds.once(name, asked, int(status), joined)

@@ -18,14 +18,21 @@ from blender_dp.collector.store import Store
 _HANDED_ON = f"{PREFIX}SETTINGS"
 
 
-def prepare(settings: Settings) -> tuple[Settings, str | None]:
-    """Make the folder, the tables and the keys; return the operator's token if it is new."""
+def migrated(settings: Settings) -> Store:
+    """The database with all its tables, in a folder that is there."""
     settings.data.mkdir(mode=0o700, parents=True, exist_ok=True)
-    Signer.load(settings.signing_key)
     store = Store.open(settings.database_url)
     migrate(store)
+    return store
+
+
+def prepare(settings: Settings) -> tuple[Settings, str | None]:
+    """Make the folder, the tables and the keys; return the operator's token if it is new."""
+    store = migrated(settings)
+    Signer.load(settings.signing_key)
     token = None
     with store.write() as connection:
+        store.hold(connection, "operator")  # of several that are started at once, one makes the token
         known = connection.scalar(sa.select(sa.func.count()).where(tokens.c.role == "operator"))
         if not settings.operator_token and not known:
             token = vault.new_token()

@@ -13,8 +13,6 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import URL, Connection, Engine, make_url
 
-from blender_dp.collector import schema
-
 _BUSY_MILLISECONDS = 10_000
 _PATIENCE_MILLISECONDS = 500
 _CONNECT_SECONDS = 10
@@ -48,10 +46,6 @@ class Store:
             )
             sa.event.listen(engine, "connect", _synchronous)
         return cls(engine)
-
-    def create(self) -> None:
-        """Make the tables that are missing."""
-        schema.metadata.create_all(self.engine)
 
     @contextmanager
     def write(self) -> Iterator[Connection]:

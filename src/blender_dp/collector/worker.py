@@ -36,9 +36,10 @@ class Worker:
 
     def _run(self) -> None:
         while not self._stopped:
-            try:
-                self._rounds.advance_due()
-            except Exception as error:  # noqa: BLE001 (whatever it was, the next look tries again)
-                _LOG.error("worker: %s", type(error).__name__)  # its text may quote what it worked on
+            for work in (self._rounds.advance_due, self._rounds.forget_reports):
+                try:
+                    work()
+                except Exception as error:  # noqa: BLE001 (whatever it was, the next look tries again)
+                    _LOG.error("worker: %s", type(error).__name__)  # its text may quote what it worked on
             self._woken.wait(self._seconds)
             self._woken.clear()

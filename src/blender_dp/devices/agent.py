@@ -154,12 +154,14 @@ class Agent:
             )
         report = device.report(query, url)
         message = {"id": system_bytes(16).hex(), "head_list": report.head_list, "cells": list(report.cells)}
+        longest = {**message, "cells": [head_list.cell_count - 1] * len(report.cells)}
         return Sent(
             campaign=content["campaign"],
             round=content["round"],
             round_id=content["round_id"],
             epsilon=str(self.epsilon),
-            body=json.dumps({"reports": [message]}),
+            # As long as any other report: whoever sees encrypted bytes go by learns nothing from how many they are.
+            body=json.dumps({"reports": [message]}).ljust(len(json.dumps({"reports": [longest]}))),
         )
 
     def _checked(self, content: dict[str, Any], pointer: dict[str, Any]) -> HeadList:
@@ -169,10 +171,12 @@ class Agent:
         problem = (
             "is not the list of this round"
             if content["round_id"] != pointer["id"] or head_list.digest != content["digest"]
-            else "is of an older round than one seen before"
-            if content["round"] < newest
+            else "is of an older round than one seen before, or of the same number"
+            if content["round"] <= newest
+            else "does not say when it expires"
+            if content["expires"] is None
             else "has expired"
-            if content["expires"] is not None and content["expires"] < self._clock()
+            if content["expires"] < self._clock()
             else f"has more than {MOST_QUERIES} queries"
             if len(head_list) > MOST_QUERIES
             else "was made for another ε than this device's"

@@ -1,0 +1,58 @@
+"""How a round is: one row of the database, and how it is found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from blender_dp.collector.campaign import CampaignSettings
+from blender_dp.collector.schema import campaigns, events, rounds
+from blender_dp.errors import StateError
+
+State = Literal["open", "listing", "listed", "closed", "released", "aborted"]
+
+
+@dataclass(frozen=True)
+class Round:
+    """One round as it is now."""
+
+    id: str
+    campaign: str
+    number: int
+    state: State
+    lists_at: int | None
+    closes_at: int | None
+    head_list: str | None
+    release: str | None
+    bundle: str | None
+    problem: str | None
+
+
+_SHOWN = [getattr(rounds.c, name) for name in Round.__dataclass_fields__]
+
+
+def find(connection: Connection, name: str) -> Round:
+    """How a round is now."""
+    row = connection.execute(sa.select(*_SHOWN).where(rounds.c.id == name)).one_or_none()
+    if row is None:
+        raise StateError("round", "is not known", "Ask for the current round", kind="missing")
+    return Round(**row._mapping)
+
+
+def latest(what: str) -> sa.Select[Any]:
+    """The round that this happened to last. Events are numbered; clocks go back, and rounds of an hour have one time."""
+    return (
+        sa.select(*_SHOWN).join(events, events.c.round == rounds.c.id).where(events.c.what == what)
+        .order_by(events.c.number.desc()).limit(1)
+    )  # fmt: skip
+
+
+def settings_of(connection: Connection, campaign: str) -> CampaignSettings:
+    """What an operator has decided about a campaign."""
+    text = connection.scalar(sa.select(campaigns.c.settings).where(campaigns.c.id == campaign))
+    if text is None:
+        raise StateError("campaign", "is not known", "Ask for the campaigns there are", kind="missing")
+    return CampaignSettings.model_validate_json(text)

@@ -1,0 +1,82 @@
+"""The migrations make the schema that the code has, from wherever a database is, on SQLite and on PostgreSQL."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+
+from blender_dp.collector import migrate as module
+from blender_dp.collector.migrate import migrate
+from blender_dp.collector.schema import metadata
+from blender_dp.collector.store import Store
+from tests.collector.places import Place, listed
+
+REVISIONS = [one.revision for one in ScriptDirectory(str(module._FOLDER)).walk_revisions()][::-1]
+
+
+def differences(store: Store) -> list[Any]:
+    """What Alembic would change to come from the database to the schema."""
+    with store.read() as connection:
+        context = MigrationContext.configure(connection, opts={"compare_type": True, "compare_server_default": True})
+        return compare_metadata(context, metadata)
+
+
+def written(store: Store) -> dict[str, str]:
+    """The schema as SQLite keeps it: this also tells tables with and without row ids apart."""
+    with store.read() as connection:
+        found = connection.exec_driver_sql("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL").all()
+    return {name: re.sub(r"\s+", " ", sql) for name, sql in found if name != "alembic_version"}
+
+
+def contents(store: Store) -> list[list[Any]]:
+    with store.read() as connection:
+        return [list(connection.execute(sa.select(table)).all()) for table in metadata.sorted_tables]
+
+
+def test_the_migrated_database_is_the_schema(place: Place) -> None:
+    store = place.store()
+    assert differences(store)  # the comparison sees what is missing
+    migrate(store)
+    assert differences(store) == []
+    with store.read() as connection:
+        assert {*sa.inspect(connection).get_table_names()} == {*metadata.tables, "alembic_version"}
+        assert connection.scalars(sa.text("SELECT version_num FROM alembic_version")).all() == REVISIONS[-1:]
+
+
+def test_sqlite_is_written_to_the_letter(sqlite: Place, tmp_path: Path) -> None:
+    migrated, made = sqlite.store(), Store.open(tmp_path / "made.db")
+    migrate(migrated)
+    metadata.create_all(made.engine)
+    assert written(migrated) == written(made)
+    made.close()
+
+
+@pytest.mark.parametrize("first", REVISIONS)
+def test_from_any_version_and_twice(place: Place, first: str) -> None:
+    store = place.store()
+    migrate(store, first)
+    for _ in range(2):
+        migrate(store)
+        assert differences(store) == []
+
+
+def test_what_is_there_stays(place: Place) -> None:
+    rounds = place.rounds()
+    listed(rounds)
+    before = contents(rounds.store)
+    assert sum(map(len, before)) > 24
+    migrate(rounds.store)
+    assert contents(rounds.store) == before
+
+
+def test_no_migration_follows_the_schema() -> None:
+    """One that takes its tables from the code makes other ones tomorrow than today."""
+    for path in (module._FOLDER / "versions").glob("*.py"):
+        assert "blender_dp" not in path.read_text(encoding="utf-8"), path.name

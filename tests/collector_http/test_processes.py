@@ -1,0 +1,185 @@
+"""Several processes with one PostgreSQL and one folder: every report is counted once, and there is one release."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import sqlalchemy as sa
+
+from blender_dp.collector.documents import Signer
+from blender_dp.collector.schema import events, metadata, objects, reports, tokens
+from blender_dp.collector.store import Store
+from tests.collector.places import Server
+from tests.collector_http.conftest import RECORDS, Distant
+
+PROGRAM = Path(sys.executable).parent / "blender-dp"
+REPORTS, SENDERS = 600, 8
+
+
+def free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])
+
+
+@contextmanager
+def serving(data: Path, database: str, *flags: str) -> Iterator[tuple[str, list[str]]]:
+    """`blender-dp serve`, as it is called in earnest: its address, and what it has printed when it is stopped."""
+    port = free_port()
+    command = [PROGRAM, "serve", "--data", data, "--database", database, "--port", str(port), *flags]
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1", "BLENDER_DP_MIN_FREE_BYTES": "0"}
+    printed: list[str] = []
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as one:
+
+        def read() -> None:
+            printed.extend(one.stdout or ())
+
+        reader = threading.Thread(target=read)
+        reader.start()
+        try:
+            yield f"http://127.0.0.1:{port}", printed
+        finally:
+            one.terminate()
+            one.wait(30)
+            reader.join()
+
+
+def wait_until_up(url: str) -> None:
+    for _ in range(600):
+        try:
+            if httpx.get(f"{url}/__heartbeat__").is_success:
+                return
+        except httpx.TransportError:
+            time.sleep(0.1)
+    raise TimeoutError(url)
+
+
+def token_in(printed: list[str]) -> list[str]:
+    return [line.rpartition("=")[2].strip() for line in printed if "BLENDER_DP_TOKEN=" in line]
+
+
+def rows(database: str, statement: Any) -> list[Any]:
+    store = Store.open(database)
+    with store.read() as connection:
+        found = list(connection.execute(statement).all())
+    store.close()
+    return found
+
+
+@pytest.mark.parametrize("doors", [1, 2], ids=["one port, two workers", "two ports"])
+def test_a_round_through_several_processes(server: Server, tmp_path: Path, doors: int) -> None:
+    data, database = tmp_path / "data", server.url(server.create())
+    with ExitStack() as stack:
+        flags = ["--workers", "2"] if doors == 1 else []
+        begun = [stack.enter_context(serving(data, database, *flags)) for _ in range(doors)]  # at once, on an empty database
+        urls = [url for url, _ in begun]
+        for url in urls:
+            wait_until_up(url)
+        found = token_in([line for _, printed in begun for line in printed])
+        assert len(found) == 1  # whoever came first has made it
+        one, other = Distant(urls[0], found[0]), Distant(urls[-1], found[0])
+        assert {httpx.get(f"{url}/v1/rounds/current").json()["key"] for url in urls} == {
+            Signer.load(data / "signing-key.pem").public
+        }
+
+        campaign = one.campaign()
+        round_id = other.opened(campaign)
+        with one.http() as first, other.http() as second:
+            for i, token in enumerate(one.enrolled(campaign, 120)):
+                query, site = RECORDS[i % len(RECORDS)]
+                answer = (first, second)[i % 2].post(
+                    f"/v1/rounds/{round_id}/records",
+                    json={"query": query, "url": site},
+                    headers={"Authorization": f"Bearer {token}"},
+                )
+                assert answer.status_code == 201
+        asked = both(lambda door: ask(door, f"/v1/operator/rounds/{round_id}/list"), one, other)
+        assert 202 in asked  # whoever comes second may find that it is done
+        listed = other.reached(round_id, "listed")
+
+        send_everything_from_everywhere(one, other, listed)
+        assert len(rows(database, sa.select(reports.c.id))) == REPORTS
+        assert 202 in both(lambda door: ask(door, f"/v1/operator/rounds/{round_id}/close"), one, other)
+        done = one.reached(round_id, "released")
+
+        assert httpx.get(f"{urls[0]}/v1/rounds/current").json()["released"] == done == other.reached(round_id, "released")
+        bodies = {httpx.get(f"{url}/v1/releases/{done['release']}").content for url in urls * 4}
+        assert len(bodies) == 1
+        release = httpx.get(f"{urls[0]}/v1/releases/{done['release']}").json()["content"]["release"]
+        assert release["manifest"]["reports"] == REPORTS
+        entries = httpx.get(f"{urls[-1]}/v1/ledger").json()
+        assert [entry["group"] for entry in entries] == ["opt-in", "client"]
+    whats = [row.what for row in rows(database, sa.select(events.c.what).order_by(events.c.number))]
+    assert whats == ["opened", "frozen", "listed", "closed", "released"]
+    assert sorted(row.kind for row in rows(database, sa.select(objects.c.kind))) == ["bundle", "head-list", "release"]
+    assert list((data / "round-keys").iterdir()) == []
+    for _, printed in begun:
+        assert not [line for line in printed if "Traceback" in line or "Error" in line]
+
+
+def both(work: Any, *doors: Distant) -> list[Any]:
+    """Do it at every door at the same time."""
+    with ThreadPoolExecutor(len(doors)) as pool:
+        return list(pool.map(work, doors))
+
+
+def ask(door: Distant, path: str) -> int:
+    with door.http(door.token) as http:
+        return http.post(path).status_code
+
+
+def send_everything_from_everywhere(one: Distant, other: Distant, listed: dict[str, Any]) -> None:
+    """All senders send all reports, at both doors, in other orders and other portions: each report comes eight times."""
+    messages = one.messages(listed, REPORTS)
+
+    def send(sender: int) -> None:
+        door, portion = (one, other)[sender % 2], 20 + 15 * sender
+        ordered = messages[:: 1 - 2 * (sender // 2 % 2)]
+        with door.http() as http:
+            for start in range(0, REPORTS, portion):
+                path, part = f"/v1/rounds/{listed['id']}/reports", ordered[start : start + portion]
+                assert http.post(path, json={"reports": part}).json() == {"refused": []}
+
+    with ThreadPoolExecutor(SENDERS) as pool:
+        list(pool.map(send, range(SENDERS)))
+
+
+def test_migrate_only(server: Server, tmp_path: Path) -> None:
+    """It makes the tables and nothing else, as often as it is called, and on both databases."""
+    for database in ("", server.url(server.create())):
+        data = tmp_path / f"data{bool(database)}"
+        flags = ["--database", database] if database else []
+        for _ in range(2):
+            done = subprocess.run(
+                [PROGRAM, "serve", "--data", data, "--migrate-only", *flags], capture_output=True, text=True, check=False
+            )
+            assert (done.returncode, done.stderr) == (0, "")
+            assert "up to date" in done.stdout
+            assert "TOKEN" not in done.stdout
+        where = database or str(data / "collector.db")
+        assert rows(where, sa.select(tokens)) == []
+        store = Store.open(where)
+        assert {*sa.inspect(store.engine).get_table_names()} == {*metadata.tables, "alembic_version"}
+        store.close()
+        assert not (data / "signing-key.pem").exists()
+
+
+def test_many_make_one_signing_key(tmp_path: Path) -> None:
+    path = tmp_path / "data/signing-key.pem"
+    for _ in range(20):
+        with ThreadPoolExecutor(8) as pool:
+            assert len(set(pool.map(lambda _: Signer.load(path).public, range(8)))) == 1
+        assert [one.name for one in path.parent.iterdir()] == [path.name]
+        path.unlink()

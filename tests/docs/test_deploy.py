@@ -1,0 +1,116 @@
+"""What deploy/ and its page name exists: settings, flags, files, volumes. Nothing is deployed here."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+import subprocess
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer.main
+import yaml
+
+from blender_dp.cli.app import app
+from blender_dp.collector.settings import PREFIX, Settings, load
+from tests.conftest import ROOT
+
+DEPLOY = ROOT / "deploy"
+PAGE = (ROOT / "docs/deployment.md").read_text(encoding="utf-8")
+COMPOSE: dict[str, Any] = yaml.safe_load((DEPLOY / "compose.yaml").read_text(encoding="utf-8"))
+UNIT = (DEPLOY / "blender-dp.service").read_text(encoding="utf-8")
+VARIABLE = re.compile(rf"\b{PREFIX}([A-Z_]+)")
+OTHER = {"TOKEN", "URL"}  # what the operator's commands read
+
+
+def flags_of(*names: str) -> set[str]:
+    command: Any = typer.main.get_command(app)
+    for name in names:
+        command = command.commands[name]
+    return {flag for parameter in command.params for flag in parameter.opts}
+
+
+@pytest.mark.parametrize("path", [*sorted(DEPLOY.iterdir()), ROOT / "docs/deployment.md"], ids=lambda path: path.name)
+def test_every_variable_is_a_setting(path: Path) -> None:
+    named = set(VARIABLE.findall(path.read_text(encoding="utf-8")))
+    assert {name.lower() for name in named - OTHER} <= set(Settings.model_fields)
+
+
+def test_the_settings_file_is_read() -> None:
+    found = load(DEPLOY / "collector.toml", {}, {})
+    (state,) = re.findall(r"^StateDirectory=(.*)$", UNIT, re.MULTILINE)
+    assert found.data == Path("/var/lib") / state
+    assert found.reports_per_minute > 0
+
+
+def test_compose_sets_what_is_valid_and_names_what_is_there() -> None:
+    collector = COMPOSE["services"]["collector"]
+    given = {name: value for name, value in collector["environment"].items() if "${" not in value}
+    found = load(None, {}, given)
+    assert str(found.data) == "/data"
+    assert found.workers > 1
+    assert (DEPLOY / collector["build"]["context"] / collector["build"]["dockerfile"]).exists()
+    for service in COMPOSE["services"].values():
+        assert {one.partition(":")[0] for one in service.get("volumes", ())} <= set(COMPOSE["volumes"])
+        assert set(service.get("secrets", ())) <= set(COMPOSE["secrets"])
+        assert set(service.get("depends_on", ())) <= set(COMPOSE["services"])
+    mounted = {one.split(":")[1] for one in collector["volumes"]}
+    assert str(found.data) in mounted  # the keys outlive the container
+    assert f":{found.port}" in collector["ports"][0]
+    assert all(one.startswith("127.0.0.1:") for one in collector["ports"])  # only the proxy gets there
+    assert f"{found.port}/__heartbeat__" in " ".join(collector["healthcheck"]["test"])
+
+
+def test_the_image_is_made_of_what_is_there() -> None:
+    text = (DEPLOY / "Dockerfile").read_text(encoding="utf-8")
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    (extra,) = re.findall(r"/src\[(\w+)\]", text)
+    assert extra in project["optional-dependencies"]
+    for path in re.findall(r"/src/([\w.-]+)", text):
+        assert (ROOT / path).exists(), path
+    (command,) = re.findall(r"^CMD (.*)$", text, re.MULTILINE)
+    program, verb = yaml.safe_load(command)
+    assert program in project["scripts"]
+    assert flags_of(verb)
+
+
+def test_the_unit_calls_what_is_there() -> None:
+    (line,) = re.findall(r"^ExecStart=(.*)$", UNIT, re.MULTILINE)
+    program, verb, *rest = shlex.split(line)
+    flags = {one for one in rest if one.startswith("--")}
+    assert flags <= flags_of(verb)
+    for path in [program.removesuffix("/bin/blender-dp"), *[one for one in rest if one.startswith("/")]]:
+        assert path in PAGE, path  # where the page puts it
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="there is no systemd-analyze")
+def test_systemd_understands_the_unit(tmp_path: Path) -> None:
+    """But for the program and the user, which are not here."""
+    here = {"ExecStart": "/bin/true", "User": "root", "Group": "root"}
+    changed = re.sub(r"^(ExecStart|User|Group)=.*$", lambda found: f"{found[1]}={here[found[1]]}", UNIT, flags=re.MULTILINE)
+    for text, understood in ((changed, True), (changed.replace("UMask=", "UMasc="), False)):
+        unit = tmp_path / "blender-dp.service"
+        unit.write_text(text, encoding="utf-8")
+        done = subprocess.run(["systemd-analyze", "verify", "--man=no", unit], capture_output=True, text=True, check=False)
+        assert (done.returncode == 0 and "blender-dp.service" not in done.stderr) == understood, done.stderr
+
+
+def test_the_page_has_every_setting_with_its_usual_value() -> None:
+    rows = re.findall(r"^\| (`\w+`(?:, `\w+`)*) \|([^|]*)\|", PAGE, re.MULTILINE)
+    shown: dict[str, str] = {}
+    for names, values in rows:
+        several = re.findall(r"`(\w+)`", names)
+        usual = re.split(r", (?!\d{3})", values.strip()) if len(several) > 1 else [values.strip()]
+        shown |= dict(zip(several, usual, strict=True))
+    assert set(shown) == set(Settings.model_fields)
+    for name, value in Settings().model_dump().items():
+        written = f"{value:g}" if isinstance(value, float) else str(value)
+        assert re.sub(r"[`,]|:.*", "", shown[name]) == written, name
+
+
+def test_the_page_names_flags_that_are_there() -> None:
+    named = re.findall(r"`(--[a-z-]+)`", PAGE) + re.findall(r"blender-dp serve (--[a-z-]+)", PAGE)
+    assert {"--config", "--migrate-only"} <= set(named) <= flags_of("serve")
