@@ -44,7 +44,9 @@ class Service:
         settings.data.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.settings = settings
         self.signer = Signer.load(settings.signing_key)
-        self.rounds = Rounds(Store.open(settings.database_url), KeyFolder(settings.key_folder), self.signer)
+        self.rounds = Rounds(
+            Store.open(settings.database_url), KeyFolder(settings.key_folder), self.signer, counting=settings.counting
+        )
         self.intake = Intake(self.rounds)
         self.worker = Worker(self.rounds)
         self.sources = Sources(settings.reports_per_minute) if settings.reports_per_minute else None

@@ -206,7 +206,7 @@ def _done(rounds: Rounds, name: str, asked: str, status: HTTPStatus, work: Calla
         known = connection.execute(chosen).one()
         if known.body:
             return known
-        joined = Rounds(_Joined(rounds.store.engine, connection), rounds.keys, rounds.signer, rounds.clock)
+        joined = Rounds(_Joined(rounds.store.engine, connection), rounds.keys, rounds.signer, rounds.clock, rounds.counting)
         body = work(joined).model_dump_json()
         connection.execute(answers.update().where(answers.c.key == name).values(body=body))
         return connection.execute(chosen).one()

@@ -17,7 +17,6 @@ from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import Any, Literal
 
-import numpy as np
 import pyarrow as pa
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
@@ -25,6 +24,7 @@ from sqlalchemy.engine import Connection
 from blender_dp.collection import Collection, Listing
 from blender_dp.collector import ledger, listing, vault
 from blender_dp.collector.campaign import CampaignSettings
+from blender_dp.collector.counting import Counting
 from blender_dp.collector.documents import Signer, digest
 from blender_dp.collector.faults import reached
 from blender_dp.collector.keys import KeyFolder
@@ -33,7 +33,7 @@ from blender_dp.collector.schema import ledger as ledger_table
 from blender_dp.collector.store import Store
 from blender_dp.engines import PLAIN_COLUMNS, DuckDBEngine
 from blender_dp.entropy import system_bytes
-from blender_dp.errors import BlenderError, DocumentError, GroupError, StateError
+from blender_dp.errors import BlenderError, GroupError, StateError
 from blender_dp.privacy.loss import Loss
 from blender_dp.records.head_list import HeadList
 from blender_dp.release import document
@@ -44,7 +44,6 @@ from blender_dp.stages.response import Response
 State = Literal["open", "listing", "listed", "closed", "released", "aborted"]
 
 _ROUNDED_SECONDS = 3600  # a time that is kept is no more exact than this
-_BATCH = 1 << 16
 _SPLITS = 64  # a group that chance has left empty is drawn again
 
 
@@ -70,11 +69,19 @@ _SHOWN = [getattr(rounds.c, name) for name in Round.__dataclass_fields__]
 class Rounds:
     """All that can be done to campaigns and rounds."""
 
-    def __init__(self, store: Store, keys: KeyFolder, signer: Signer, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self,
+        store: Store,
+        keys: KeyFolder,
+        signer: Signer,
+        clock: Callable[[], float] = time.time,
+        counting: Counting | None = None,
+    ) -> None:
         self.store = store
         self.keys = keys
         self.signer = signer
         self.clock = clock
+        self.counting = counting or Counting()
 
     def once(self, key: str, asked: str, status: int, work: Callable[[Connection], str]) -> tuple[str, int, str]:
         """Do some work once for a key; what was asked first, the status and the answer, which is kept with the work.
@@ -321,11 +328,13 @@ class Rounds:
             collection = settings.collection()
             found = listing.load(row.listing, collection)
             reached("release: before work")
-            counts, clients = _count(connection, name, found.head_list.cell_count)
+            counted = self.counting.count(connection, name, found.head_list.digest, found.head_list.cell_count)
+            if counted is None:
+                return  # another process is at it; the worker comes by again
             # The round's own last entry, not the newest: that may be another campaign's, and another one after a crash.
             own = sa.select(ledger_table.c.digest).where(ledger_table.c.round == name)
             head = connection.scalar(own.order_by(ledger_table.c.number.desc()).limit(1))
-        release = collection.make_release(found, counts, clients, seeded=False, reports_from="devices")
+        release = collection.make_release(found, *counted, seeded=False, reports_from="devices")
         content = {
             "campaign": row.campaign,
             "round": row.number,
@@ -379,6 +388,7 @@ class Rounds:
                 if isinstance(error, BlenderError):  # its text tells nothing private, and says what to do
                     self._stuck(one, str(error))
         self._destroy_left_keys()
+        self.counting.clean()
         if failed:
             raise failed[0]
         return [one.id for one in due]
@@ -563,18 +573,3 @@ def _list(collection: Collection, raw: list[tuple[str, str, str | None]], secret
     else:
         raise GroupError("opt-in users", "are too few to be parted in two", "Abort the round; set f_o or min_opt_in higher")
     return collection.make_list(discovering, calibrating, clients, Entropy.fixed(secret), lambda _: None)
-
-
-def _count(connection: Connection, name: str, cells: int) -> tuple[np.ndarray[Any, np.dtype[np.int64]], int]:
-    """How often every cell was reported, and by how many reports."""
-    counts, clients = np.zeros(cells, np.int64), 0
-    chosen = sa.select(reports.c.cells).where(reports.c.round == name)
-    with connection.execution_options(yield_per=_BATCH).execute(chosen) as found:
-        for batch in found.scalars().partitions():
-            told = b"".join(batch)
-            some = np.bincount(np.frombuffer(told, "<u4"), minlength=cells) if len(told) % 4 == 0 else np.zeros(0, np.int64)
-            if len(some) != cells:  # whoever stored it has not asked the list
-                raise DocumentError("reports", "one names a cell that the list does not have", "Abort the round")
-            counts += some
-            clients += len(batch)
-    return counts, clients
