@@ -15,6 +15,7 @@ from typing import Any
 import psycopg
 
 from blender_dp.collector.campaign import CampaignSettings
+from blender_dp.collector.counting import EXPORT_FROM, Counting
 from blender_dp.collector.documents import Signer
 from blender_dp.collector.keys import KeyFolder
 from blender_dp.collector.migrate import migrate
@@ -100,12 +101,20 @@ class Place:
         for store in self.opened:
             store.close()
 
-    def rounds(self, clock: Callable[[], float] = lambda: NOON, *, migrated: bool = True) -> Rounds:
+    def rounds(
+        self,
+        clock: Callable[[], float] = lambda: NOON,
+        *,
+        migrated: bool = True,
+        export_from: int = EXPORT_FROM,
+        engine: str = "duckdb",
+    ) -> Rounds:
         """A collector that is started anew."""
         store = self.store()
         if migrated:
             migrate(store)
-        return Rounds(store, KeyFolder(self.folder / "keys"), Signer.load(self.folder / "signing.pem"), clock)
+        counting = Counting(self.folder / "export", export_from, engine)
+        return Rounds(store, KeyFolder(self.folder / "keys"), Signer.load(self.folder / "signing.pem"), clock, counting)
 
 
 def settings(name: str = "searches", **changes: Any) -> CampaignSettings:

@@ -15,9 +15,10 @@ import pytest
 import sqlalchemy as sa
 
 from blender_dp.collector import listing, vault
+from blender_dp.collector.counting import count_here
 from blender_dp.collector.documents import digest, opened
 from blender_dp.collector.migrate import migrate
-from blender_dp.collector.rounds import Rounds, _count
+from blender_dp.collector.rounds import Rounds
 from blender_dp.collector.schema import campaigns, events, ledger, metadata, objects, records, reports
 from blender_dp.errors import DocumentError, StateError
 from blender_dp.records.head_list import HeadList
@@ -38,7 +39,7 @@ def spent(rounds: Rounds, name: str) -> list[str]:
 def counted(rounds: Rounds, name: str) -> dict[int, int]:
     """How often every cell was counted."""
     with rounds.store.read() as connection:
-        counts, _ = _count(connection, name, 1000)
+        counts, _ = count_here(connection, name, 1000)
     return {int(cell): int(counts[cell]) for cell in np.flatnonzero(counts)}
 
 

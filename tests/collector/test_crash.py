@@ -16,7 +16,8 @@ import sqlalchemy as sa
 
 import blender_dp.collector
 from blender_dp.collector import faults, vault
-from blender_dp.collector.rounds import Rounds, _count
+from blender_dp.collector.counting import count_here
+from blender_dp.collector.rounds import Rounds
 from blender_dp.collector.schema import metadata, objects, records, reports
 from tests.collector.driver import BATCH, BATCHES, USERS, Log, crash, live, reports_of
 from tests.collector.places import Place
@@ -119,7 +120,7 @@ def check_finished(rounds: Rounds) -> None:
     with rounds.store.read() as connection:
         states = connection.scalars(sa.text("SELECT state FROM rounds ORDER BY number")).all()
         name = connection.scalar(sa.text("SELECT id FROM rounds WHERE number = 1"))
-        counts, clients = _count(connection, name, 1000)
+        counts, clients = count_here(connection, name, 1000)
         happened = Counter(connection.scalars(sa.text("SELECT what FROM events")))
         campaigns = connection.scalar(sa.text("SELECT count(*) FROM campaigns"))
         known = set(connection.scalars(sa.text("SELECT id FROM rounds")))

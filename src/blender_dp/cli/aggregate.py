@@ -51,8 +51,9 @@ def aggregate(
     """
     import pyarrow.parquet as pq
 
-    from blender_dp.cli.engine import chosen_engine, watched
+    from blender_dp.cli.engine import watched
     from blender_dp.cli.files import write_whole
+    from blender_dp.engines.choice import chosen_engine
     from blender_dp.logs import find_reports
     from blender_dp.logs.intake import check_tally, most_bad
     from blender_dp.profiles import RANDOMISERS

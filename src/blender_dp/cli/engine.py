@@ -1,4 +1,4 @@
-"""The engine that a verb counts with: which one, how far it is, and what it could not read."""
+"""The engine that a verb counts with: how far it is, and what it could not read."""
 
 from __future__ import annotations
 
@@ -10,22 +10,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from blender_dp.cli.output import Steps
-from blender_dp.engines import DuckDBEngine, Engine, Source, Tally
-from blender_dp.errors import ParameterError
+from blender_dp.engines import Engine, Source, Tally
 
 _EVERY_SECONDS = 0.5
-
-
-def chosen_engine(name: str, memory: str | None) -> Engine:
-    """The engine called `duckdb`, or `spark` with or without a master, as in `spark:local[2]`."""
-    kind, _, master = name.partition(":")
-    if kind == "duckdb" and not master:
-        return DuckDBEngine(memory=memory)
-    if kind == "spark":
-        from blender_dp.engines.spark import SparkEngine
-
-        return SparkEngine(master=master or "local[*]", memory=memory)
-    raise ParameterError("engine", f"{name!r} is unknown", "Use duckdb, spark or spark:MASTER")
 
 
 def counted(tally: Tally, seconds: float) -> str:

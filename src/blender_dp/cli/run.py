@@ -85,9 +85,10 @@ def run(
       blender-dp trends release
     """
     from blender_dp.blender import Blender
-    from blender_dp.cli.engine import chosen_engine, counted, watched, write_bad_rows
+    from blender_dp.cli.engine import counted, watched, write_bad_rows
     from blender_dp.cli.files import output_folder, write_folder
     from blender_dp.engines import Columns, Tally
+    from blender_dp.engines.choice import chosen_engine
     from blender_dp.logs import find
     from blender_dp.records.head_list import HeadList
 

@@ -44,7 +44,9 @@ class Service:
         settings.data.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.settings = settings
         self.signer = Signer.load(settings.signing_key)
-        self.rounds = Rounds(Store.open(settings.database_url), KeyFolder(settings.key_folder), self.signer)
+        self.rounds = Rounds(
+            Store.open(settings.database_url), KeyFolder(settings.key_folder), self.signer, counting=settings.counting
+        )
         self.intake = Intake(self.rounds)
         self.worker = Worker(self.rounds)
         self.sources = Sources(settings.reports_per_minute) if settings.reports_per_minute else None
@@ -57,6 +59,8 @@ class Service:
         self.under_way = 0
         self.keys_in_flight: set[str] = set()
         self.keys_lock = threading.Lock()
+        self.listed: dict[str, public.Listed] = {}
+        self._published: set[tuple[str, str]] = set()
         self.document = lru_cache(_REMEMBERED)(self._document)  # they never change
         self.packed = lru_cache(_REMEMBERED)(self._packed)
         self.content = lru_cache(_REMEMBERED)(self._content)
@@ -83,10 +87,15 @@ class Service:
             headers = {"Retry-After": str(math.ceil(seconds))}
             raise ProblemError(HTTPStatus.TOO_MANY_REQUESTS, "limited", "this source has sent too much", headers)
 
+    def is_published(self, digest: str, kind: str) -> bool:
+        """Whether a document was found once: it is there for ever."""
+        return (digest, kind) in self._published
+
     def _document(self, digest: str, kind: str) -> bytes:
         body = self.rounds.object(digest, kind)
         if body is None:
             raise ProblemError(HTTPStatus.NOT_FOUND, "missing", "there is no such document")
+        self._published.add((digest, kind))
         return body
 
     def _packed(self, digest: str, kind: str) -> bytes:

@@ -16,7 +16,7 @@ POINTS = (
     "freeze: before commit", "freeze: after commit",
     "list: before work", "list: before commit", "list: after commit",
     "close: before commit", "close: after commit",
-    "release: before work", "release: before commit", "release: after commit",
+    "release: before work", "release: after export", "release: before commit", "release: after commit",
     "abort: before commit", "abort: after commit",
 )  # fmt: skip
 """All of them."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import defaultdict
-from concurrent.futures import Future
+from contextlib import suppress
 from queue import SimpleQueue
 
 from blender_dp.collector.rounds import Rounds
@@ -13,6 +13,7 @@ from blender_dp.errors import StateError
 
 Report = tuple[bytes, bytes]
 """A report's id, and its cells as bytes."""
+_Waiting = tuple[str, list[Report], "asyncio.Future[None]"]
 
 _STOPPED = StateError("collector", "is being stopped", "Send it again")
 _MOST = 50_000  # reports in one transaction
@@ -23,7 +24,7 @@ class Intake:
 
     def __init__(self, rounds: Rounds) -> None:
         self._rounds = rounds
-        self._waiting: SimpleQueue[tuple[str, list[Report], Future[None]] | None] = SimpleQueue()
+        self._waiting: SimpleQueue[_Waiting | None] = SimpleQueue()
         self._stopped = False
         self._thread = threading.Thread(target=self._work, name="intake", daemon=True)
         self._thread.start()
@@ -32,9 +33,9 @@ class Intake:
         """Return once the reports are on the disk; raise what kept them from it."""
         if self._stopped:
             raise _STOPPED
-        done: Future[None] = Future()
+        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.put((name, reports, done))
-        await asyncio.wrap_future(done)
+        await done
 
     def stop(self) -> None:
         """Write what is waiting, and stop."""
@@ -43,8 +44,8 @@ class Intake:
         self._thread.join()
         while not self._waiting.empty():  # who came at the same moment
             late = self._waiting.get()
-            if late is not None and late[2].set_running_or_notify_cancel():
-                late[2].set_exception(_STOPPED)
+            if late is not None:
+                _tell([late[2]], _STOPPED)
 
     def _work(self) -> None:
         while True:
@@ -62,17 +63,35 @@ class Intake:
                 taken += len(more[1])
             self._write(batch)
 
-    def _write(self, batch: list[tuple[str, list[Report], Future[None]]]) -> None:
-        by_round: defaultdict[str, list[tuple[list[Report], Future[None]]]] = defaultdict(list)
-        for name, reports, done in batch:
-            if done.set_running_or_notify_cancel():  # whoever went away is not answered, and cannot be any more
-                by_round[name].append((reports, done))
+    def _write(self, batch: list[_Waiting]) -> None:
+        by_round: defaultdict[str, list[_Waiting]] = defaultdict(list)
+        for one in batch:
+            if not one[2].cancelled():  # whoever went away is not answered
+                by_round[one[0]].append(one)
         for name, parts in by_round.items():
+            problem: Exception | None = None
             try:
-                self._rounds.add_reports(name, [report for reports, _ in parts for report in reports])
+                self._rounds.add_reports(name, [report for _, reports, _ in parts for report in reports])
             except Exception as error:  # noqa: BLE001 (whoever waits for it raises it again)
-                for _, done in parts:
-                    done.set_exception(error)
-            else:
-                for _, done in parts:
-                    done.set_result(None)
+                problem = error
+            _tell([done for _, _, done in parts], problem)
+
+
+def _tell(waiting: list[asyncio.Future[None]], problem: Exception | None) -> None:
+    """Let all who wait go on: each loop is woken once for all of its requests, not once for each."""
+    by_loop: defaultdict[asyncio.AbstractEventLoop, list[asyncio.Future[None]]] = defaultdict(list)
+    for done in waiting:
+        by_loop[done.get_loop()].append(done)
+    for loop, some in by_loop.items():
+        with suppress(RuntimeError):  # it is closed: nobody waits any more
+            loop.call_soon_threadsafe(_settle, some, problem)
+
+
+def _settle(waiting: list[asyncio.Future[None]], problem: Exception | None) -> None:
+    for done in waiting:
+        if done.done():
+            continue  # whoever waited went away meanwhile
+        if problem is None:
+            done.set_result(None)
+        else:
+            done.set_exception(problem)

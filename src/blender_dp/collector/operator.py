@@ -203,7 +203,7 @@ def _done(
     """What was asked with a key, the status and the answer: of the work that is done now, or that was done before."""
 
     def joined(connection: Connection) -> str:
-        inside = Rounds(_Joined(rounds.store.engine, connection), rounds.keys, rounds.signer, rounds.clock)
+        inside = Rounds(_Joined(rounds.store.engine, connection), rounds.keys, rounds.signer, rounds.clock, rounds.counting)
         return work(inside).model_dump_json()
 
     return rounds.once(name, asked, int(status), joined)

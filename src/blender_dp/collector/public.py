@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import asdict
-from functools import lru_cache
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -43,6 +42,8 @@ router = APIRouter(prefix="/v1")
 
 _NEVER = re.compile(r"q\s*=\s*0(\.0*)?")
 _POINTER_SECONDS = 300
+_REMEMBERED = 64  # rounds that are reported to
+_ALL_TAKEN = ReportsAnswer(refused=[]).model_dump_json()
 _FOR_EVER = "public, max-age=31536000, immutable"
 _NOT_FOUND = may(HTTPStatus.NOT_FOUND)
 _SUGGESTIONS: dict[int | str, dict[str, Any]] = {
@@ -88,21 +89,21 @@ def current(request: Request, response: Response) -> Pointer:
 
 
 @router.get("/head-lists/{digest}", response_model=SignedDocument, responses=_DOCUMENT)
-def head_list(request: Request, digest: DigestPath) -> Response:
+async def head_list(request: Request, digest: DigestPath) -> Response:
     """A signed head list."""
-    return _document(request, digest, "head-list")
+    return await _document(request, digest, "head-list")
 
 
 @router.get("/bundles/{digest}", response_model=SignedDocument, responses=_DOCUMENT)
-def bundle(request: Request, digest: DigestPath) -> Response:
+async def bundle(request: Request, digest: DigestPath) -> Response:
     """A signed bundle for local search."""
-    return _document(request, digest, "bundle")
+    return await _document(request, digest, "bundle")
 
 
 @router.get("/releases/{digest}", response_model=SignedDocument, responses=_DOCUMENT)
-def release(request: Request, digest: DigestPath) -> Response:
+async def release(request: Request, digest: DigestPath) -> Response:
     """A signed release."""
-    return _document(request, digest, "release")
+    return await _document(request, digest, "release")
 
 
 @router.get("/releases/{digest}/trends", response_model=list[TrendAnswer], responses=_NOT_FOUND)
@@ -138,9 +139,10 @@ def ledger(request: Request) -> list[LedgerEntry]:
 
 @router.post(
     "/rounds/{round_id}/reports",
+    response_model=ReportsAnswer,
     responses=may(HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT, HTTPStatus.INSUFFICIENT_STORAGE),
 )
-async def reports(request: Request, round_id: RoundId, message: ReportsMessage) -> ReportsAnswer:
+async def reports(request: Request, round_id: RoundId, message: ReportsMessage) -> Response:
     """Store reports. They are on the disk before the answer is sent; refused ones are named, in order."""
     service = service_of(request)
     if len(message.reports) > service.settings.max_reports:
@@ -148,7 +150,9 @@ async def reports(request: Request, round_id: RoundId, message: ReportsMessage) 
         raise ProblemError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too-many", detail)
     service.charge(request, len(message.reports))
     service.check_room()
-    listed = await anyio.to_thread.run_sync(_listed, service, round_id)
+    listed = service.listed.get(round_id)
+    if listed is None:
+        listed = await anyio.to_thread.run_sync(_listed, service, round_id)
     refused, taken = [], []
     for index, report in enumerate(message.reports):
         reason = listed.problem(report)
@@ -159,7 +163,9 @@ async def reports(request: Request, round_id: RoundId, message: ReportsMessage) 
             service.refused.labels(reason).inc()
     await service.intake.add(round_id, taken)
     service.taken.inc(len(taken))
-    return ReportsAnswer(refused=refused)
+    if not refused:
+        return Response(_ALL_TAKEN, media_type="application/json")
+    return Response(ReportsAnswer(refused=refused).model_dump_json(), media_type="application/json")
 
 
 @router.post(
@@ -217,23 +223,24 @@ def _listed(service: Service, round_id: str) -> Listed:
     found = service.rounds.round(round_id)
     if found.state != "listed" or found.head_list is None:
         raise ProblemError(HTTPStatus.CONFLICT, "conflict", f"the round is {found.state}; it takes no reports")
-    return _listed_by(service, found.head_list)
+    content = service.content(found.head_list, "head-list")
+    made = Listed(HeadList.from_document(content["head_list"]), content["subset_size"])
+    if len(service.listed) >= _REMEMBERED:
+        service.listed.clear()
+    service.listed[round_id] = made  # a round's list never changes; whether it is closed is asked when reports are stored
+    return made
 
 
-@lru_cache(maxsize=64)
-def _listed_by(service: Service, digest: str) -> Listed:
-    content = service.content(digest, "head-list")
-    return Listed(HeadList.from_document(content["head_list"]), content["subset_size"])
-
-
-def _document(request: Request, digest: str, kind: str) -> Response:
-    """An immutable document, packed for whoever takes it so; whoever has it already is told so."""
+async def _document(request: Request, digest: str, kind: str) -> Response:
+    """An immutable document, packed for whoever takes it so; whoever has it already is told so, without a look at it."""
     service = service_of(request)
     packed = _takes_gzip(request.headers.get("accept-encoding", ""))
-    body = service.packed(digest, kind) if packed else service.document(digest, kind)
     tag = f'"{digest}-gzip"' if packed else f'"{digest}"'  # a strong tag names the very bytes
     headers = {"Cache-Control": _FOR_EVER, "ETag": tag, "Vary": "Accept-Encoding"}
     known = {one.strip().removeprefix("W/") for one in request.headers.get("if-none-match", "").split(",")}
+    body = None
+    if not (known & {tag, "*"} and service.is_published(digest, kind)):
+        body = await anyio.to_thread.run_sync(service.packed if packed else service.document, digest, kind)
     if known & {tag, "*"}:
         return Response(status_code=HTTPStatus.NOT_MODIFIED, headers=headers)
     return Response(body, media_type="application/json", headers=headers | ({"Content-Encoding": "gzip"} if packed else {}))

@@ -15,7 +15,6 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
-import numpy as np
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
@@ -23,6 +22,7 @@ from blender_dp.collection import Listing
 from blender_dp.collector import ledger, listing, vault
 from blender_dp.collector.campaign import DAY_SECONDS, CampaignSettings
 from blender_dp.collector.contributions import Contributions, new_id
+from blender_dp.collector.counting import Counting
 from blender_dp.collector.documents import Signer, digest
 from blender_dp.collector.faults import reached
 from blender_dp.collector.forgetting import destroy_left_keys, forget_reports
@@ -34,21 +34,27 @@ from blender_dp.collector.schema import ledger as ledger_table
 from blender_dp.collector.spending import over_limit, spend
 from blender_dp.collector.store import Store
 from blender_dp.entropy import system_bytes
-from blender_dp.errors import BlenderError, DocumentError, StateError
+from blender_dp.errors import BlenderError, StateError
 from blender_dp.records.head_list import HeadList
 from blender_dp.release import document
-
-_BATCH = 1 << 16
 
 
 class Rounds(Contributions):
     """All that can be done to campaigns and rounds."""
 
-    def __init__(self, store: Store, keys: KeyFolder, signer: Signer, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self,
+        store: Store,
+        keys: KeyFolder,
+        signer: Signer,
+        clock: Callable[[], float] = time.time,
+        counting: Counting | None = None,
+    ) -> None:
         self.store = store
         self.keys = keys
         self.signer = signer
         self.clock = clock
+        self.counting = counting or Counting()
 
     def once(self, key: str, asked: str, status: int, work: Callable[[Connection], str]) -> tuple[str, int, str]:
         """Do some work once for a key; what was asked first, the status and the answer, which is kept with the work.
@@ -222,17 +228,19 @@ class Rounds(Contributions):
             collection = settings.collection(self._candidates(connection, row))
             found = listing.load(row.listing, collection)
             reached("release: before work")
-            counts, clients = _count(connection, name, found.head_list.cell_count)
+            counted = self.counting.count(connection, name, found.head_list.digest, found.head_list.cell_count)
+            if counted is None:
+                return  # another process is at it; the worker comes by again
             # The round's own last entry, not the newest: that may be another campaign's, and another one after a crash.
             own = sa.select(ledger_table.c.digest).where(ledger_table.c.round == name)
             head = connection.scalar(own.order_by(ledger_table.c.number.desc()).limit(1))
-        release = collection.make_release(found, counts, clients, seeded=False, reports_from="devices")
+        release = collection.make_release(found, *counted, seeded=False, reports_from="devices")
         content = {
             "campaign": row.campaign,
             "round": row.number,
             "ledger": head,
             "release": json.loads(document.dump(release)),
-            "poisoning": asdict(forging(collection, found, counts)),
+            "poisoning": asdict(forging(collection, found, counted[0])),
         }
         body = self.signer.sign("release", content)
         suggestions = [asdict(suggestion) for suggestion in release.search("", len(release.queries))]
@@ -280,6 +288,7 @@ class Rounds(Contributions):
                 if isinstance(error, BlenderError):  # its text tells nothing private, and says what to do
                     self._stuck(one, str(error))
         destroy_left_keys(self.store, self.keys, self.clock())
+        self.counting.clean()
         if failed:
             raise failed[0]
         return [one.id for one in due]
@@ -373,18 +382,3 @@ class Rounds(Contributions):
 
     def _event(self, connection: Connection, name: str, what: str) -> None:
         connection.execute(events.insert(), {"at": self._now(), "round": name, "what": what})
-
-
-def _count(connection: Connection, name: str, cells: int) -> tuple[np.ndarray[Any, np.dtype[np.int64]], int]:
-    """How often every cell was reported, and by how many reports."""
-    counts, clients = np.zeros(cells, np.int64), 0
-    chosen = sa.select(reports.c.cells).where(reports.c.round == name)
-    with connection.execution_options(yield_per=_BATCH).execute(chosen) as found:
-        for batch in found.scalars().partitions():
-            told = b"".join(batch)
-            some = np.bincount(np.frombuffer(told, "<u4"), minlength=cells) if len(told) % 4 == 0 else np.zeros(0, np.int64)
-            if len(some) != cells:  # whoever stored it has not asked the list
-                raise DocumentError("reports", "one names a cell that the list does not have", "Abort the round")
-            counts += some
-            clients += len(batch)
-    return counts, clients

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from blender_dp.collector.counting import EXPORT_FROM, Counting
 from blender_dp.errors import ParameterError
 
 PREFIX = "BLENDER_DP_"
@@ -44,6 +45,11 @@ class Settings(BaseModel):
     trusted_proxies: str = "127.0.0.1"
     """Addresses of the proxies whose X-Forwarded-For is believed, with commas between them."""
 
+    export_from: Annotated[int, Field(ge=0)] = EXPORT_FROM
+    """A round with so many reports is exported to Parquet in the data folder, and counted by the engine."""
+    engine: Annotated[str, Field(pattern=r"^(duckdb|spark(:.+)?)$")] = "duckdb"
+    """What counts such a round: duckdb, spark or spark:MASTER. A cluster must see the data folder under the same path."""
+
     @property
     def database_url(self) -> str:
         """What to connect to."""
@@ -58,6 +64,11 @@ class Settings(BaseModel):
     def key_folder(self) -> Path:
         """The folder of the keys of raw records. Never back it up."""
         return self.data / "round-keys"
+
+    @property
+    def counting(self) -> Counting:
+        """How a round's reports are counted."""
+        return Counting(self.data.absolute() / "export", self.export_from, self.engine)
 
 
 def load(file: Path | None, flags: Mapping[str, Any], environment: Mapping[str, str] = os.environ) -> Settings:

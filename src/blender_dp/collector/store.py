@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,19 @@ _BUSY_MILLISECONDS = 10_000
 _PATIENCE_MILLISECONDS = 500
 _CONNECT_SECONDS = 10
 _CACHE_KIBIBYTES = 64 * 1024
+
+_INSERT_SQLITE = """
+    WITH RECURSIVE places (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM places WHERE n + 1 < ?6)
+    INSERT INTO reports (round, id, cells) SELECT ?1, substr(?2, n * ?3 + 1, ?3), substr(?4, n * ?5 + 1, ?5)
+    FROM places WHERE true ON CONFLICT DO NOTHING
+    """
+_INSERT_POSTGRESQL = """
+    WITH given (round, ids, id_bytes, cells, cell_bytes, rows)
+    AS (VALUES (%b::text, %b::bytea, %b::int4, %b::bytea, %b::int4, %b::int4))
+    INSERT INTO reports (round, id, cells)
+    SELECT round, substr(ids, n * id_bytes + 1, id_bytes), substr(cells, n * cell_bytes + 1, cell_bytes)
+    FROM given, generate_series(0, rows - 1) AS n ORDER BY n ON CONFLICT DO NOTHING
+    """
 
 
 @dataclass(frozen=True)
@@ -89,24 +103,16 @@ class Store:
         connection.execute(statement.on_conflict_do_update(index_elements=[*unique], set_=row))
 
     def insert_reports(self, connection: Connection, name: str, rows: Iterable[tuple[bytes, bytes]]) -> None:
-        """Insert a round's reports whose ids are not there yet, as fast as the driver can.
+        """Insert a round's reports whose ids are not there yet, as fast as the database can.
 
-        They are sorted: neighbours go to the same page, and two transactions with the same reports cannot wait for each
-        other in a circle.
+        All ids are one value and all cells another, which the database cuts up itself: row by row, the thread that writes
+        would have to wait for the one that answers after every row. They are sorted: neighbours go to the same page, and
+        two transactions with the same reports cannot wait for each other in a circle.
         """
-        ordered = sorted(rows)
-        if not ordered:
-            return
-        if self.is_sqlite:
-            statement = "INSERT INTO reports (round, id, cells) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
-            connection.exec_driver_sql(statement, [(name, *row) for row in ordered])
-            return
-        statement = (
-            "INSERT INTO reports (round, id, cells) SELECT %b, id, cells "
-            "FROM unnest(%b::bytea[], %b::bytea[]) WITH ORDINALITY AS new (id, cells, place) "
-            "ORDER BY place ON CONFLICT DO NOTHING"
-        )
-        connection.exec_driver_sql(statement, (name, [key for key, _ in ordered], [cells for _, cells in ordered]))
+        for (id_bytes, cell_bytes), group in groupby(sorted(rows, key=_by_width), lambda row: (len(row[0]), len(row[1]))):
+            ids, cells = (b"".join(column) for column in zip(*group, strict=True))
+            values = (name, ids, id_bytes, cells, cell_bytes, len(ids) // id_bytes)
+            connection.exec_driver_sql(_INSERT_SQLITE if self.is_sqlite else _INSERT_POSTGRESQL, values)
 
     def forget_deleted(self) -> None:
         """Let no deleted row linger in SQLite's log of writes, if nobody reads it. PostgreSQL cleans up when it likes."""
@@ -123,6 +129,10 @@ class Store:
     def close(self) -> None:
         """Let go of all connections."""
         self.engine.dispose()
+
+
+def _by_width(row: tuple[bytes, bytes]) -> tuple[int, int, bytes, bytes]:
+    return len(row[0]), len(row[1]), *row
 
 
 def _durable(connection: Any, _: object) -> None:  # noqa: ANN401 (sqlite3's, which SQLAlchemy hands over)

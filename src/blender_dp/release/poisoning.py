@@ -143,6 +143,8 @@ class _Attack:
 
     def least(self, top: int, reports: int) -> list[int | None]:
         """How many forged reports each row needs; 0 for those that are in the top already, None if no number does."""
+        if not len(self.rows):
+            return []
         best = np.argsort(-self.rows.share, kind="stable")[:top]
         low, high = np.zeros(len(self.rows), np.int64), np.full(len(self.rows), _MOST * reports, np.int64)
         never = ~self._enters(high, reports, best)
