@@ -12,14 +12,20 @@ import time
 
 import anyio
 import httpx
+import numpy as np
 import pytest
 import sqlalchemy.exc
+from typer.testing import CliRunner
 
+from blender_dp.cli.app import app
+from blender_dp.collector.counting import count_here
 from blender_dp.collector.documents import opened
 from blender_dp.collector.messages import ReportMessage
 from blender_dp.collector.problems import NAMES, PREFIX
 from blender_dp.collector.public import Listed
 from blender_dp.collector.sources import Sources
+from blender_dp.engines import DuckDBEngine
+from blender_dp.logs import find_reports
 from blender_dp.records.head_list import HeadList
 from tests.collector_http.conftest import RECORDS, listening
 
@@ -429,3 +435,34 @@ def test_a_round_on_a_schedule(live):
         assert http.post(f"/v1/rounds/{round_id}/reports", json={"reports": live.messages(listed, 100)}).status_code == 200
     assert live.reached(round_id, "released")["release"]
     assert json.loads(live.service.document(listed["head_list"], "head-list"))["content"]["expires"] == listed["closes_at"]
+
+
+def test_the_reports_of_a_round_as_a_file(ready, tmp_path):
+    """`blender-dp aggregate` counts the same reports as the release."""
+    live, released = ready
+    file = tmp_path / "reports.parquet"
+    done = CliRunner().invoke(app, ["round", "export", "--url", live.url, "--token", live.token, "--out", str(file)])
+    assert done.exit_code == 0, done.output
+    content = live.service.content(released["head_list"], "head-list")
+    counts, tally = DuckDBEngine().report_counts(
+        find_reports([file]), content["digest"], HeadList.from_document(content["head_list"]).cell_count
+    )
+    assert not tally.bad
+    with live.service.rounds.store.read() as connection:
+        expected, clients = count_here(connection, released["id"], len(counts))
+    assert clients == 300
+    np.testing.assert_array_equal(counts, expected)
+
+
+def test_only_a_round_that_is_over_is_exported(live, tmp_path):
+    round_id = live.opened(live.campaign())
+    with live.http(live.token) as http:
+        answer = http.get(f"/v1/operator/rounds/{round_id}/reports")
+        missing = http.get(f"/v1/operator/rounds/{'0' * 32}/reports")
+    assert (answer.status_code, missing.status_code) == (409, 404)
+    file = tmp_path / "reports.parquet"
+    done = CliRunner().invoke(
+        app, ["round", "export", round_id, "--url", live.url, "--token", live.token, "--out", str(file)]
+    )
+    assert done.exit_code != 0
+    assert list(tmp_path.glob("*.parquet*")) == []

@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import Any, Literal
@@ -24,7 +24,7 @@ from sqlalchemy.engine import Connection
 from blender_dp.collection import Collection, Listing
 from blender_dp.collector import ledger, listing, vault
 from blender_dp.collector.campaign import CampaignSettings
-from blender_dp.collector.counting import Counting
+from blender_dp.collector.counting import Counting, exported
 from blender_dp.collector.documents import Signer, digest
 from blender_dp.collector.faults import reached
 from blender_dp.collector.keys import KeyFolder
@@ -423,6 +423,20 @@ class Rounds:
                 sa.select(objects.c.body).where(objects.c.digest == name, objects.c.kind == kind)
             )
             return body
+
+    def exported(self, name: str) -> Iterator[bytes]:
+        """The reports of a round that takes no more, piece by piece, as a file that `blender-dp aggregate` reads."""
+        with self.store.read() as connection:
+            row = connection.execute(sa.select(rounds.c.state, rounds.c.listing).where(rounds.c.id == name)).one_or_none()
+        if row is None:
+            raise StateError("round", "is not known", "Ask for the current round", kind="missing")
+        if row.state not in {"closed", "released"}:
+            raise StateError("round", f"is {row.state}", "Only a round that is closed or released can be exported")
+        return self._exported(name, HeadList.from_document(json.loads(row.listing)["head_list"]).digest)
+
+    def _exported(self, name: str, answered: str) -> Iterator[bytes]:
+        with self.store.read() as connection:
+            yield from exported(connection, name, answered)
 
     def _destroy_left_keys(self) -> None:
         """Destroy the keys whose rounds need them no more: a crash may have come between."""
