@@ -468,8 +468,7 @@ def test_only_a_round_that_is_over_is_exported(live, tmp_path):
         missing = http.get(f"/v1/operator/rounds/{'0' * 32}/reports")
     assert (answer.status_code, missing.status_code) == (409, 404)
     file = tmp_path / "reports.parquet"
-    done = CliRunner().invoke(
-        app, ["round", "export", round_id, "--url", live.url, "--token", live.token, "--out", str(file)]
-    )
-    assert done.exit_code != 0
+    done = exported(live, file, round_id)
+    assert done.returncode == 2
+    assert b"409" in done.stderr
     assert list(tmp_path.glob("*.parquet*")) == []
