@@ -7,7 +7,7 @@ import json
 from dataclasses import asdict
 from pathlib import Path
 
-from benchmarks import discovery, engine, estimator, growth, machine, reporting, utility
+from benchmarks import collector, discovery, engine, estimator, growth, machine, reporting, utility
 from benchmarks.result import show, show_machine
 
 BENCHMARKS = {
@@ -17,6 +17,7 @@ BENCHMARKS = {
     "utility": utility.measure,
     "estimator": estimator.measure,
     "engine": engine.measure,
+    "collector": collector.measure,
 }
 USUAL = ("reporting", "discovery", "growth", "estimator")
 

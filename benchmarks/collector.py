@@ -1,4 +1,4 @@
-"""The collector under load: a real server, and a load generator beside it; everything against its own no-op endpoint."""
+"""The collector under load: a real server, a load generator beside it, and the server's own no-op endpoint as the limit."""
 
 from __future__ import annotations
 
@@ -6,26 +6,33 @@ import itertools
 import json
 import os
 import shutil
+import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import httpx
+
 from benchmarks.load import Load, Task, request, run, write_requests
 from benchmarks.machine import cores
-from benchmarks.result import Result
-from benchmarks.served import Listed, served
+from benchmarks.result import Cell, Result, Verdict
+from benchmarks.served import Listed, Served, served
+from blender_dp.collector.store import Store
 from tests.collector.places import Server
 
 CORES = 2
-CONNECTIONS = 64
+CONNECTIONS = 128
 SECONDS = 5.0
 ROUNDS = 3
-SINGLES = 20_000  # different ones; sent again they are duplicates, which cost the same but for the row
-BATCH, BATCHES, BATCH_CONNECTIONS = 5_000, 60, 4
-LARGE = 10_000_000
-SHARE = 0.7
+SINGLES = 60_000  # more than are sent in one go, so that none is a duplicate
+PACED_SHARE, PACED_CONNECTIONS, PACED_SECONDS = 0.7, 512, 10.0
+BATCH, BATCHES, BATCH_CONNECTIONS = 5_000, 100, 4
+LARGE, FILLED_AT_ONCE = 10_000_000, 500_000
+ALL_TAKEN = '{"refused":[]}'
+BATCHED_TARGET = {"SQLite": 30_000, "PostgreSQL": 50_000}
 
 
 @dataclass(frozen=True)
@@ -33,85 +40,103 @@ class Measured:
     """One database's figures."""
 
     name: str
-    noop: Load
-    single: Load
-    cached: Load
+    loads: dict[str, Load]
     paced: Load
     batched: Load
     release_seconds: float
-    release_peak_bytes: int
+    peak_bytes: int
 
-    @property
-    def reports(self) -> float:
-        """Reports a second, in batches."""
-        return self.batched.rate * BATCH
+    def to_noop(self, what: str) -> float:
+        return self.loads[what].rate / self.loads["no-op"].rate
 
 
 def measure() -> Result:
     with cores(CORES):
-        found = [_measured(name) for name in DATABASES]
+        found = [measured(name) for name in DATABASES]
+    return result(found)
+
+
+def result(found: list[Measured]) -> Result:
     return Result(
         "collector",
         "reports over HTTP, from the socket to the disk",
-        "to be written",
+        f"`blender-dp serve` as it is shipped, one process, with the load generator and the database on {CORES} cores. "
+        f"{CONNECTIONS} connections, one request at a time on each, best of {ROUNDS} times {SECONDS:.0f} s, taking turns; "
+        f"batches of {BATCH:,} over {BATCH_CONNECTIONS} connections. Every report is new, and on disk when it is answered. "
+        f"The paced load comes on a fixed schedule at {PACED_SHARE:.0%} of the best rate, and times count from when a "
+        "request was due. The release: from the order to close a round until it is published; peak of the server's memory.",
         [row for one in found for row in _rows(one)],
         [verdict for one in found for verdict in _verdicts(one)],
     )
 
 
-def _measured(name: str) -> Measured:
-    with _place() as folder, DATABASES[name]() as database, served(folder / "data", database) as server:
-        listed = server.listed()
-        ways = {
-            "noop": Task(
-                server.port, _kept(folder, "noop", iter([request("GET", "/__lbheartbeat__")])), CONNECTIONS, SECONDS, 200
-            ),
-            "cached": Task(server.port, _kept(folder, "cached", iter([_fetch(listed)])), CONNECTIONS, SECONDS, 304),
-        }
-        best: dict[str, Load] = {}
+def measured(name: str) -> Measured:
+    with _folder() as folder, DATABASES[name]() as database, served(folder / "data", database) as server:
+        listed = server.listed("load")
+        loads: dict[str, Load] = {}
         for turn in range(ROUNDS):
-            singles = _kept(folder, "single", _singles(listed, SINGLES * 5, turn))
-            for way, task in {**ways, "single": Task(server.port, singles, CONNECTIONS, SECONDS, 200)}.items():
+            for what, task in _tasks(server, listed, folder).items():
                 load = run(task)
-                print(
-                    name,
-                    way,
-                    f"{load.rate:.0f}/s p95 {load.p95 * 1000:.1f} ms generator cpu {load.cpu_seconds / load.seconds:.2f}",
-                    flush=True,
-                )
-                best[way] = max(load, best.get(way, load), key=lambda one: one.rate)
-        paced = run(
-            Task(
-                server.port,
-                _kept(folder, "single", _singles(listed, SINGLES * 5, 9)),
-                CONNECTIONS * 4,
-                SECONDS * 2,
-                200,
-                SHARE * best["single"].rate,
-            )
-        )
-        print(name, "paced", paced, flush=True)
-        batched = run(Task(server.port, _kept(folder, "batch", _batches(listed)), BATCH_CONNECTIONS, 0, 200, once=True))
-        print(name, "batched", batched, batched.rate * BATCH, flush=True)
-        return Measured(name, best["noop"], best["single"], best["cached"], paced, batched, 0, 0)
+                _say(f"{name}, turn {turn + 1}, {what}: {load.rate:,.0f}/s")
+                loads[what] = max(load, loads.get(what, load), key=lambda one: one.rate)
+        rate = PACED_SHARE * loads["single report"].rate
+        singles = _kept(folder, _singles(listed, int(rate * PACED_SECONDS) + 1))
+        paced = run(Task(server.port, singles, PACED_CONNECTIONS, PACED_SECONDS, 200, ALL_TAKEN, rate))
+        _say(f"{name}, paced: p95 {paced.p95 * 1000:.0f} ms")
+        batched = run(Task(server.port, _kept(folder, _batches(listed)), BATCH_CONNECTIONS, 0, 200, ALL_TAKEN, once=True))
+        _say(f"{name}, batched: {batched.rate * BATCH:,.0f}/s")
+        seconds = _released(server, database or str(folder / "data" / "collector.db"))
+        _say(f"{name}, {LARGE:,} reports released in {seconds:.1f} s, peak {server.peak_bytes / 1e9:.2f} GB")
+        return Measured(name, loads, paced, batched, seconds, server.peak_bytes)
 
 
-def _singles(listed: Listed, count: int, turn: int) -> Iterator[bytes]:
+def _tasks(server: Served, listed: Listed, folder: Path) -> dict[str, Task]:
+    sent = {
+        "no-op": (iter([request("GET", "/__lbheartbeat__")]), 200, "{}"),
+        "head list, 304": (iter([_fetch(listed)]), 304, ""),
+        "single report": (_singles(listed, SINGLES), 200, ALL_TAKEN),
+    }
+    return {
+        what: Task(server.port, _kept(folder, requests), CONNECTIONS, SECONDS, status, answer)
+        for what, (requests, status, answer) in sent.items()
+    }
+
+
+def _released(server: Served, database: str) -> float:
+    """How long it takes to close and release a large round."""
+    listed = server.listed("large")
+    cells = [b"".join(cell.to_bytes(4, "little") for cell in told) for told in listed.cells(FILLED_AT_ONCE // 50)] * 50
+    store = Store.open(database)
+    for first in range(0, LARGE, FILLED_AT_ONCE):
+        _say(f"filling, {first:,} reports")
+        head = first.to_bytes(4, "big")  # so that they come in order: in any other one this takes an hour
+        with store.write() as connection:
+            store.insert_reports(connection, listed.id, [(head + os.urandom(12), told) for told in cells])
+    store.close()
+    start = time.perf_counter()
+    server.operator("POST", f"/v1/operator/rounds/{listed.id}/close")
+    release = server.reached(listed.id, "released")["release"]
+    seconds = time.perf_counter() - start
+    content = httpx.get(f"{server.url}/v1/releases/{release}").json()["content"]
+    if content["release"]["manifest"]["reports"] != LARGE:
+        raise SystemExit("the release does not have all reports")
+    return seconds
+
+
+def _singles(listed: Listed, count: int) -> Iterator[bytes]:
     cells = itertools.cycle(listed.cells(1000))
-    for i, told in zip(range(count), cells):
-        yield _posted(listed, [(os.urandom(16).hex(), told)])
+    return (_posted(listed, [told]) for told in itertools.islice(cells, count))
 
 
 def _batches(listed: Listed) -> Iterator[bytes]:
     cells = itertools.cycle(listed.cells(10_000))
-    for _ in range(BATCHES):
-        yield _posted(listed, [(os.urandom(16).hex(), told) for told in itertools.islice(cells, BATCH)])
+    return (_posted(listed, list(itertools.islice(cells, BATCH))) for _ in range(BATCHES))
 
 
-def _posted(listed: Listed, reports: list[tuple[str, list[int]]]) -> bytes:
+def _posted(listed: Listed, told: list[list[int]]) -> bytes:
     answered = listed.content["digest"]
-    body = {"reports": [{"id": key, "head_list": answered, "cells": told} for key, told in reports]}
-    return request("POST", f"/v1/rounds/{listed.id}/reports", json.dumps(body).encode())
+    reports = [{"id": os.urandom(16).hex(), "head_list": answered, "cells": cells} for cells in told]
+    return request("POST", f"/v1/rounds/{listed.id}/reports", json.dumps({"reports": reports}).encode())
 
 
 def _fetch(listed: Listed) -> bytes:
@@ -119,18 +144,46 @@ def _fetch(listed: Listed) -> bytes:
     return request("GET", f"/v1/head-lists/{listed.head_list}", b"", "Accept-Encoding: gzip", tag)
 
 
-def _kept(folder: Path, name: str, requests: Iterator[bytes]) -> str:
-    write_requests(folder / name, requests)
-    return str(folder / name)
+def _kept(folder: Path, requests: Iterator[bytes]) -> str:
+    handle, name = tempfile.mkstemp(dir=folder)
+    os.close(handle)
+    write_requests(Path(name), requests)
+    return name
+
+
+def _rows(one: Measured) -> list[dict[str, Cell]]:
+    def row(what: str, rate: float, load: Load) -> dict[str, Cell]:
+        to_noop: Cell = load.rate / one.loads["no-op"].rate if what in one.loads else ""
+        times = {f"p{share} ms": getattr(load, f"p{share}") * 1000 for share in (50, 95, 99)}
+        return {"database": one.name, "what": what, "per s": rate, "to no-op": to_noop, **times}
+
+    return [
+        *(row(what, load.rate, load) for what, load in one.loads.items()),
+        row("single report, paced", one.paced.rate, one.paced),
+        row("reports in batches", one.batched.rate * BATCH, one.batched),
+    ]
+
+
+def _verdicts(one: Measured) -> list[Verdict]:
+    batched, target = one.batched.rate * BATCH / 1000, BATCHED_TARGET[one.name] / 1000
+    return [
+        Verdict(f"{one.name}, single reports to no-op", one.to_noop("single report"), 0.5, "at least"),
+        Verdict(f"{one.name}, reports in batches", batched, target, "at least", " thousand/s"),
+        Verdict(f"{one.name}, p95 at {PACED_SHARE:.0%} of the best rate", one.paced.p95 * 1000, 200, "at most", " ms"),
+        Verdict(f"{one.name}, head list with If-None-Match to no-op", one.to_noop("head list, 304"), 0.8, "at least"),
+        Verdict(f"{one.name}, {LARGE:,} reports to a release", one.release_seconds, 60, "at most", " s"),
+        Verdict(f"{one.name}, the server's peak meanwhile", one.peak_bytes / 1e9, 2, "at most", " GB"),
+    ]
 
 
 @contextmanager
-def _place() -> Iterator[Path]:
-    folder = Path(tempfile.mkdtemp(prefix="blender-dp-bench-", dir=".bench"))
+def _folder() -> Iterator[Path]:
+    Path(".bench").mkdir(exist_ok=True)
+    made = Path(tempfile.mkdtemp(prefix="collector-", dir=".bench"))
     try:
-        yield folder
+        yield made
     finally:
-        shutil.rmtree(folder)
+        shutil.rmtree(made)
 
 
 @contextmanager
@@ -140,11 +193,15 @@ def _sqlite() -> Iterator[str]:
 
 @contextmanager
 def _postgresql() -> Iterator[str]:
-    server = Server()
+    server = Server(synced=True)
     try:
         yield server.url(server.create())
     finally:
         server.remove()
+
+
+def _say(what: str) -> None:
+    print(what, file=sys.stderr)
 
 
 DATABASES = {"SQLite": _sqlite, "PostgreSQL": _postgresql}

@@ -11,6 +11,7 @@ import json
 import subprocess
 import sys
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -32,6 +33,8 @@ class Task:
     connections: int
     seconds: float
     expect: int
+    answer: str = ""
+    """What every answer must say, if anything."""
     rate: float = 0.0
     once: bool = False
     """Stop when every request was sent once, whatever the time."""
@@ -77,6 +80,7 @@ class _Connection(asyncio.Protocol):
 
     def __init__(self, task: Task, answered: Callable[[_Connection], None]) -> None:
         self._task = task
+        self._answer = task.answer.encode()
         self._answered = answered
         self._buffer = b""
         self.transport: asyncio.WriteTransport | None = None
@@ -94,7 +98,7 @@ class _Connection(asyncio.Protocol):
         length = int(head[at + len(_LENGTH) :].split(b"\r\n", 1)[0]) if at >= 0 else 0
         if len(body) >= length:
             self._buffer = b""
-            if int(head[9:12]) != self._task.expect:
+            if int(head[9:12]) != self._task.expect or (self._answer and body != self._answer):
                 raise SystemExit(f"the server answered {head[9:12].decode()}: {body[:200].decode()}")
             self._answered(self)
 
@@ -109,8 +113,8 @@ class _Generator:
         self._requests = list(_read(Path(task.requests)))
         self._sent = 0
         self._taken: list[float] = []
-        self._idle: list[_Connection] = []
-        self._waiting: list[float] = []
+        self._idle: deque[_Connection] = deque()  # taken in turn: a server closes those that are idle for long
+        self._waiting: deque[float] = deque()
         self._stopped = asyncio.Event()
         self._until = 0.0
         self._under_way = 0
@@ -128,7 +132,7 @@ class _Generator:
             await self._on_schedule(start)
         else:
             while self._idle:
-                self._next(self._idle.pop())
+                self._next(self._idle.popleft())
             await self._stopped.wait()
         seconds = time.perf_counter() - start
         taken = sorted(self._taken)
@@ -141,7 +145,7 @@ class _Generator:
         self._under_way -= 1
         if self._task.rate:
             if self._waiting:
-                self._send(connection, self._waiting.pop(0))
+                self._send(connection, self._waiting.popleft())
             else:
                 self._idle.append(connection)
             return
@@ -162,7 +166,7 @@ class _Generator:
             now = time.perf_counter()
             while due <= now and due < self._until:
                 if self._idle:
-                    self._send(self._idle.pop(), due)
+                    self._send(self._idle.popleft(), due)
                 else:
                     self._waiting.append(due)
                 due += 1 / self._task.rate

@@ -41,10 +41,10 @@ class Served:
         answer.raise_for_status()
         return answer.json()
 
-    def listed(self) -> Listed:
+    def listed(self, name: str) -> Listed:
         """Lead a new campaign to where clients report."""
         message = {
-            "name": f"bench-{time.time_ns()}", "epsilon": "4", "delta": "1e-5", "max_queries": QUERIES,
+            "name": name, "epsilon": "4", "delta": "1e-5", "max_queries": QUERIES,
             "min_opt_in": USERS // 2, "min_reports": 2,
         }  # fmt: skip
         campaign = self.operator("POST", "/v1/operator/campaigns", message)["id"]

@@ -38,6 +38,7 @@ MATRIX: dict[tuple[str, str], dict[str, bool | int]] = {
     ("POST", "/v1/operator/campaigns/{campaign}/rounds"): OPERATOR,
     ("POST", "/v1/operator/campaigns/{campaign}/enrolments"): OPERATOR,
     ("GET", "/v1/operator/rounds/{round_id}"): OPERATOR,
+    ("GET", "/v1/operator/rounds/{round_id}/reports"): OPERATOR,
     ("POST", "/v1/operator/rounds/{round_id}/list"): OPERATOR,
     ("POST", "/v1/operator/rounds/{round_id}/close"): OPERATOR,
     ("POST", "/v1/operator/rounds/{round_id}/abort"): OPERATOR,

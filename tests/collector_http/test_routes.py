@@ -6,20 +6,28 @@ import gzip
 import hashlib
 import json
 import logging
+import os
 import shutil
 import socket
+import subprocess
+import sys
 import time
+from pathlib import Path
 
 import anyio
 import httpx
+import numpy as np
 import pytest
 import sqlalchemy.exc
 
+from blender_dp.collector.counting import count_here
 from blender_dp.collector.documents import opened
 from blender_dp.collector.messages import ReportMessage
 from blender_dp.collector.problems import NAMES, PREFIX
 from blender_dp.collector.public import Listed
 from blender_dp.collector.sources import Sources
+from blender_dp.engines import DuckDBEngine
+from blender_dp.logs import find_reports
 from blender_dp.records.head_list import HeadList
 from tests.collector_http.conftest import RECORDS, listening
 
@@ -431,3 +439,38 @@ def test_a_round_on_a_schedule(live):
         assert http.post(f"/v1/rounds/{round_id}/reports", json={"reports": live.messages(listed, 100)}).status_code == 200
     assert live.reached(round_id, "released")["release"]
     assert json.loads(live.service.document(listed["head_list"], "head-list"))["content"]["expires"] == listed["closes_at"]
+
+
+def exported(live, file, *round_id):
+    command = [Path(sys.executable).parent / "blender-dp", "round", "export", *round_id, "--out", file]
+    given = {**os.environ, "BLENDER_DP_URL": live.url, "BLENDER_DP_TOKEN": live.token, "COLUMNS": "200"}
+    return subprocess.run(command, env=given, capture_output=True, check=False)
+
+
+def test_the_reports_of_a_round_as_a_file(ready, tmp_path):
+    """`blender-dp aggregate` counts the same reports as the release."""
+    live, released = ready
+    file = tmp_path / "reports.parquet"
+    assert exported(live, file).returncode == 0
+    content = live.service.content(released["head_list"], "head-list")
+    counts, tally = DuckDBEngine().report_counts(
+        find_reports([file]), content["digest"], HeadList.from_document(content["head_list"]).cell_count
+    )
+    assert not tally.bad
+    with live.service.rounds.store.read() as connection:
+        expected, clients = count_here(connection, released["id"], len(counts))
+    assert clients == 300
+    np.testing.assert_array_equal(counts, expected)
+
+
+def test_only_a_round_that_is_over_is_exported(live, tmp_path):
+    round_id = live.opened(live.campaign())
+    with live.http(live.token) as http:
+        answer = http.get(f"/v1/operator/rounds/{round_id}/reports")
+        missing = http.get(f"/v1/operator/rounds/{'0' * 32}/reports")
+    assert (answer.status_code, missing.status_code) == (409, 404)
+    file = tmp_path / "reports.parquet"
+    done = exported(live, file, round_id)
+    assert done.returncode == 2
+    assert b"409" in done.stderr
+    assert list(tmp_path.glob("*.parquet*")) == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -121,6 +122,26 @@ def abort(
     """End the current round without a release. What was spent stays spent."""
     collector = client(url, token)
     _show(collector.post(f"/v1/operator/rounds/{_current(collector)['id']}/abort", {"reason": reason}), as_json)
+
+
+@round_.command("export")
+def export(
+    out_file: Annotated[Path, typer.Option("--out", metavar="FILE", help="Where to write them (Parquet).")],
+    token: Token,
+    name: Annotated[str | None, typer.Argument(metavar="[ROUND]", help="The round's id (default: the current one).")] = None,
+    url: Url = LOCAL,
+) -> None:
+    """Write the reports of a closed or released round to a file that blender-dp aggregate reads.
+
+    \b
+    Example:
+      blender-dp round export --out reports.parquet
+    """
+    from blender_dp.cli.files import write_whole
+
+    collector = client(url, token)
+    path = f"/v1/operator/rounds/{name or _current(collector)['id']}/reports"
+    write_whole(out_file, lambda file: collector.download(path, file))
 
 
 @round_.command("show")

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import sqlalchemy as sa
 from fastapi import APIRouter, Depends, Header, Path, Request, Response
+from fastapi.responses import StreamingResponse
 from pydantic import BaseModel
 from sqlalchemy.engine import Connection
 
@@ -42,6 +43,12 @@ if TYPE_CHECKING:
 
 Key = Annotated[str | None, Header(alias="Idempotency-Key", max_length=200)]
 Name = Annotated[Identifier, Path()]
+
+
+class Parquet(StreamingResponse):
+    """A table, sent while it is made."""
+
+    media_type = "application/vnd.apache.parquet"
 
 
 _STATE = may(HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT)
@@ -106,6 +113,12 @@ def enrol(request: Request, campaign: Name, message: EnrolMessage) -> EnrolAnswe
 def show_round(request: Request, round_id: Name) -> RoundAnswer:
     """How a round is now, and why it does not advance, if it does not."""
     return _answer(service_of(request).rounds.round(round_id))
+
+
+@router.get("/rounds/{round_id}/reports", response_class=Parquet, responses=_STATE)
+def export(request: Request, round_id: Name) -> Response:
+    """All reports of a closed or released round as Parquet: a row for every cell that is told, with the list it answers."""
+    return Parquet(service_of(request).rounds.exported(round_id))
 
 
 @router.post("/rounds/{round_id}/list", status_code=HTTPStatus.ACCEPTED, responses=_STATE)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from typing import Any
 
@@ -22,7 +22,7 @@ from blender_dp.collection import Listing
 from blender_dp.collector import ledger, listing, vault
 from blender_dp.collector.campaign import DAY_SECONDS, CampaignSettings
 from blender_dp.collector.contributions import Contributions, new_id
-from blender_dp.collector.counting import Counting
+from blender_dp.collector.counting import Counting, exported
 from blender_dp.collector.documents import Signer, digest
 from blender_dp.collector.faults import reached
 from blender_dp.collector.forgetting import destroy_left_keys, forget_reports
@@ -327,6 +327,20 @@ class Rounds(Contributions):
     def forget_reports(self) -> int:
         """Delete the reports of rounds that were released long enough ago; return how many."""
         return forget_reports(self.store, self.clock())
+
+    def exported(self, name: str) -> Iterator[bytes]:
+        """The reports of a round that takes no more, piece by piece, as a file that `blender-dp aggregate` reads."""
+        with self.store.read() as connection:
+            row = connection.execute(sa.select(rounds.c.state, rounds.c.listing).where(rounds.c.id == name)).one_or_none()
+        if row is None:
+            raise StateError("round", "is not known", "Ask for the current round", kind="missing")
+        if row.state not in {"closed", "released"}:
+            raise StateError("round", f"is {row.state}", "Only a round that is closed or released can be exported")
+        return self._exported(name, HeadList.from_document(json.loads(row.listing)["head_list"]).digest)
+
+    def _exported(self, name: str, answered: str) -> Iterator[bytes]:
+        with self.store.read() as connection:
+            yield from exported(connection, name, answered)
 
     def _too_few(self, what: str, count: int, least: int) -> str | None:
         return f"too few {what}: {count}, and {least} is the least" if count < least else None

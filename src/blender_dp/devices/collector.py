@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -46,6 +47,18 @@ class CollectorClient:
         except httpx.HTTPError as error:
             raise _silent(error) from None
         return body
+
+    def download(self, path: str, file: Path) -> None:
+        """Ask for something of any length, and write it to a file."""
+        try:
+            with self._http.stream("GET", path) as response, file.open("wb") as sink:
+                if not response.is_success:
+                    response.read()
+                    self._answer(response)
+                for part in response.iter_bytes():
+                    sink.write(part)
+        except httpx.HTTPError as error:
+            raise _silent(error) from None
 
     def post(self, path: str, message: Any, **headers: str) -> Any:  # noqa: ANN401 (JSON)
         """Send something."""
