@@ -34,7 +34,7 @@ class Server:
     """One PostgreSQL server of the wheel; as root it runs as the user pgserver, so its folder lies where all may go."""
 
     def __init__(self, *, synced: bool = True) -> None:
-        """Not `synced`, it leaves writing to the system: what is lost by that, only a machine that loses power would lose."""
+        """Not `synced`, it leaves writing to the system: only a machine that loses power would lose something."""
         self._folder = Path(tempfile.mkdtemp(prefix="blender-dp-pg-"))
         self._folder.chmod(0o755)
         self._handle = get_server(self._folder / "data")

@@ -447,11 +447,11 @@ def exported(live, file, *round_id):
     return subprocess.run(command, env=given, capture_output=True, check=False)
 
 
-def test_the_reports_of_a_round_as_a_file(ready, tmp_path):
+def test_the_reports_of_a_round_as_a_file(live, tmp_path):
     """`blender-dp aggregate` counts the same reports as the release."""
-    live, released = ready
+    released = live.released(live.campaign(keep_reports_days=1))
     file = tmp_path / "reports.parquet"
-    assert exported(live, file).returncode == 0
+    assert exported(live, file, released["id"]).returncode == 0
     content = live.service.content(released["head_list"], "head-list")
     counts, tally = DuckDBEngine().report_counts(
         find_reports([file]), content["digest"], HeadList.from_document(content["head_list"]).cell_count
@@ -461,6 +461,15 @@ def test_the_reports_of_a_round_as_a_file(ready, tmp_path):
         expected, clients = count_here(connection, released["id"], len(counts))
     assert clients == 300
     np.testing.assert_array_equal(counts, expected)
+
+
+def test_reports_that_are_deleted_are_not_exported(ready, tmp_path):
+    live, released = ready
+    while live.service.rounds.forget_reports():
+        pass
+    done = exported(live, tmp_path / "reports.parquet", released["id"])
+    assert done.returncode == 2
+    assert b"has no reports any more" in done.stderr
 
 
 def test_only_a_round_that_is_over_is_exported(live, tmp_path):

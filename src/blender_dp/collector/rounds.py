@@ -331,12 +331,14 @@ class Rounds(Contributions):
     def exported(self, name: str) -> Iterator[bytes]:
         """The reports of a round that takes no more, piece by piece, as a file that `blender-dp aggregate` reads."""
         with self.store.read() as connection:
-            row = connection.execute(sa.select(rounds.c.state, rounds.c.listing).where(rounds.c.id == name)).one_or_none()
-        if row is None:
-            raise StateError("round", "is not known", "Ask for the current round", kind="missing")
-        if row.state not in {"closed", "released"}:
-            raise StateError("round", f"is {row.state}", "Only a round that is closed or released can be exported")
-        return self._exported(name, HeadList.from_document(json.loads(row.listing)["head_list"]).digest)
+            state = find(connection, name).state
+            kept = connection.scalar(sa.select(reports.c.round).where(reports.c.round == name).limit(1))
+            made = connection.scalar(sa.select(rounds.c.listing).where(rounds.c.id == name))
+        if state not in {"closed", "released"}:
+            raise StateError("round", f"is {state}", "Only a round that is closed or released can be exported")
+        if kept is None or made is None:
+            raise StateError("round", "has no reports any more", "Let the campaign keep them longer: keep_reports_days")
+        return self._exported(name, HeadList.from_document(json.loads(made)["head_list"]).digest)
 
     def _exported(self, name: str, answered: str) -> Iterator[bytes]:
         with self.store.read() as connection:
