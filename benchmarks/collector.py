@@ -109,8 +109,7 @@ def _batches(listed: Listed) -> Iterator[bytes]:
 
 
 def _posted(listed: Listed, reports: list[tuple[str, list[int]]]) -> bytes:
-    answered = listed.content["digest"]
-    body = {"reports": [{"id": key, "head_list": answered, "cells": told} for key, told in reports]}
+    body = {"reports": [{"id": key, "head_list": listed.head_list, "cells": told} for key, told in reports]}
     return request("POST", f"/v1/rounds/{listed.id}/reports", json.dumps(body).encode())
 
 
