@@ -95,6 +95,7 @@ def agent(tmp_path, liar):
 def test_a_live_collector(tmp_path):
     with listening(tmp_path / "data") as live:
         listed = live.listed(live.campaign())
+        live.opened(live.campaign(name="other"))  # which is now the newest of all
         collector, pinned = CollectorClient(live.url), {**PINNED, "lifetime_epsilon": 4, "campaign": listed["campaign"]}
         device = Agent(tmp_path / "device", collector, key=live.service.signer.public, **pinned)
         sent = device.take_part(*RECORDS[0])
@@ -107,7 +108,6 @@ def test_a_live_collector(tmp_path):
             http.post(f"/v1/rounds/{listed['id']}/reports", json={"reports": live.messages(listed, 200)})
         live.operator("POST", f"/v1/operator/rounds/{listed['id']}/close")
         live.reached(listed["id"], "released")
-        live.opened(live.campaign(name="other"))  # which is now the newest of all
         device.refresh_bundle()
         collector.close()
     found = device.search("query")  # the collector is gone
