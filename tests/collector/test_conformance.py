@@ -20,7 +20,7 @@ from blender_dp.collector.documents import digest, opened
 from blender_dp.collector.migrate import migrate
 from blender_dp.collector.rounds import Rounds
 from blender_dp.collector.schema import campaigns, events, ledger, metadata, objects, records, reports
-from blender_dp.errors import DocumentError, StateError
+from blender_dp.errors import DocumentError, ParameterError, StateError
 from blender_dp.records.head_list import HeadList
 from tests.collector.places import NOON, QUERIES, Place, listed, report, settings, uploaded
 
@@ -253,14 +253,14 @@ def test_a_step_waits_for_whoever_is_writing(postgresql: Place) -> None:
 
 def test_a_second_record_replaces_the_first(rounds: Rounds) -> None:
     made = uploaded(rounds, users=6)
-    second = rounds.upload_record(made.round, made.tokens[0], "another", None)
+    second = rounds.upload_record(made.round, made.tokens[0], "another", "https://two.example/")
     kept = rows(rounds, sa.select(records))
     assert len(kept) == 6
     assert not rounds.withdraw(made.receipts[0])  # the first receipt is void
     owner = vault.token_digest(made.tokens[0], made.round)
     (mine,) = [row for row in kept if row.owner == owner]
     key = rounds.keys.read(made.round)
-    assert vault.unseal_record(key, f"{made.round}/{owner}", mine.sealed) == ("another", None)
+    assert vault.unseal_record(key, f"{made.round}/{owner}", mine.sealed) == ("another", "https://two.example/")
     assert rounds.withdraw(second)
 
 
@@ -287,7 +287,7 @@ def test_records_have_one_length(rounds: Rounds) -> None:
     campaign = rounds.create_campaign(settings())
     name = rounds.open_round(campaign).id
     for token, query in zip(rounds.enrol(campaign, 4), ("a", "b" * 50, "ä" * 30, "c" * 200), strict=True):
-        rounds.upload_record(name, token, query, None)
+        rounds.upload_record(name, token, query, "https://one.example/")
     assert len({len(row.sealed) for row in rows(rounds, sa.select(records.c.sealed))}) == 1
 
 
@@ -511,15 +511,79 @@ def test_the_current_round_is_the_one_opened_last_whatever_the_clock_says(place:
     assert rounds.newest_release().number == 2  # type: ignore[union-attr]
 
 
+def test_campaigns_do_not_hide_each_other(rounds: Rounds) -> None:
+    one = released(rounds)
+    first, release = rounds.open_round(one), rounds.newest_release(one)
+    other = released(rounds, rounds.create_campaign(settings("other")))
+    second = rounds.open_round(other)
+    assert (rounds.current(one), rounds.current(other), rounds.current()) == (first, second, second)
+    assert rounds.newest_release(one) == release
+    assert rounds.newest_release() == rounds.newest_release(other) != release
+    empty = rounds.create_campaign(settings("empty"))
+    assert (rounds.current(empty), rounds.newest_release(empty)) == (None, None)
+    for ask in (rounds.current, rounds.newest_release):
+        with pytest.raises(StateError) as missing:
+            ask("0" * 32)
+        assert missing.value.kind == "missing"
+
+
+@pytest.mark.parametrize("times", [(100, 100), (100, 99), (100, 699), (None, 0), (None, 599), (-1000, 599)])
+def test_a_round_that_would_close_as_it_is_listed_is_not_opened(rounds: Rounds, times: tuple[int | None, int]) -> None:
+    campaign = rounds.create_campaign(settings())
+    lists, closes = times
+    with pytest.raises(ParameterError, match="closes_at"):
+        rounds.open_round(campaign, lists_at=None if lists is None else NOON + lists, closes_at=NOON + closes)
+    assert rounds.current() is None
+    assert rounds.open_round(campaign, lists_at=NOON + 100, closes_at=NOON + 700).state == "open"
+
+
+def test_a_list_that_would_be_expired_when_it_is_born_is_not_paid_for(place: Place) -> None:
+    now = [float(NOON)]
+    rounds = place.rounds(lambda: now[0])
+    campaign = rounds.create_campaign(settings())
+    made = rounds.open_round(campaign, closes_at=NOON + DAY)
+    for token in rounds.enrol(campaign, 10):
+        rounds.upload_record(made.id, token, "alpha", "https://one.example/")
+    for late in (DAY - 599, DAY, 9 * DAY):
+        now[0] = NOON + late
+        rounds.freeze(made.id)
+        found = rounds.round(made.id)
+        assert (found.state, spent(rounds, made.id)) == ("open", [])
+        assert "closes_at" in (found.problem or "")
+    now[0] = NOON + DAY - 600
+    rounds.freeze(made.id)
+    assert rounds.round(made.id).state == "listing"
+
+
+def test_a_record_that_is_not_usable_is_a_user_without_a_record(rounds: Rounds) -> None:
+    campaign = rounds.create_campaign(settings())
+    name = rounds.open_round(campaign).id
+    told = [("Alpha ", "One.example"), ("joe@example.com", "one.example"), ("alpha", None), ("555 123 4567", "a.example")]
+    for token, (query, url) in zip(rounds.enrol(campaign, 20), told * 5, strict=True):
+        rounds.upload_record(name, token, query, url)
+    key = rounds.keys.read(name)
+    kept = [
+        vault.unseal_record(key, f"{name}/{row.owner}", row.sealed)
+        for row in rows(rounds, sa.select(records.c.owner, records.c.sealed))
+    ]
+    assert sorted(kept, key=str) == sorted([("", None)] * 15 + [("alpha", "https://one.example/")] * 5, key=str)
+    rounds.freeze(name)
+    rounds.make_list(name)
+    with rounds.store.read() as connection:
+        text = connection.scalar(sa.text("SELECT listing FROM rounds"))
+    found = json.loads(text or "")
+    assert found["discovery_users"] + found["calibration_users"] == 20  # all of them count, whatever they have uploaded
+
+
 def test_the_schedule(place: Place) -> None:
     now = [float(NOON)]
     rounds = place.rounds(lambda: now[0])
     campaign = rounds.create_campaign(settings())
-    made = rounds.open_round(campaign, lists_at=NOON + 100, closes_at=NOON + 200)
+    made = rounds.open_round(campaign, lists_at=NOON + 100, closes_at=NOON + 800)
     for token in rounds.enrol(campaign, 10):
         rounds.upload_record(made.id, token, "alpha", None)
     seen = []
-    for seconds in (99, 1, 99, 1):
+    for seconds in (99, 1, 699, 1):
         now[0] += seconds
         if rounds.round(made.id).state == "listed":
             rounds.add_reports(made.id, [report(1), report(2)])

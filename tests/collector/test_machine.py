@@ -12,9 +12,9 @@ from hypothesis import settings as how
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from blender_dp.collector.rounds import Rounds
+from blender_dp.collector.rounds import LEAST_SECONDS, Rounds
 from blender_dp.collector.schema import events, objects, records, reports
-from blender_dp.errors import StateError
+from blender_dp.errors import ParameterError, StateError
 from tests.collector.places import NOON, Place, report, settings
 
 USERS, IDS = 8, 30
@@ -53,10 +53,15 @@ class Life(RuleBasedStateMachine):
         return hasattr(self, "states") and self.states.get(self._current() or "") in states
 
     @precondition(lambda self: hasattr(self, "states") and self._current() is None)
-    @rule(lists=st.none() | st.integers(-50, 200), closes=st.none() | st.integers(-50, 400))
+    @rule(lists=st.none() | st.integers(-50, 200), closes=st.none() | st.integers(500, 1200))
     def open(self, lists: int | None, closes: int | None) -> None:
         times = tuple(None if one is None else int(self.now) + one for one in (lists, closes))
-        made = self.rounds.open_round(self.campaign, lists_at=times[0], closes_at=times[1])
+        try:
+            made = self.rounds.open_round(self.campaign, lists_at=times[0], closes_at=times[1])
+        except ParameterError:
+            assert closes is not None
+            assert closes < max(lists or 0, 0) + LEAST_SECONDS
+            return
         self.states[made.id], self.schedule[made.id], self.records = "open", times, {}  # type: ignore[assignment]
 
     @precondition(lambda self: self._is("open", "listing", "listed", "closed"))
@@ -130,7 +135,9 @@ class Life(RuleBasedStateMachine):
         self._expect_freeze(name)
 
     def _expect_freeze(self, name: str) -> None:
-        if self.states[name] == "open" and len(self.records) >= 4:
+        closes = self.schedule[name][1]
+        in_time = closes is None or closes >= self.now + LEAST_SECONDS
+        if self.states[name] == "open" and len(self.records) >= 4 and in_time:
             self.states[name] = "listing"
             self.spent.append((name, "opt-in"))
 

@@ -95,7 +95,7 @@ class Distant:
         made = []
         for i in range(start, start + count):
             report = device.report(*RECORDS[i % len(RECORDS)])
-            made.append({"id": f"{i:032x}", "head_list": report.head_list, "cells": list(report.cells)})
+            made.append({"id": f"{i:032x}", "head_list": listed["head_list"], "cells": list(report.cells)})
         return made
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 import time
 from fractions import Fraction
 
@@ -12,11 +13,14 @@ import sqlalchemy as sa
 
 from blender_dp.collector.documents import Signer, digest
 from blender_dp.collector.schema import reports
-from blender_dp.devices import Agent, CollectorClient
+from blender_dp.devices import Agent, CollectorClient, Uploaded
 from blender_dp.devices import agent as module
+from blender_dp.devices.account import AccountFile
 from blender_dp.errors import BlenderError, DocumentError, StateError
 from blender_dp.records.head_list import HeadList
 from tests.collector_http.conftest import RECORDS, listening
+
+PINNED = {"campaign": "c" * 32, "epsilon": "4", "lifetime_epsilon": "8", "least_seconds": 0}
 
 
 class Liar:
@@ -30,7 +34,10 @@ class Liar:
         self.documents: dict[str, bytes] = {}
         self.got: list[bytes] = []
         self.down = False
+        self.receipt = "a" * 64
         self.lost = False
+        self.over: set[str] = set()
+        self.asked: list[httpx.Request] = []
         self.refused: list[dict[str, object]] = []
         self.publish_list(**changed)
 
@@ -52,14 +59,21 @@ class Liar:
         return digest(body)
 
     def answer(self, request: httpx.Request) -> httpx.Response:
+        self.asked.append(request)
         if self.down:
             raise httpx.ConnectError("down")
         if request.url.path == "/v1/rounds/current":
             return httpx.Response(200, json={"key": "x", "round": self.state, "released": self.released})
+        if request.method == "DELETE":
+            return httpx.Response(404 if request.url.path.endswith("f" * 64) else 204)
         if request.method == "POST":
             self.got.append(request.content)
             if self.lost:
                 raise httpx.ReadTimeout("lost")
+            if request.url.path.split("/")[3] in self.over:
+                return httpx.Response(409, json={"detail": "the round is released; it takes no reports"})
+            if request.url.path.endswith("/records"):
+                return httpx.Response(201, json={"receipt": self.receipt})
             return httpx.Response(200, json={"refused": self.refused})
         return httpx.Response(200, content=self.documents[request.url.path.rpartition("/")[2]])
 
@@ -72,9 +86,8 @@ def liar(tmp_path) -> Liar:
 @pytest.fixture
 def agent(tmp_path, liar):
     def made(**changed) -> Agent:
-        collector = CollectorClient("http://collector", transport=httpx.MockTransport(liar.answer))
-        settings = {"key": liar.signer.public, "epsilon": "4", "lifetime_epsilon": "8", **changed}
-        return Agent(tmp_path / "device", collector, **settings)
+        collector = CollectorClient("https://collector", transport=httpx.MockTransport(liar.answer))
+        return Agent(tmp_path / "device", collector, **{**PINNED, "key": liar.signer.public, **changed})
 
     return made
 
@@ -82,8 +95,9 @@ def agent(tmp_path, liar):
 def test_a_live_collector(tmp_path):
     with listening(tmp_path / "data") as live:
         listed = live.listed(live.campaign())
-        collector = CollectorClient(live.url)
-        device = Agent(tmp_path / "device", collector, key=live.service.signer.public, epsilon=4, lifetime_epsilon=4)
+        live.opened(live.campaign(name="other"))  # which is now the newest of all
+        collector, pinned = CollectorClient(live.url), {**PINNED, "lifetime_epsilon": 4, "campaign": listed["campaign"]}
+        device = Agent(tmp_path / "device", collector, key=live.service.signer.public, **pinned)
         sent = device.take_part(*RECORDS[0])
         assert sent.arrived
         assert device.left == 0
@@ -96,7 +110,10 @@ def test_a_live_collector(tmp_path):
         live.reached(listed["id"], "released")
         device.refresh_bundle()
         collector.close()
-    assert device.search("query")  # the collector is gone
+    found = device.search("query")  # the collector is gone
+    assert found
+    assert device.suggestions("query")[1] == [row["query"] for row in found]
+    assert device.index().prefix("query") == found
 
 
 def test_one_report_in_a_round_and_an_account_of_it(agent, liar):
@@ -122,6 +139,7 @@ def test_a_round_without_a_list(agent, liar):
     [
         ({"epsilon": "8"}, "another ε"),
         ({"epsilon": "2"}, "another ε"),
+        ({"campaign": "d" * 32}, "another campaign"),
         ({"round_id": "2" * 32}, "not the list of this round"),
         ({"digest": "0" * 64}, "not the list of this round"),
         ({"expires": 1}, "has expired"),
@@ -212,7 +230,7 @@ def test_an_older_round(agent, liar):
 @pytest.mark.parametrize("answer", [{}, [], None, {"round": 1}, {"round": {}}])
 def test_a_pointer_that_is_none(tmp_path, answer):
     transport = httpx.MockTransport(lambda _: httpx.Response(200, json=answer))
-    device = Agent(tmp_path, CollectorClient("http://x", transport=transport), key="", epsilon=4, lifetime_epsilon=4)
+    device = Agent(tmp_path, CollectorClient("https://x", transport=transport), key="", **PINNED)
     with pytest.raises(DocumentError):
         device.take_part("query 1")
 
@@ -243,6 +261,116 @@ def test_a_crash_before_anything_is_sent(agent, liar, monkeypatch):
     assert liar.got == [charged.body.encode()]
 
 
+def next_round(liar, number: int) -> None:
+    liar.state = {**liar.state, "id": str(number) * 32}
+    liar.publish_list(round=number)
+
+
+class TestEarlierRounds:
+    """What may not have arrived is sent again by its own round's id, and is in nobody's way."""
+
+    @pytest.fixture
+    def undelivered(self, agent, liar) -> bytes:
+        liar.lost = True
+        with pytest.raises(StateError, match="does not answer"):
+            agent().take_part("query 1")
+        liar.lost = False
+        next_round(liar, 2)
+        return liar.got.pop()
+
+    def test_it_is_sent_again_first(self, agent, liar, undelivered):
+        assert agent().take_part("query 2").round == 2
+        paths = [request.url.path for request in liar.asked if request.method == "POST"][1:]
+        assert paths == [f"/v1/rounds/{number * 32}/reports" for number in "12"]
+        assert liar.got[0] == undelivered
+        assert [one.arrived for one in agent().sent] == [True, True]
+
+    def test_also_while_there_is_no_list(self, agent, liar, undelivered):
+        liar.state["state"] = "open"
+        assert agent().take_part("query 2") is None
+        assert liar.got == [undelivered]
+
+    @pytest.mark.usefixtures("undelivered")
+    def test_a_round_that_is_over(self, agent, liar):
+        liar.over.add("1" * 32)
+        assert agent().take_part("query 2").arrived
+        assert [(one.arrived, one.over) for one in agent().sent] == [(False, True), (True, False)]
+        assert agent().left == 0  # it stays charged
+        agent().take_part("query 2")
+        assert liar.got[2:] == []  # nobody asks for it again
+
+    @pytest.mark.usefixtures("undelivered")
+    def test_one_that_is_refused(self, agent, liar):
+        liar.refused = [{"index": 0, "reason": "another head list"}]
+        liar.state["state"] = "open"
+        assert agent().take_part("query 2") is None
+        assert [(one.arrived, one.over) for one in agent().sent] == [(False, False)]
+
+
+class TestPace:
+    """Whoever signs lists chooses ids, numbers and times as he likes."""
+
+    def test_one_number_under_many_ids(self, agent, liar):
+        agent(lifetime_epsilon=40).take_part("query 1")
+        for one in "23456":
+            liar.state["id"] = one * 32
+            liar.publish_list(round=1)
+            with pytest.raises(DocumentError, match="older round"):
+                agent(lifetime_epsilon=40).take_part("query 1")
+        assert len(liar.got) == 1
+
+    def test_rounds_faster_than_days(self, agent, liar):
+        now = [1_000_000.0]
+        patient = {"lifetime_epsilon": 40, "least_seconds": 86_400, "clock": lambda: now[0]}
+        agent(**patient).take_part("query 1")
+        for number in range(2, 6):
+            next_round(liar, number)
+            now[0] += 20_000
+            with pytest.raises(StateError, match="a short while ago"):
+                agent(**patient).take_part("query 1")
+        assert len(liar.got) == 1
+        now[0] += 6_400
+        assert agent(**patient).take_part("query 1").arrived
+
+    def test_a_day_is_what_nobody_has_to_ask_for(self, tmp_path, liar):
+        settings = {name: value for name, value in PINNED.items() if name != "least_seconds"}
+        collector = CollectorClient("https://collector", transport=httpx.MockTransport(liar.answer))
+        device = Agent(tmp_path / "device", collector, key=liar.signer.public, **settings)
+        device.take_part("query 1")
+        next_round(liar, 2)
+        with pytest.raises(StateError, match="86400 seconds"):
+            device.take_part("query 1")
+
+    def test_a_clock_that_goes_back(self, agent, liar):
+        """It does not end the wait, and a clock that was years ahead does not make it last for years."""
+        now = [9e9]
+        patient = {"least_seconds": 100, "clock": lambda: now[0]}
+        agent(**patient).take_part("query 1")
+        next_round(liar, 2)
+        for moment in (5e9, 5e9 + 99, 4e9, 4e9 + 99):
+            now[0] = moment
+            with pytest.raises(StateError, match="a short while ago"):
+                agent(**patient).take_part("query 1")
+        now[0] = 4e9 + 100
+        assert agent(**patient).take_part("query 1").arrived
+
+    def test_another_process_has_charged_meanwhile(self, agent, liar, monkeypatch):
+        """The network is asked without the lock, so everything is looked at again when it is charged."""
+        made = Agent._made
+
+        def slowly(device, *arguments):
+            mine = made(device, *arguments)
+            with monkeypatch.context() as patch:
+                patch.setattr(Agent, "_made", made)
+                agent().take_part("query 1")
+            return mine
+
+        monkeypatch.setattr(Agent, "_made", slowly)
+        assert agent().take_part("query 2").arrived
+        assert len(agent().sent) == 1
+        assert len({*liar.got}) == 1
+
+
 def test_a_refused_report_stays_charged(agent, liar):
     liar.refused = [{"index": 0, "reason": "another head list"}]
     with pytest.raises(StateError, match="refused"):
@@ -255,8 +383,8 @@ def test_all_reports_have_one_length(tmp_path, liar):
     liar.head_list = HeadList.of([(f"query {i}", f"https://site{i}.example/") for i in range(300)])
     liar.publish_list(subset_size=3)
     for i in range(40):
-        collector = CollectorClient("http://collector", transport=httpx.MockTransport(liar.answer))
-        device = Agent(tmp_path / f"{i}", collector, key=liar.signer.public, epsilon=4, lifetime_epsilon=4)
+        collector = CollectorClient("https://collector", transport=httpx.MockTransport(liar.answer))
+        device = Agent(tmp_path / f"{i}", collector, key=liar.signer.public, **PINNED)
         device.take_part(f"query {i}" if i % 3 else None)
     assert len({len(body) for body in liar.got}) == 1
     written = [json.loads(body)["reports"][0]["cells"] for body in liar.got]
@@ -295,7 +423,129 @@ def test_opting_out_survives(agent, liar):
     assert not liar.got
 
 
-@pytest.mark.parametrize("text", ["", "{", "{}", '{"sent": [{}], "opted_out": false, "newest": {}, "bundles": {}}'])
+def test_opting_out_waits_for_nobody(agent, liar, monkeypatch):
+    """However slowly the collector answers: the opt-out is there at once, and nothing is charged or sent after it."""
+    asked, go_on = threading.Event(), threading.Event()
+    answer = liar.answer
+
+    def slowly(request):
+        if "/head-lists/" in request.url.path:
+            asked.set()
+            go_on.wait(20)
+        return answer(request)
+
+    liar.answer = slowly
+    device, came = agent(), []
+    thread = threading.Thread(target=lambda: came.append(device.take_part("query 1")))
+    thread.start()
+    assert asked.wait(20)
+    agent().opt_out()
+    assert agent().opted_out
+    go_on.set()
+    thread.join(20)
+    assert came == [None]
+    assert agent().sent == []
+    assert not liar.got
+
+
+def test_opting_out_while_somebody_holds_the_account(agent, liar):
+    with AccountFile(agent()._file._folder).locked():
+        agent().opt_out()
+    assert agent().opted_out
+
+
+def test_opting_out_between_charging_and_sending(agent, liar, monkeypatch):
+    save = AccountFile.save
+
+    def then_opt_out(file, account):
+        save(file, account)
+        file.opt_out()
+
+    monkeypatch.setattr(AccountFile, "save", then_opt_out)
+    assert agent().take_part("query 1") is None
+    assert not liar.got
+    (charged,) = agent().sent  # it may look as if it had left, never the other way round
+    assert not charged.arrived
+
+
+class TestRecords:
+    """What a device of an opt-in user does."""
+
+    @pytest.fixture(autouse=True)
+    def open(self, liar) -> None:
+        liar.state["state"] = "open"
+
+    def test_upload_and_withdraw(self, agent, liar):
+        made = agent().upload("t" * 64, " Query ", "Site.example?utm_source=x")
+        assert json.loads(liar.got[0]) == {"query": "query", "url": "https://site.example/"}
+        assert liar.asked[-1].headers["authorization"] == "Bearer " + "t" * 64
+        assert agent().uploaded == [made] == [Uploaded("c" * 32, "1" * 32, "a" * 64)]
+        agent().opt_out()
+        assert agent().withdraw() == 1
+        assert liar.asked[-1].url.path == f"/v1/records/{'a' * 64}"
+        assert (agent().uploaded, agent().withdraw()) == ([], 0)
+
+    @pytest.mark.parametrize(
+        ("query", "url"),
+        [
+            ("joe@example.com", "a.example"),
+            ("query", "https://a.example/?token=x"),
+            ("query", None),
+            (None, "a.example"),
+            ("", ""),
+        ],
+    )
+    def test_what_looks_personal_or_is_no_record_stays_here(self, agent, liar, query, url):
+        assert agent().upload("t", query, url) is None
+        assert liar.asked == []
+
+    def test_no_round_is_open(self, agent, liar):
+        liar.state["state"] = "listed"
+        assert agent().upload("t", "query", "a.example") is None
+        liar.state["state"] = "open"
+        agent().opt_out()
+        assert agent().upload("t", "query", "a.example") is None
+        assert not liar.got
+
+    def test_a_second_one_replaces_the_first(self, agent, liar):
+        agent().upload("t", "query", "a.example")
+        liar.receipt = "b" * 64
+        agent().upload("t", "other", "a.example")
+        assert [one.receipt for one in agent().uploaded] == ["b" * 64]
+
+    def test_one_that_may_have_arrived(self, agent, liar):
+        """Nobody is in both groups: the account knows of it before it leaves."""
+        liar.lost = True
+        with pytest.raises(StateError, match="does not answer"):
+            agent().upload("t", "query", "a.example")
+        liar.lost = False
+        assert agent().uploaded == [Uploaded("c" * 32, "1" * 32)]
+        assert agent().withdraw() == 0
+        liar.state["state"] = "listed"
+        assert agent().take_part("query 1") is None
+        assert len(liar.got) == 1
+
+    def test_too_late_to_withdraw(self, agent, liar):
+        liar.receipt = "f" * 64
+        made = agent().upload("t", "query", "a.example")
+        assert agent().withdraw() == 0
+        assert agent().uploaded == [made]
+
+    def test_a_live_collector(self, tmp_path):
+        with listening(tmp_path / "data") as live:
+            campaign = live.campaign()
+            live.opened(campaign)
+            (token,) = live.enrolled(campaign)
+            collector = CollectorClient(live.url)
+            device = Agent(tmp_path / "x", collector, key=live.service.signer.public, **{**PINNED, "campaign": campaign})
+            assert device.upload(token, *RECORDS[0]).receipt
+            assert device.withdraw() == 1
+            collector.close()
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", "{}", '{"sent": [{}], "records": [], "newest": {}, "bundles": {}, "charged": null}']
+)
 def test_an_account_that_cannot_be_read_is_not_begun_anew(agent, tmp_path, text):
     agent()
     (tmp_path / "device/account.json").write_text(text)
@@ -325,8 +575,11 @@ class TestBundle:
         with pytest.raises(DocumentError, match="older"):
             agent().refresh_bundle()
         assert agent().search("query")[0]["query"] == "query 2"
-        liar.publish_bundle(1, campaign="d" * 32)
-        agent().refresh_bundle()
+        liar.publish_bundle(3, campaign="d" * 32)
+        with pytest.raises(DocumentError, match="another campaign"):
+            agent().refresh_bundle()
+        agent(campaign="d" * 32).refresh_bundle()
+        assert agent().search("query") == []  # what is here is the other one's
         liar.publish_bundle(1)
         with pytest.raises(DocumentError, match="older"):  # another campaign in between does not help
             agent().refresh_bundle()

@@ -17,7 +17,7 @@ from tests.collector_http.conftest import CAMPAIGN, listening
 from tests.collector_http.test_authorisation import MATRIX
 from tests.conftest import ROOT
 
-CANARY = "Kanarienvogel"
+CANARY = "kanarienvogel"  # in the form that records are stored in
 SPEC = json.loads((ROOT / "spec/openapi.json").read_text(encoding="utf-8"))
 CHECKED = ("not_a_server_error", "status_code_conformance", "content_type_conformance", "response_schema_conformance")
 _schema = schemathesis.openapi.from_dict(SPEC)

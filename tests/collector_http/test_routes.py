@@ -94,6 +94,38 @@ def test_a_whole_round(live):
         assert (pointer["round"]["state"], pointer["released"]["id"]) == ("open", round_id)  # the old release stays in sight
 
 
+def test_two_campaigns_at_a_time(live):
+    """Whoever asks for a campaign is told of that one, whatever the others do meanwhile."""
+    one, other = live.campaign(), live.campaign(name="other")
+    done = live.released(one)
+    second = live.opened(other)
+    with live.http() as http:
+        asked = [http.get("/v1/rounds/current", params={"campaign": name}).json() for name in (one, other)]
+        assert [(answer["round"]["id"], answer["released"]) for answer in asked] == [(done["id"], done), (second, None)]
+        assert http.get("/v1/rounds/current").json()["round"]["id"] == second
+        found = [http.get("/v1/search", params={"q": "q", "campaign": name}).json()[1] for name in (one, other)]
+        assert found[0]
+        assert found[1] == []
+        for path in ("/v1/rounds/current", "/v1/search?q=a"):
+            assert is_problem(http.get(path, params={"q": "a", "campaign": "0" * 32}), 404, "missing")
+            assert is_problem(http.get(path, params={"q": "a", "campaign": "searches"}), 422, "invalid")
+
+
+def test_a_report_answers_one_round_alone(live):
+    """Equal lists are not enough: another round may ask in another way, and reports would be taken for what they are not."""
+    listed = [live.listed(live.campaign(name=name, f_o="0.9")) for name in ("one", "two")]
+    documents = [live.service.content(one["head_list"], "head-list") for one in listed]
+    messages = live.messages(listed[0], 5)
+    with live.http() as http:
+        refused = http.post(f"/v1/rounds/{listed[1]['id']}/reports", json={"reports": messages}).json()["refused"]
+        assert [one["reason"] for one in refused] == ["another head list"] * 5
+        of_the_content = [{**one, "head_list": documents[0]["digest"]} for one in messages]
+        refused = http.post(f"/v1/rounds/{listed[0]['id']}/reports", json={"reports": of_the_content}).json()["refused"]
+        assert [one["reason"] for one in refused] == ["another head list"] * 5
+        answer = http.post(f"/v1/rounds/{listed[0]['id']}/reports", json={"reports": messages})
+        assert answer.json() == {"refused": []}
+
+
 @pytest.mark.parametrize(("path", "kind"), [("head-lists", "head_list"), ("bundles", "bundle"), ("releases", "release")])
 def test_documents_are_immutable_and_packed(ready, path, kind):
     live, done = ready
@@ -216,11 +248,11 @@ def test_unsorted_cells_are_refused(ready):
     live, done = ready
     content = live.service.content(done["head_list"], "head-list")
     head_list = HeadList.from_document(content["head_list"])
-    listed = Listed(head_list, 2)
+    listed = Listed(done["head_list"], head_list, 2)
     first, second = head_list.starts[0], head_list.starts[1]
 
     def reason(*cells):
-        return listed.problem(ReportMessage(id="0" * 32, head_list=head_list.digest, cells=list(cells)))
+        return listed.problem(ReportMessage(id="0" * 32, head_list=done["head_list"], cells=list(cells)))
 
     assert reason(first, second) is None
     assert reason(second, first) == "not sorted"
@@ -428,8 +460,9 @@ def test_operations(ready):
     assert "blender_dp_free_bytes" in metrics
 
 
-def test_a_round_on_a_schedule(live):
+def test_a_round_on_a_schedule(live, monkeypatch):
     """Nobody asks for anything: the worker takes the steps when they are due."""
+    monkeypatch.setattr("blender_dp.collector.rounds.LEAST_SECONDS", 1)
     campaign = live.campaign(min_opt_in=4)
     round_id = live.opened(campaign, lists_at=int(time.time()) + 1, closes_at=int(time.time()) + 3)
     for i, token in enumerate(live.enrolled(campaign, 60)):

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 Url = Annotated[str, typer.Option(envvar="BLENDER_DP_URL", help="The collector.")]
 Token = Annotated[str, typer.Option(envvar="BLENDER_DP_TOKEN", help="The operator's token.")]
+Name = Annotated[str | None, typer.Option("--campaign", metavar="NAME", help="The campaign, if there are several.")]
 LOCAL = "http://127.0.0.1:8000"
 
 campaign = typer.Typer(help="Begin campaigns and enrol opt-in users.", no_args_is_help=True)
@@ -102,33 +103,40 @@ def open_round(
 
 
 @round_.command("list")
-def make_list(token: Token, url: Url = LOCAL, as_json: AsJson = False) -> None:
-    """Make the current round's head list, and wait for it."""
+def make_list(token: Token, name: Name = None, url: Url = LOCAL, as_json: AsJson = False) -> None:
+    """Make the head list of a campaign's current round, and wait for it."""
     collector = client(url, token)
-    _show(_lead(collector, "list", "listed", as_json), as_json)
+    _show(_lead(collector, name, "list", "listed", as_json), as_json)
 
 
 @round_.command("close")
-def close(token: Token, url: Url = LOCAL, as_json: AsJson = False) -> None:
-    """Close the current round to reports, and wait for its release."""
+def close(token: Token, name: Name = None, url: Url = LOCAL, as_json: AsJson = False) -> None:
+    """Close a campaign's current round to reports, and wait for its release."""
     collector = client(url, token)
-    _show(_lead(collector, "close", "released", as_json), as_json)
+    _show(_lead(collector, name, "close", "released", as_json), as_json)
 
 
 @round_.command("abort")
 def abort(
-    reason: Annotated[str, typer.Argument(help="Why.")], token: Token, url: Url = LOCAL, as_json: AsJson = False
+    reason: Annotated[str, typer.Argument(help="Why.")],
+    token: Token,
+    name: Name = None,
+    url: Url = LOCAL,
+    as_json: AsJson = False,
 ) -> None:
-    """End the current round without a release. What was spent stays spent."""
+    """End a campaign's current round without a release. What was spent stays spent."""
     collector = client(url, token)
-    _show(collector.post(f"/v1/operator/rounds/{_current(collector)['id']}/abort", {"reason": reason}), as_json)
+    _show(collector.post(f"/v1/operator/rounds/{_current(collector, name)['id']}/abort", {"reason": reason}), as_json)
 
 
 @round_.command("export")
 def export(
     out_file: Annotated[Path, typer.Option("--out", metavar="FILE", help="Where to write them (Parquet).")],
     token: Token,
-    name: Annotated[str | None, typer.Argument(metavar="[ROUND]", help="The round's id (default: the current one).")] = None,
+    round_id: Annotated[
+        str | None, typer.Argument(metavar="[ROUND]", help="The round's id (default: the current one).")
+    ] = None,
+    name: Name = None,
     url: Url = LOCAL,
 ) -> None:
     """Write the reports of a closed or released round to a file that blender-dp aggregate reads.
@@ -140,14 +148,14 @@ def export(
     from blender_dp.cli.files import write_whole
 
     collector = client(url, token)
-    path = f"/v1/operator/rounds/{name or _current(collector)['id']}/reports"
+    path = f"/v1/operator/rounds/{round_id or _current(collector, name)['id']}/reports"
     write_whole(out_file, lambda file: collector.download(path, file))
 
 
 @round_.command("show")
-def show(url: Url = LOCAL, as_json: AsJson = False) -> None:
-    """Show the current round."""
-    _show(_current(client(url)), as_json)
+def show(token: Token, name: Name = None, url: Url = LOCAL, as_json: AsJson = False) -> None:
+    """Show a campaign's current round."""
+    _show(_current(client(url, token), name), as_json)
 
 
 def ledger(url: Url = LOCAL, as_json: AsJson = False) -> None:
@@ -173,11 +181,19 @@ def client(url: str, token: str | None = None) -> CollectorClient:
     return CollectorClient(url, token)
 
 
-def campaign_id(collector: CollectorClient, name: str) -> str:
-    """A campaign's id by its name."""
+def campaign_id(collector: CollectorClient, name: str | None) -> str:
+    """A campaign's id by its name, which may be left out if there is no other campaign that could be meant."""
     from blender_dp.errors import StateError
 
-    for one in collector.get("/v1/operator/campaigns"):
+    known = collector.get("/v1/operator/campaigns")
+    if name is None and len(known) == 1:
+        return str(known[0]["id"])
+    if name is None:
+        said = "there are several" if known else "there is none"
+        raise StateError(
+            "campaign", said, "Say which one: --campaign NAME" if known else "See blender-dp campaign create --help"
+        )
+    for one in known:
         if name in {one["settings"]["name"], one["id"]}:
             return str(one["id"])
     raise StateError("campaign", f"{name} is not known", "See blender-dp campaign list", kind="missing")
@@ -196,18 +212,19 @@ def wait_for(collector: CollectorClient, round_id: str, state: str) -> dict[str,
         time.sleep(0.2)
 
 
-def _lead(collector: CollectorClient, verb: str, state: str, quiet: bool) -> dict[str, Any]:
-    name = _current(collector)["id"]
+def _lead(collector: CollectorClient, campaign: str | None, verb: str, state: str, quiet: bool) -> dict[str, Any]:
+    name = _current(collector, campaign)["id"]
     with Steps(quiet=quiet).shown() as step:
         step(f"waiting until the round is {state}")
         collector.post(f"/v1/operator/rounds/{name}/{verb}", None)
         return wait_for(collector, name, state)
 
 
-def _current(collector: CollectorClient) -> dict[str, Any]:
+def _current(collector: CollectorClient, campaign: str | None) -> dict[str, Any]:
     from blender_dp.errors import StateError
 
-    found: dict[str, Any] | None = collector.get("/v1/rounds/current")["round"]
+    pointer = collector.get("/v1/rounds/current", campaign=campaign_id(collector, campaign))
+    found: dict[str, Any] | None = pointer["round"]
     if found is None:
         raise StateError("round", "there is none", "See blender-dp round open --help", kind="missing")
     return found

@@ -16,6 +16,7 @@ from blender_dp.collector.schema import campaigns, records, rounds, tokens
 from blender_dp.collector.store import Store
 from blender_dp.entropy import system_bytes
 from blender_dp.errors import StateError
+from blender_dp.records.personal import usable_record
 
 ROUNDED_SECONDS = 3600
 """A time that is kept is no more exact than this."""
@@ -60,8 +61,12 @@ class Contributions:
         return made
 
     def upload_record(self, name: str, token: str, query: str, url: str | None) -> str:
-        """Keep an opt-in user's raw record, encrypted, until the list is made; a second one replaces the first."""
-        receipt = vault.new_token()
+        """Keep an opt-in user's raw record, encrypted, until the list is made; a second one replaces the first.
+
+        Of a record that looks personal, or is none, only the user is kept: how many there are is public, and must not
+        depend on anybody's record.
+        """
+        receipt, record = vault.new_token(), usable_record(query, url)
         with self.store.write() as connection:
             self._hold(connection, name, shared=True)
             row = connection.execute(sa.select(rounds).where(rounds.c.id == name)).one_or_none()
@@ -70,9 +75,9 @@ class Contributions:
             if row.state != "open":
                 raise StateError("round", f"is {row.state}, not open", "Wait for the next round")
             owner = vault.token_digest(token, name)
-            sealed = vault.seal_record(self.keys.read(name), f"{name}/{owner}", query, url)
-            record = {"receipt": vault.token_digest(receipt), "round": name, "owner": owner, "sealed": sealed}
-            self.store.put(connection, records, record, unique=("round", "owner"))
+            sealed = vault.seal_record(self.keys.read(name), f"{name}/{owner}", record.query or "", record.url)
+            kept = {"receipt": vault.token_digest(receipt), "round": name, "owner": owner, "sealed": sealed}
+            self.store.put(connection, records, kept, unique=("round", "owner"))
             reached("records: before commit")
         reached("records: after commit")
         return receipt

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
@@ -42,12 +42,17 @@ def find(connection: Connection, name: str) -> Round:
     return Round(**row._mapping)
 
 
-def latest(what: str) -> sa.Select[Any]:
-    """The round that this happened to last. Events are numbered; clocks go back, and rounds of an hour have one time."""
-    return (
-        sa.select(*_SHOWN).join(events, events.c.round == rounds.c.id).where(events.c.what == what)
-        .order_by(events.c.number.desc()).limit(1)
-    )  # fmt: skip
+def newest(connection: Connection, what: str, campaign: str | None) -> Round | None:
+    """The round that this happened to last, of one campaign or of all.
+
+    Events are numbered; clocks go back, and rounds of an hour have one time.
+    """
+    chosen = sa.select(*_SHOWN).join(events, events.c.round == rounds.c.id).where(events.c.what == what)
+    if campaign is not None:
+        settings_of(connection, campaign)  # one that is not known is missing, not without rounds
+        chosen = chosen.where(rounds.c.campaign == campaign)
+    row = connection.execute(chosen.order_by(events.c.number.desc()).limit(1)).one_or_none()
+    return Round(**row._mapping) if row else None
 
 
 def settings_of(connection: Connection, campaign: str) -> CampaignSettings:

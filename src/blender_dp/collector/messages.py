@@ -30,7 +30,7 @@ class ReportMessage(Message):
     """One report: 16 random bytes as its id, the list it answers, and the cells it tells, one for each query, sorted."""
 
     id: Identifier
-    head_list: Digest
+    head_list: Annotated[Digest, Field(description="The signed list that it answers, by the digest it is fetched by.")]
     cells: Annotated[list[Cell], Field(min_length=1, max_length=10_000)]
 
 
@@ -57,7 +57,7 @@ class ReportsAnswer(Message):
 
 
 class RecordMessage(Versioned):
-    """An opt-in user's raw record."""
+    """An opt-in user's record. One that looks personal, or is none, is not kept: only that there is such a user."""
 
     query: Text
     url: Text | None = None

@@ -32,7 +32,7 @@ from blender_dp.collector.messages import (
 )
 from blender_dp.collector.openapi import may
 from blender_dp.collector.problems import ProblemError
-from blender_dp.records.canonical import canonical_query
+from blender_dp.collector.suggestions import opensearch
 from blender_dp.records.head_list import HeadList
 
 if TYPE_CHECKING:
@@ -53,6 +53,7 @@ _DOCUMENT: dict[int | str, dict[str, Any]] = {304: {"description": "You have it 
 
 _SCHEME = HTTPBearer(scheme_name="token", description="An operator's or an opt-in user's token.", auto_error=False)
 RoundId = Annotated[Identifier, Path()]
+Campaign = Annotated[Identifier | None, Query(description="Of this campaign only; of all if it is left out.")]
 DigestPath = Annotated[Digest, Path()]
 
 
@@ -75,11 +76,11 @@ def bearer(given: Annotated[HTTPAuthorizationCredentials | None, Depends(_SCHEME
     return given.credentials
 
 
-@router.get("/rounds/current")
-def current(request: Request, response: Response) -> Pointer:
+@router.get("/rounds/current", responses=_NOT_FOUND)
+def current(request: Request, response: Response, campaign: Campaign = None) -> Pointer:
     """Where the newest round is, and what it has published."""
     service = service_of(request)
-    newest, released = service.rounds.current(), service.rounds.newest_release()
+    newest, released = service.rounds.current(campaign), service.rounds.newest_release(campaign)
     response.headers["Cache-Control"] = f"public, max-age={_POINTER_SECONDS}"
     return Pointer(
         key=service.signer.public,
@@ -114,20 +115,18 @@ def trends(request: Request, digest: DigestPath, n: Annotated[int, Query(ge=1, l
     return Response(canonical(listed[:n]), media_type="application/json", headers={"Cache-Control": _FOR_EVER})
 
 
-@router.get("/search", response_class=Suggestions, responses=_SUGGESTIONS)
+@router.get("/search", response_class=Suggestions, responses=_SUGGESTIONS | _NOT_FOUND)
 def search(
-    request: Request, q: Annotated[str, Query(max_length=200)], n: Annotated[int, Query(ge=1, le=100)] = 10
+    request: Request,
+    q: Annotated[str, Query(max_length=200)],
+    n: Annotated[int, Query(ge=1, le=100)] = 10,
+    campaign: Campaign = None,
 ) -> Response:
     """Suggestions from the newest release, in OpenSearch's form."""
     service = service_of(request)
-    newest = service.rounds.newest_release()
+    newest = service.rounds.newest_release(campaign)
     queries = service.content(newest.bundle, "bundle")["queries"] if newest and newest.bundle else []
-    prefix = canonical_query(q)
-    found = [row for row in queries if row["query"].startswith(prefix)][:n]
-    urls = [row["urls"][0][0] if row["urls"] else "" for row in found]
-    shares = [f"{row['share']:.2%}" for row in found]
-    body = canonical([q, [row["query"] for row in found], shares, urls])
-    return Suggestions(body)
+    return Suggestions(canonical(opensearch(queries, q, n)))
 
 
 @router.get("/ledger")
@@ -192,17 +191,20 @@ def withdraw(request: Request, receipt: DigestPath) -> None:
 
 
 class Listed:
-    """What reports of one round must look like."""
+    """What reports of one round must look like.
 
-    def __init__(self, head_list: HeadList, size: int) -> None:
-        self._digest = head_list.digest
+    They name the signed document, not the list in it: two rounds may have equal lists, and not ask in the same way.
+    """
+
+    def __init__(self, document: str, head_list: HeadList, size: int) -> None:
+        self._document = document
         self._size = size
         self._cells = head_list.cell_count
         self._query_of = np.repeat(np.arange(len(head_list) + 1), head_list.url_counts).tolist()
 
     def problem(self, report: ReportMessage) -> Reason | None:
         """Why a report is refused."""
-        if report.head_list != self._digest:
+        if report.head_list != self._document:
             return "another head list"
         if len(report.cells) != self._size:
             return "wrong number of cells"
@@ -224,7 +226,7 @@ def _listed(service: Service, round_id: str) -> Listed:
     if found.state != "listed" or found.head_list is None:
         raise ProblemError(HTTPStatus.CONFLICT, "conflict", f"the round is {found.state}; it takes no reports")
     content = service.content(found.head_list, "head-list")
-    made = Listed(HeadList.from_document(content["head_list"]), content["subset_size"])
+    made = Listed(found.head_list, HeadList.from_document(content["head_list"]), content["subset_size"])
     if len(service.listed) >= _REMEMBERED:
         service.listed.clear()
     service.listed[round_id] = made  # a round's list never changes; whether it is closed is asked when reports are stored

@@ -27,16 +27,19 @@ from blender_dp.collector.documents import Signer, digest
 from blender_dp.collector.faults import reached
 from blender_dp.collector.forgetting import destroy_left_keys, forget_reports
 from blender_dp.collector.forging import forging
-from blender_dp.collector.found import Round, State, find, latest, settings_of
+from blender_dp.collector.found import Round, State, find, newest, settings_of
 from blender_dp.collector.keys import KeyFolder
 from blender_dp.collector.schema import answers, events, objects, records, reports, rounds
 from blender_dp.collector.schema import ledger as ledger_table
 from blender_dp.collector.spending import over_limit, spend
 from blender_dp.collector.store import Store
 from blender_dp.entropy import system_bytes
-from blender_dp.errors import BlenderError, StateError
+from blender_dp.errors import BlenderError, ParameterError, StateError
 from blender_dp.records.head_list import HeadList
 from blender_dp.release import document
+
+LEAST_SECONDS = 600
+"""A list is open to reports for at least so long: devices hear of it up to five minutes late."""
 
 
 class Rounds(Contributions):
@@ -88,6 +91,9 @@ class Rounds(Contributions):
                 reached("open: before commit")
             reached("open: after commit")
             return opened
+        if closes_at is not None and closes_at < max(lists_at or 0, self.clock()) + LEAST_SECONDS:
+            problem = f"is less than {LEAST_SECONDS} seconds after the list can be made"
+            raise ParameterError("closes_at", problem, "Set it later, or leave it out")
         self.store.hold(connection, f"campaign/{campaign}")
         settings_of(connection, campaign)
         running = sa.select(sa.func.count()).where(
@@ -120,16 +126,13 @@ class Rounds(Contributions):
 
     def current(self, campaign: str | None = None) -> Round | None:
         """The newest round, of one campaign or of all."""
-        chosen = latest("opened")
         with self.store.read() as connection:
-            row = connection.execute(chosen.where(rounds.c.campaign == campaign) if campaign else chosen).one_or_none()
-        return Round(**row._mapping) if row else None
+            return newest(connection, "opened", campaign)
 
-    def newest_release(self) -> Round | None:
-        """The newest round that is released."""
+    def newest_release(self, campaign: str | None = None) -> Round | None:
+        """The newest round that is released, of one campaign or of all."""
         with self.store.read() as connection:
-            row = connection.execute(latest("released")).one_or_none()
-        return Round(**row._mapping) if row else None
+            return newest(connection, "released", campaign)
 
     def freeze(self, name: str) -> None:
         """Take no more records, spend the opt-in users' budget, and fix the noise."""
@@ -140,8 +143,10 @@ class Rounds(Contributions):
                 return
             settings = settings_of(connection, row.campaign)
             users = connection.scalar(sa.select(sa.func.count()).where(records.c.round == name)) or 0
-            problem = self._too_few("opt-in users", users, settings.min_opt_in) or over_limit(
-                connection, row.campaign, settings, self.clock()
+            problem = (
+                self._too_late(row.closes_at)
+                or self._too_few("opt-in users", users, settings.min_opt_in)
+                or over_limit(connection, row.campaign, settings, self.clock())
             )
             if problem:
                 self._say(connection, row, problem)
@@ -346,6 +351,12 @@ class Rounds(Contributions):
 
     def _too_few(self, what: str, count: int, least: int) -> str | None:
         return f"too few {what}: {count}, and {least} is the least" if count < least else None
+
+    def _too_late(self, closes_at: int | None) -> str | None:
+        """Whether a list would expire before devices hear of it: a budget would be spent for nothing."""
+        if closes_at is None or closes_at >= self.clock() + LEAST_SECONDS:
+            return None
+        return f"closes_at is past, or less than {LEAST_SECONDS} seconds away: abort the round, and open another one"
 
     def _candidates(self, connection: Connection, row: Any) -> HeadList | None:  # noqa: ANN401
         """The list of the last round that was released: it is public."""

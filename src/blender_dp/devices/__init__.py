@@ -1,6 +1,8 @@
 """A device that takes part in campaigns: it verifies, randomises, keeps account, and sends."""
 
-from blender_dp.devices.agent import Agent, Sent
+from blender_dp.devices.account import Sent, Uploaded
+from blender_dp.devices.agent import Agent
 from blender_dp.devices.collector import CollectorClient
+from blender_dp.devices.index import SearchIndex
 
-__all__ = ["Agent", "CollectorClient", "Sent"]
+__all__ = ["Agent", "CollectorClient", "SearchIndex", "Sent", "Uploaded"]

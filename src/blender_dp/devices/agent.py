@@ -6,13 +6,9 @@ same answer costs nothing, a second one would.
 
 from __future__ import annotations
 
-import fcntl
 import json
-import os
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -20,41 +16,30 @@ from typing import Any
 from blender_dp.arithmetic import Number, exact
 from blender_dp.client import Device
 from blender_dp.collector.documents import digest, opened
-from blender_dp.devices.collector import CollectorClient
+from blender_dp.collector.suggestions import Row, matching, opensearch
+from blender_dp.devices.account import Account, AccountFile, Sent, Uploaded, as_document, write
+from blender_dp.devices.collector import AnswerError, CollectorClient, SilentError
+from blender_dp.devices.index import SearchIndex
 from blender_dp.entropy import system_bytes
 from blender_dp.errors import BlenderError, DocumentError, StateError
-from blender_dp.records.canonical import canonical_query
 from blender_dp.records.head_list import HeadList
+from blender_dp.records.personal import usable_record
 
 MOST_QUERIES = 20_000
 """A longer list is refused: every alternative makes the report of this device weigh less."""
 
+LEAST_SECONDS = 86_400
+"""So much time is between two reports: no campaign has a reason to ask more often than once a day."""
 
-@dataclass(frozen=True)
-class Sent:
-    """One report in the account: in which round, what it cost, the very bytes, and whether they have arrived."""
-
-    campaign: str
-    round: int
-    round_id: str
-    epsilon: str
-    body: str
-    arrived: bool = False
-
-
-@dataclass
-class _Account:
-    sent: list[Sent] = field(default_factory=list)
-    opted_out: bool = False
-    newest: dict[str, int] = field(default_factory=dict)
-    bundles: dict[str, int] = field(default_factory=dict)
+_GONE = {404, 409}  # the round is over, or not known any more
 
 
 class Agent:
-    """A device with a folder of its own.
+    """A device with a folder of its own, which takes part in one campaign.
 
-    `key` is the collector's public key, pinned; `epsilon` is what one report may cost, and `lifetime_epsilon` what all of
-    them may. Neither comes from the collector.
+    `key` is the collector's public key and `campaign` the campaign's id, both pinned; `epsilon` is what one report may
+    cost, `lifetime_epsilon` what all of them may, and `least_seconds` the time between two. None of it comes from the
+    collector.
     """
 
     def __init__(
@@ -63,79 +48,156 @@ class Agent:
         collector: CollectorClient,
         *,
         key: str,
+        campaign: str,
         epsilon: Number,
         lifetime_epsilon: Number,
+        least_seconds: float = LEAST_SECONDS,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._lock = folder / "lock"
-        self._file = folder / "account.json"
+        self._file = AccountFile(folder)
         self._bundle = folder / "bundle.json"
+        self._index = folder / "bundle.db"
         self._collector = collector
         self._key = key
+        self._campaign = campaign
         self.epsilon = exact(epsilon, "epsilon")
         self.lifetime_epsilon = exact(lifetime_epsilon, "lifetime_epsilon")
+        self._least_seconds = least_seconds
         self._clock = clock
-        self._account = self._load()
+        self._file.read()  # a device whose account cannot be read does nothing at all
 
     @property
     def sent(self) -> list[Sent]:
-        """Everything that has left this device, to show to its user."""
-        return list(self._account.sent)
+        """Every report that has left this device, to show to its user."""
+        return self._file.read().sent
+
+    @property
+    def uploaded(self) -> list[Uploaded]:
+        """Every record that is, or may be, with the collector."""
+        return self._file.read().records
 
     @property
     def left(self) -> Fraction:
         """What may still be spent in this device's life."""
-        return self.lifetime_epsilon - sum((Fraction(one.epsilon) for one in self._account.sent), Fraction(0))
+        return self.lifetime_epsilon - self._file.read().spent
+
+    @property
+    def opted_out(self) -> bool:
+        """Whether the user wants no more of this."""
+        return self._file.opted_out
 
     def opt_out(self) -> None:
-        """Take part in nothing any more. It is kept with the account, so an update does not forget it."""
-        with self._locked():
-            self._account.opted_out = True
-            self._save()
+        """Take part in nothing any more, from now on, whatever is under way. An update does not forget it."""
+        self._file.opt_out()
 
     def take_part(self, query: str | None, url: str | None = None) -> Sent | None:
-        """Report one record in the current round, unless that is done already; nothing is sent after an opt-out."""
-        with self._locked():
-            if self._account.opted_out:
+        """Report one record in the current round, unless that is done already; nothing is sent after an opt-out.
+
+        Reports of earlier rounds that may not have arrived are sent again first.
+        """
+        if self.opted_out:
+            return None
+        pointer = self._pointer("round")
+        listed = pointer if pointer and pointer["state"] == "listed" else None
+        self._send_again(listed["id"] if listed else None)
+        if listed is None or any(one.round_id == listed["id"] for one in self.uploaded):
+            return None  # nobody is in both groups
+        done = self._file.read().report(listed["id"]) or self._charged(self._made(listed, query, url))
+        return done if done is None or done.arrived else self._deliver(done)
+
+    def upload(self, token: str, query: str | None, url: str | None = None) -> Uploaded | None:
+        """Upload an opt-in user's record in the round that is open, in place of an earlier one of that round.
+
+        A record that looks personal, or is none, stays here. That there may be one with the collector is in the account
+        before it leaves, and the receipt as soon as there is one.
+        """
+        record = usable_record(query, url)
+        pointer = None if self.opted_out or not record.query else self._pointer("round")
+        if pointer is None or pointer["state"] != "open":
+            return None
+        made = Uploaded(self._campaign, pointer["id"])
+        with self._file.locked() as account:
+            if self.opted_out:
                 return None
-            pointer = self._pointer("round")
-            if pointer is None or pointer["state"] != "listed":
-                return None
-            done = next((one for one in self._account.sent if one.round_id == pointer["id"]), None)
-            if done is None:
-                done = self._charge(self._made(pointer, query, url))
-            return done if done.arrived else self._deliver(done)
+            if all(one.round_id != made.round_id for one in account.records):  # else a receipt is there, good until replaced
+                account.uploaded(made)
+                self._file.save(account)
+        message = {"query": record.query, "url": record.url}
+        answer = self._collector.post(f"/v1/rounds/{made.round_id}/records", message, Authorization=f"Bearer {token}")
+        with as_document("answer"):
+            made = Uploaded(made.campaign, made.round_id, str(answer["receipt"]))
+        with self._file.locked() as account:
+            account.uploaded(made)
+            self._file.save(account)
+        return made
+
+    def withdraw(self) -> int:
+        """Take back all records that can be, also after an opt-out, and say how many. It is too late when a list is made."""
+        taken = 0
+        for one in self.uploaded:
+            if one.receipt is None:
+                continue  # it may not have arrived; another upload, or the end of the round, settles it
+            try:
+                self._collector.delete(f"/v1/records/{one.receipt}")
+                taken += 1
+            except AnswerError as error:
+                if error.status not in _GONE:
+                    raise
+                continue  # it may be in a list: this device takes no other part in that round
+            with self._file.locked() as account:
+                account.records = [other for other in account.records if other != one]
+                self._file.save(account)
+        return taken
 
     def refresh_bundle(self) -> None:
         """Fetch and verify the bundle for local search; one of an older round than before is refused."""
-        with self._locked():
-            pointer = self._pointer("released")
-            if pointer is None:
-                return
-            body = self._fetched(f"/v1/bundles/{pointer['bundle']}", pointer["bundle"])
-            content = opened(body, "bundle", self._key, "bundle")
-            with _as_document("bundle"):
-                campaign, number = str(content["campaign"]), int(content["round"])
-            if number < self._account.bundles.get(campaign, 0):
+        pointer = self._pointer("released")
+        if pointer is None:
+            return
+        body = self._fetched(f"/v1/bundles/{pointer['bundle']}", pointer["bundle"])
+        content = opened(body, "bundle", self._key, "bundle")
+        with as_document("bundle"):
+            campaign, number = content["campaign"], int(content["round"])
+        if campaign != self._campaign:
+            raise DocumentError("bundle", "is of another campaign", "Ask the collector's operator")
+        with self._file.locked() as account:
+            if number < account.bundles.get(campaign, 0):
                 raise DocumentError("bundle", "is older than the one that is here", "Ask the collector's operator")
-            self._account.bundles[campaign] = number
-            self._save()
-            _write(self._bundle, body)
+            account.bundles[campaign] = number
+            self._file.save(account)
+            write(self._bundle, body)
 
-    def search(self, prefix: str, n: int = 10) -> list[dict[str, Any]]:
-        """Answer from the verified bundle alone, without a connection."""
+    def search(self, typed: str, n: int = 10) -> list[Row]:
+        """The query that was typed and the best that begin so, from the verified bundle alone, without a connection."""
+        with as_document("bundle"):
+            return matching(self._queries(), typed, n)
+
+    def suggestions(self, typed: str, n: int = 10) -> list[Any]:
+        """The same in OpenSearch's form, for the address bar of a browser."""
+        with as_document("bundle"):
+            return opensearch(self._queries(), typed, n)
+
+    def index(self) -> SearchIndex | None:
+        """The verified bundle as a database that finds words as well; it is made anew when there is another bundle."""
+        queries = self._queries()
+        if not queries:
+            return None
+        name = digest(self._bundle.read_bytes())
+        with self._file.locked(), as_document("bundle"):
+            return SearchIndex.of(self._index, name, queries)
+
+    def _queries(self) -> list[Row]:
         if not self._bundle.exists():
             return []
-        wanted = canonical_query(prefix)
         content = opened(self._bundle.read_bytes(), "bundle", self._key, "bundle")
-        with _as_document("bundle"):
-            return [row for row in content["queries"] if row["query"].startswith(wanted)][:n]
+        with as_document("bundle"):
+            queries: list[Row] = content["queries"] if content["campaign"] == self._campaign else []
+            return queries
 
     def _pointer(self, which: str) -> dict[str, Any] | None:
         """Where the collector says that things are. Nobody has signed it: it is only believed as far as documents go."""
-        with _as_document("current round"):
-            found: dict[str, Any] | None = self._collector.get("/v1/rounds/current")[which]
+        with as_document("current round"):
+            found: dict[str, Any] | None = self._collector.get("/v1/rounds/current", campaign=self._campaign)[which]
             if found is None:
                 return None
             return {name: found[name] for name in ("id", "state", "head_list", "bundle")}
@@ -143,7 +205,7 @@ class Agent:
     def _made(self, pointer: dict[str, Any], query: str | None, url: str | None) -> Sent:
         body = self._fetched(f"/v1/head-lists/{pointer['head_list']}", pointer["head_list"])
         content = opened(body, "head-list", self._key, "head list")
-        with _as_document("head list"):
+        with as_document("head list"):
             head_list = self._checked(content, pointer)
             device = Device(
                 head_list,
@@ -152,9 +214,9 @@ class Agent:
                 f_c=content["f_c"],
                 subset_size=content["subset_size"],
             )
-        report = device.report(query, url)
-        message = {"id": system_bytes(16).hex(), "head_list": report.head_list, "cells": list(report.cells)}
-        longest = {**message, "cells": [head_list.cell_count - 1] * len(report.cells)}
+        cells = list(device.report(query, url).cells)
+        message = {"id": system_bytes(16).hex(), "head_list": digest(body), "cells": cells}
+        longest = {**message, "cells": [head_list.cell_count - 1] * len(cells)}
         return Sent(
             campaign=content["campaign"],
             round=content["round"],
@@ -165,11 +227,13 @@ class Agent:
         )
 
     def _checked(self, content: dict[str, Any], pointer: dict[str, Any]) -> HeadList:
-        """The list, if it is the one of this round, not expired, not older than one seen before, and not too long."""
+        """The list, if it is this campaign's and round's, not expired, not older than one seen before, and not too long."""
         head_list = HeadList.from_document(content["head_list"])
-        newest = self._account.newest.get(content["campaign"], 0)
+        newest = self._file.read().newest.get(content["campaign"], 0)
         problem = (
-            "is not the list of this round"
+            "is of another campaign"
+            if content["campaign"] != self._campaign
+            else "is not the list of this round"
             if content["round_id"] != pointer["id"] or head_list.digest != content["digest"]
             else "is of an older round than one seen before, or of the same number"
             if content["round"] <= newest
@@ -193,67 +257,52 @@ class Agent:
             raise DocumentError(path, "is not what its name says", "Nothing is reported")
         return body
 
-    def _charge(self, made: Sent) -> Sent:
-        """Write a report into the account, before it leaves."""
-        if self.left < Fraction(made.epsilon):
-            raise StateError("budget", "of this device is used up", "Take part in no more rounds")
-        self._account.sent.append(made)
-        self._account.newest[made.campaign] = made.round
-        self._save()
+    def _charged(self, made: Sent) -> Sent | None:
+        """Write a report into the account, before it leaves. If another process was faster, its report is the one."""
+        now = self._clock()
+        with self._file.locked() as account:
+            if self.opted_out:
+                return None
+            if known := account.report(made.round_id):
+                return known
+            self._turn_back(account, now)
+            account.charge(made, now, self._least_seconds, self.lifetime_epsilon)
+            self._file.save(account)
         return made
 
-    def _deliver(self, made: Sent) -> Sent:
+    def _turn_back(self, account: Account, now: float) -> None:
+        """After a clock was put back the wait begins anew: it neither ends early nor lasts for years."""
+        if account.charged is not None and now < account.charged:
+            account.charged = now
+            self._file.save(account)
+
+    def _send_again(self, current: str | None) -> None:
+        """Send what may not have arrived in earlier rounds. What is over stays in the account, and is in nobody's way."""
+        for one in self.sent:
+            if one.arrived or one.over or one.round_id == current:
+                continue
+            try:
+                self._deliver(one)
+            except AnswerError as error:
+                if error.status in _GONE:
+                    self._settle(one, arrived=False)
+            except SilentError:
+                return  # later
+            except BlenderError:
+                continue  # refused, or the answer is nonsense
+
+    def _deliver(self, made: Sent) -> Sent | None:
+        if self.opted_out:
+            return None
         answer = self._collector.post_bytes(f"/v1/rounds/{made.round_id}/reports", made.body.encode())
-        with _as_document("answer"):
+        with as_document("answer"):
             refused = [str(one["reason"]) for one in answer["refused"]]
         if refused:
             raise StateError("report", "was refused by the collector", "It stays charged, and is sent again if asked for")
-        arrived = Sent(**{**asdict(made), "arrived": True})
-        self._account.sent[self._account.sent.index(made)] = arrived
-        self._save()
-        return arrived
+        return self._settle(made, arrived=True)
 
-    def _load(self) -> _Account:
-        if not self._file.exists():
-            return _Account()
-        with _as_document(str(self._file)):  # an account that cannot be read is not begun anew: it may be all spent
-            kept = json.loads(self._file.read_text(encoding="utf-8"))
-            sent = [Sent(**one) for one in kept["sent"]]
-            return _Account(sent, kept["opted_out"], kept["newest"], kept["bundles"])
-
-    @contextmanager
-    def _locked(self) -> Iterator[None]:
-        """Alone with the account, as it is on the disk: another process of this device may have spent from it."""
-        with self._lock.open("w") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
-            self._account = self._load()
-            yield
-
-    def _save(self) -> None:
-        _write(self._file, json.dumps(asdict(self._account)).encode())
-
-
-@contextmanager
-def _as_document(source: str) -> Iterator[None]:
-    """What does not have the shape it needs is a `DocumentError`."""
-    try:
-        yield
-    except BlenderError:
-        raise
-    except (ValueError, KeyError, TypeError, AttributeError):
-        raise DocumentError(source, "does not have the shape it needs", "Nothing is done with it") from None
-
-
-def _write(path: Path, content: bytes) -> None:
-    """Replace a file whole; it is on the disk when this returns."""
-    partial = path.with_suffix(".partial")
-    with partial.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    partial.replace(path)
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    def _settle(self, made: Sent, *, arrived: bool) -> Sent:
+        with self._file.locked() as account:
+            settled = account.settle(made, arrived=arrived)
+            self._file.save(account)
+        return settled

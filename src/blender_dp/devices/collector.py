@@ -1,104 +1,194 @@
-"""The collector as seen from outside: HTTP, with answers checked and problems told."""
+"""The collector as seen from outside: HTTP, with answers bounded in length and time, and problems told.
+
+A report must not be linked to the next one, so no cookie is kept. Whoever listens must not read along, so a collector
+elsewhere is asked with TLS.
+"""
 
 from __future__ import annotations
 
+import ipaddress
+import json
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import httpx
 
-from blender_dp.errors import StateError
+from blender_dp.errors import DocumentError, ParameterError, StateError
 
-_SECONDS = 30.0
+_STEP_SECONDS = 30.0
+_SECONDS = 120.0
 _MOST_BYTES = 64_000_000
 
+_Made = TypeVar("_Made")
 
-class BusyError(StateError):
+
+class SilentError(StateError):
+    """The collector does not answer, or not in time."""
+
+
+class AnswerError(StateError):
+    """The collector answers that it will not; `status` is HTTP's."""
+
+    def __init__(self, subject: str, problem: str, fix: str, *, status: int, kind: str = "conflict") -> None:
+        super().__init__(subject, problem, fix, kind=kind)
+        self.status = status
+
+
+class BusyError(AnswerError):
     """The collector asks to be asked again, after so many seconds."""
 
-    def __init__(self, subject: str, problem: str, fix: str, *, seconds: float) -> None:
-        super().__init__(subject, problem, fix)
+    def __init__(self, subject: str, problem: str, fix: str, *, status: int, seconds: float) -> None:
+        super().__init__(subject, problem, fix, status=status)
         self.seconds = seconds
 
 
 class CollectorClient:
-    """Talks to one collector. With a token it may do what the token allows."""
+    """Talks to one collector. With a token it may do what the token allows.
 
-    def __init__(self, url: str, token: str | None = None, *, transport: httpx.BaseTransport | None = None) -> None:
-        headers = {"Authorization": f"Bearer {token}"} if token else {}
-        self._http = httpx.Client(base_url=url, headers=headers, timeout=_SECONDS, transport=transport)
+    `allow_http` is for a collector on a network that nobody listens to; on this machine it is not needed.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        token: str | None = None,
+        *,
+        transport: httpx.BaseTransport | None = None,
+        allow_http: bool = False,
+        seconds: float = _SECONDS,
+    ) -> None:
+        if not allow_http and not _is_safe(url):
+            raise ParameterError("url", "is not https", "Use https for a collector that is not on this machine")
+        self._seconds = seconds
+        self._http = httpx.Client(
+            base_url=url,
+            headers={"Accept-Encoding": "identity"} | ({"Authorization": f"Bearer {token}"} if token else {}),
+            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),  # it takes none, and gives none
+            timeout=min(_STEP_SECONDS, seconds),
+            transport=transport,
+        )
 
     def get(self, path: str, **query: Any) -> Any:  # noqa: ANN401 (JSON)
         """Ask for something."""
-        return self._answer(self._send("GET", path, params=query)).json()
+        return _parsed(self._asked("GET", path, params=query))
 
     def document(self, path: str) -> bytes:
-        """Ask for a signed document, byte by byte; one that is far too long is not read to its end."""
-        body = b""
-        try:
-            with self._http.stream("GET", path) as response:
-                if not response.is_success:
-                    response.read()
-                    self._answer(response)
-                for part in response.iter_bytes():
-                    body += part
-                    if len(body) > _MOST_BYTES:
-                        raise StateError("collector", f"sends more than {_MOST_BYTES} bytes", "Do not use it")
-        except httpx.HTTPError as error:
-            raise _silent(error) from None
-        return body
+        """Ask for a signed document, byte by byte."""
+        return self._asked("GET", path, headers={"Accept-Encoding": "gzip"})
 
     def download(self, path: str, file: Path) -> None:
         """Ask for something of any length, and write it to a file."""
         try:
             with self._http.stream("GET", path) as response, file.open("wb") as sink:
                 if not response.is_success:
-                    response.read()
-                    self._answer(response)
+                    raise _problem(response, response.read())
                 for part in response.iter_bytes():
                     sink.write(part)
         except httpx.HTTPError as error:
-            raise _silent(error) from None
+            raise _silent(type(error).__name__) from None
 
     def post(self, path: str, message: Any, **headers: str) -> Any:  # noqa: ANN401 (JSON)
         """Send something."""
-        return self._answer(self._send("POST", path, json=message, headers=headers)).json()
+        return _parsed(self._asked("POST", path, json=message, headers=headers))
 
     def post_bytes(self, path: str, body: bytes) -> Any:  # noqa: ANN401 (JSON)
         """Send bytes that were made before."""
-        return self._answer(self._send("POST", path, content=body, headers={"Content-Type": "application/json"})).json()
+        return _parsed(self._asked("POST", path, content=body, headers={"Content-Type": "application/json"}))
 
     def delete(self, path: str) -> None:
         """Take something back."""
-        self._answer(self._send("DELETE", path))
+        self._asked("DELETE", path)
 
     def close(self) -> None:
         """Let go of the connections."""
         self._http.close()
 
-    def _send(self, method: str, path: str, **parts: Any) -> httpx.Response:  # noqa: ANN401
+    def _asked(self, method: str, path: str, **parts: Any) -> bytes:  # noqa: ANN401
+        return _within(self._seconds, lambda until: self._answer(until, method, path, **parts))
+
+    def _answer(self, until: float, method: str, path: str, **parts: Any) -> bytes:  # noqa: ANN401
         try:
-            return self._http.request(method, path, **parts)
+            with self._http.stream(method, path, **parts) as response:
+                body = _read(response, until)
         except httpx.HTTPError as error:
-            raise _silent(error) from None
+            raise _silent(type(error).__name__) from None
+        if not response.is_success:
+            raise _problem(response, body)
+        return body
 
-    def _answer(self, response: httpx.Response) -> httpx.Response:
-        if response.is_success:
-            return response
+
+def _is_safe(url: str) -> bool:
+    """Whether nobody can listen: TLS, or a connection that does not leave this machine."""
+    try:
+        parsed = httpx.URL(url)
+    except httpx.InvalidURL:
+        return False
+    if parsed.scheme != "http":
+        return parsed.scheme == "https"
+    try:
+        return ipaddress.ip_address(parsed.host).is_loopback
+    except ValueError:
+        return parsed.host == "localhost"
+
+
+def _within(seconds: float, work: Callable[[float], _Made]) -> _Made:
+    """Do some work until a time. Whoever sends a byte now and then, in headers as well, is left behind with a thread."""
+    done: Future[_Made] = Future()
+
+    def run() -> None:
         try:
-            detail = str(response.json()["detail"])
-        except (ValueError, KeyError, TypeError):
-            detail = response.reason_phrase
-        said = f"answers {response.status_code}: {detail}"
-        if response.status_code in {429, 503}:
-            raise BusyError("collector", said, "Try again later", seconds=_seconds(response))
-        kind = {404: "missing", 401: "forbidden", 403: "forbidden"}.get(response.status_code, "conflict")
-        raise StateError("collector", said, "Mend the request", kind=kind)
+            done.set_result(work(time.monotonic() + seconds))
+        except BaseException as error:  # noqa: BLE001 (raised again by whoever waits)
+            done.set_exception(error)
+
+    threading.Thread(target=run, daemon=True).start()
+    try:
+        return done.result(seconds)
+    except TimeoutError:
+        raise _silent("too slow") from None
 
 
-def _silent(error: httpx.HTTPError) -> StateError:
-    said = f"does not answer ({type(error).__name__})"
-    return StateError("collector", said, "Check the URL, or try again", kind="missing")
+def _read(response: httpx.Response, until: float) -> bytes:
+    """The body, if it comes to an end. Only gzip is unpacked: of other codings a few bytes can become gigabytes at once."""
+    if response.headers.get("content-encoding", "identity").lower() not in {"identity", "gzip"}:
+        raise StateError("collector", "answers in a coding that was not asked for", "Do not use it")
+    body = bytearray()
+    for part in response.iter_bytes():
+        body += part
+        if len(body) > _MOST_BYTES:
+            raise StateError("collector", f"sends more than {_MOST_BYTES} bytes", "Do not use it")
+        if time.monotonic() > until:
+            raise _silent("too slow")
+    return bytes(body)
+
+
+def _parsed(body: bytes) -> Any:  # noqa: ANN401 (JSON)
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):
+        raise DocumentError("answer", "is not JSON", "Nothing is done with it") from None
+
+
+def _problem(response: httpx.Response, body: bytes) -> AnswerError:
+    """An answer other than the one that was asked for."""
+    try:
+        detail = str(json.loads(body)["detail"])
+    except (ValueError, KeyError, TypeError, RecursionError):
+        detail = response.reason_phrase
+    status, said = response.status_code, f"answers {response.status_code}: {detail}"
+    if status in {429, 503}:
+        return BusyError("collector", said, "Try again later", status=status, seconds=_seconds(response))
+    kind = {404: "missing", 401: "forbidden", 403: "forbidden"}.get(status, "conflict")
+    return AnswerError("collector", said, "Mend the request", status=status, kind=kind)
+
+
+def _silent(how: str) -> SilentError:
+    return SilentError("collector", f"does not answer ({how})", "Check the URL, or try again", kind="missing")
 
 
 def _seconds(response: httpx.Response) -> float:

@@ -68,12 +68,17 @@ class Crowd:
         device = Device(
             head_list, epsilon=content["epsilon"], delta="0.5", f_c=content["f_c"], subset_size=content["subset_size"]
         )
-        honest = [_message(device, row["query"], row["url"]) for row in self._clients]
+
+        def message(query: str | None = None, url: str | None = None) -> Message:
+            cells = list(device.report(query, url).cells)
+            return {"id": system_bytes(16).hex(), "head_list": listed["head_list"], "cells": cells}
+
+        honest = [message(row["query"], row["url"]) for row in self._clients]
         target = head_list.entries[-1][0] if head_list.entries else None
-        stuffed = [_message(device, target, None) for _ in range(self._attackers)]
+        stuffed = [message(target) for _ in range(self._attackers)]
         replayed = honest[: self._attackers] * 3
-        stale = [{**_message(device, None, None), "head_list": "0" * 64} for _ in range(self._attackers)]
-        nonsense = [{**_message(device, None, None), "cells": [head_list.cell_count]} for _ in range(self._attackers)]
+        stale = [{**message(), "head_list": "0" * 64} for _ in range(self._attackers)]
+        nonsense = [{**message(), "cells": [head_list.cell_count]} for _ in range(self._attackers)]
         path = f"/v1/rounds/{listed['id']}/reports"
         refused = sum(self._send(path, batches) for batches in (honest, stuffed, replayed, stale, nonsense))
         return Outcome(len(honest), len(stuffed), len(replayed), refused)
@@ -86,11 +91,6 @@ class Crowd:
             return len(refused)
 
         return sum(_all(send, _batched(messages, _BATCH)))
-
-
-def _message(device: Device, query: str | None, url: str | None) -> Message:
-    report = device.report(query, url)
-    return {"id": system_bytes(16).hex(), "head_list": report.head_list, "cells": list(report.cells)}
 
 
 def _batched(things: Iterable[Any], size: int) -> Iterator[tuple[Any, ...]]:

@@ -1,0 +1,171 @@
+"""What a device keeps of itself on its disk: all that it has sent, what that has cost, and that its user opted out.
+
+It is read anew whenever it is needed, and changed by one process at a time. The lock is never held while anybody is
+waited for, and opting out does not need it: nobody can keep a user from that.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from fractions import Fraction
+from pathlib import Path
+
+from blender_dp.errors import BlenderError, DocumentError, StateError
+
+
+@dataclass(frozen=True)
+class Sent:
+    """One report in the account: in which round, what it cost, the very bytes, and whether they have arrived.
+
+    `over` is true of one that has not, and never will: its round is over.
+    """
+
+    campaign: str
+    round: int
+    round_id: str
+    epsilon: str
+    body: str
+    arrived: bool = False
+    over: bool = False
+
+
+@dataclass(frozen=True)
+class Uploaded:
+    """One record of an opt-in user that is, or may be, with the collector; the receipt takes it back."""
+
+    campaign: str
+    round_id: str
+    receipt: str | None = None
+
+
+@dataclass
+class Account:
+    """All of it. `newest` and `bundles` have the highest round that was reported to, or is searched, of each campaign."""
+
+    sent: list[Sent] = field(default_factory=list)
+    records: list[Uploaded] = field(default_factory=list)
+    newest: dict[str, int] = field(default_factory=dict)
+    bundles: dict[str, int] = field(default_factory=dict)
+    charged: float | None = None
+    """When something was charged last, by the device's clock."""
+
+    @property
+    def spent(self) -> Fraction:
+        """What all reports have cost."""
+        return sum((Fraction(one.epsilon) for one in self.sent), Fraction(0))
+
+    def report(self, round_id: str) -> Sent | None:
+        """The report of a round, if there is one."""
+        return next((one for one in self.sent if one.round_id == round_id), None)
+
+    def charge(self, made: Sent, now: float, least_seconds: float, most: Fraction) -> None:
+        """Put in a report that is about to leave.
+
+        A round is known by its number: whoever signs lists chooses ids as he likes. And lists that come faster than
+        rounds do are not answered, or a life's budget could be drained in a minute.
+        """
+        if made.round <= self.newest.get(made.campaign, 0):
+            raise DocumentError("head list", "is of an older round than one seen before, or of the same number", "Wait")
+        if self.spent + Fraction(made.epsilon) > most:
+            raise StateError("budget", "of this device is used up", "Take part in no more rounds")
+        if self.charged is not None and now < self.charged + least_seconds:
+            raise StateError("budget", "was charged a short while ago", f"Wait until {least_seconds} seconds are over")
+        self.sent.append(made)
+        self.newest[made.campaign] = made.round
+        self.charged = now
+
+    def settle(self, sent: Sent, *, arrived: bool) -> Sent:
+        """Note what has become of a report; what has arrived once has arrived."""
+        place = next(i for i, one in enumerate(self.sent) if one.round_id == sent.round_id)
+        arrived = arrived or self.sent[place].arrived
+        self.sent[place] = replace(self.sent[place], arrived=arrived, over=not arrived)
+        return self.sent[place]
+
+    def uploaded(self, record: Uploaded) -> None:
+        """Note a record; it replaces an earlier one of its round, as it does with the collector."""
+        self.records = [one for one in self.records if one.round_id != record.round_id] + [record]
+
+
+class AccountFile:
+    """An account on the disk."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._folder = folder
+        self._file = folder / "account.json"
+        self._opted_out = folder / "opted-out"
+
+    @property
+    def opted_out(self) -> bool:
+        """Whether the user wants no more of this."""
+        return self._opted_out.exists()
+
+    def opt_out(self) -> None:
+        """Note it, for good, without waiting for anybody."""
+        handle = os.open(self._opted_out, os.O_WRONLY | os.O_CREAT, 0o600)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+        _sync(self._folder)
+
+    def read(self) -> Account:
+        """The account as it is."""
+        if not self._file.exists():
+            return Account()
+        with as_document(str(self._file)):  # an account that cannot be read is not begun anew: it may be all spent
+            kept = json.loads(self._file.read_text(encoding="utf-8"))
+            return Account(
+                [Sent(**one) for one in kept["sent"]],
+                [Uploaded(**one) for one in kept["records"]],
+                kept["newest"],
+                kept["bundles"],
+                kept["charged"],
+            )
+
+    @contextmanager
+    def locked(self) -> Iterator[Account]:
+        """Alone with the account: another process of this device may have spent from it."""
+        with (self._folder / "lock").open("w") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            yield self.read()
+
+    def save(self, account: Account) -> None:
+        """Write it down; whoever calls this has it locked."""
+        write(self._file, json.dumps(asdict(account)).encode())
+
+
+@contextmanager
+def as_document(source: str) -> Iterator[None]:
+    """What does not have the shape it needs is a `DocumentError`."""
+    try:
+        yield
+    except BlenderError:
+        raise
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise DocumentError(source, "does not have the shape it needs", "Nothing is done with it") from None
+
+
+def write(path: Path, content: bytes) -> None:
+    """Replace a file whole; it is on the disk when this returns."""
+    partial = path.with_suffix(".partial")
+    with partial.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    partial.replace(path)
+    _sync(path.parent)
+
+
+def _sync(folder: Path) -> None:
+    """Bring a folder's names to the disk."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,92 @@
+"""Exact, prefix and word queries on a device, best first, without a connection."""
+
+from __future__ import annotations
+
+import sqlite3
+
+import pytest
+
+from blender_dp.collector.suggestions import matching, opensearch
+from blender_dp.devices import SearchIndex
+
+QUERIES = [
+    {"query": "new york times", "share": 0.4, "urls": [["https://nyt.example/", 0.3], ["https://times.example/", 0.1]]},
+    {"query": "new york", "share": 0.3, "urls": [["https://ny.example/", 0.3]]},
+    {"query": "york", "share": 0.1, "urls": []},
+    {"query": '100% "quoted" c++', "share": 0.05, "urls": [["https://q.example/", 0.05]]},
+    {"query": "newyork_times", "share": 0.04, "urls": []},
+    {"query": "café müller", "share": 0.03, "urls": []},
+]
+
+
+@pytest.fixture
+def index(tmp_path) -> SearchIndex:
+    return SearchIndex.of(tmp_path / "bundle.db", "d" * 64, QUERIES)
+
+
+def names(rows) -> list[str]:
+    return [row["query"] for row in rows]
+
+
+def test_what_was_typed_comes_first_and_then_the_best():
+    assert names(matching(QUERIES, " NEW York ", 10)) == ["new york", "new york times"]
+    assert names(matching(QUERIES, "new", 2)) == ["new york times", "new york"]
+    assert opensearch(QUERIES, "New York", 10) == [
+        "New York", ["new york", "new york times"], ["30.00%", "40.00%"], ["https://ny.example/", "https://nyt.example/"]
+    ]  # fmt: skip
+    assert opensearch(QUERIES, "york", 1) == ["york", ["york"], ["10.00%"], [""]]
+    assert opensearch([], "x", 1) == ["x", [], [], []]
+
+
+def test_exact(index):
+    assert index.exact(" New  York ") == [QUERIES[1]]
+    assert index.exact("new") == []
+
+
+def test_prefix(index):
+    assert names(index.prefix("NEW")) == ["new york times", "new york", "newyork_times"]
+    assert index.prefix("new york times") == [QUERIES[0]]
+    assert names(index.prefix("new", 1)) == ["new york times"]
+    assert names(index.prefix("100%")) == [QUERIES[3]["query"]]
+    assert index.prefix("_") == index.prefix("%ew") == []
+
+
+@pytest.mark.parametrize(
+    ("typed", "places"),
+    [
+        ("york", [0, 1, 2]),
+        ("times york", [0]),
+        ("york tim", [0]),
+        ("tim york", []),
+        ("Müller", [5]),
+        ("quoted", [3]),
+        ("", []),
+    ],
+)
+def test_words(index, typed, places):
+    assert index.words(typed) == [QUERIES[place] for place in places]
+
+
+@pytest.mark.parametrize(
+    "typed", ['"', "*", "a OR york", "NEAR(", "query:york", "-", "^york", "york AND", "'; DROP TABLE queries", "\0"]
+)
+def test_what_is_typed_is_no_syntax(index, typed):
+    assert set(names(index.words(typed))) <= set(names(QUERIES))
+    assert len(index.prefix("")) == 6
+
+
+def test_it_is_made_once_for_a_bundle(tmp_path, index):
+    made = (tmp_path / "bundle.db").stat().st_ino
+    assert SearchIndex.of(tmp_path / "bundle.db", "d" * 64, QUERIES) == index
+    assert (tmp_path / "bundle.db").stat().st_ino == made
+    assert names(SearchIndex.of(tmp_path / "bundle.db", "e" * 64, QUERIES[2:3]).prefix("")) == ["york"]
+    (tmp_path / "bundle.db").write_bytes(b"no database at all, " * 99)
+    (tmp_path / "bundle.db-partial").write_bytes(b"what a crash has left")
+    assert SearchIndex.of(tmp_path / "bundle.db", "e" * 64, QUERIES).exact("york") == [QUERIES[2]]
+
+
+def test_it_has_fts5_for_whoever_opens_it(index):
+    with sqlite3.connect(index.path) as database:
+        found = database.execute("SELECT query FROM words WHERE words MATCH 'york' ORDER BY rowid").fetchall()
+    database.close()
+    assert len(found) == 3

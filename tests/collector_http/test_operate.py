@@ -1,0 +1,75 @@
+"""The operator's verbs mean the campaign that is named, whichever was opened last."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from blender_dp.cli import main, operate
+
+
+@pytest.fixture
+def command(live, monkeypatch, capsys):
+    """A verb and its words; what it printed, and how it ended."""
+    monkeypatch.setenv("BLENDER_DP_URL", live.url)
+    monkeypatch.setenv("BLENDER_DP_TOKEN", live.token)
+    connect, made = operate.client, []
+
+    def kept(url: str, token: str | None = None):
+        made.append(connect(url, token))
+        return made[-1]
+
+    monkeypatch.setattr(operate, "client", kept)
+
+    def run(*words: str) -> tuple[int, str, str]:
+        monkeypatch.setattr("sys.argv", ["blender-dp", *words])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        while made:
+            made.pop().close()
+        return int(ended.value.code or 0), *capsys.readouterr()
+
+    return run
+
+
+def test_one_campaign_needs_no_name(live, command):
+    code, _, said = command("round", "show")
+    assert code != 0
+    assert "there is none" in said
+    round_id = live.opened(live.campaign())
+    code, printed, _ = command("round", "show", "--json")
+    assert (code, json.loads(printed)["id"]) == (0, round_id)
+
+
+def test_several_are_told_apart(live, command):
+    """What is meant for the first does not meet the second, though that was opened last."""
+    first = live.listed(live.campaign(name="first"))
+    second = live.opened(live.campaign(name="second"))
+    for words in (("show",), ("list",), ("close",), ("abort", "enough")):
+        code, _, said = command("round", *words)
+        assert code != 0
+        assert "there are several" in " ".join(said.split())
+    code, printed, _ = command("round", "show", "--campaign", "first", "--json")
+    assert (code, json.loads(printed)["id"]) == (0, first["id"])
+    code, printed, _ = command("round", "abort", "enough", "--campaign", "first", "--json")
+    assert (code, json.loads(printed)["id"], json.loads(printed)["state"]) == (0, first["id"], "aborted")
+    assert live.operator("GET", f"/v1/operator/rounds/{second}")["state"] == "open"
+    code, _, said = command("round", "show", "--campaign", "third")
+    assert code != 0
+    assert "not known" in said
+
+
+def test_list_and_close(live, command):
+    first = live.campaign(name="first")
+    round_id = live.opened(first)
+    for i, token in enumerate(live.enrolled(first, 150)):
+        live.upload(round_id, token, f"query {i % 3}", "https://one.example/")
+    live.opened(live.campaign(name="second"))
+    code, printed, _ = command("round", "list", "--campaign", "first", "--json")
+    listed = json.loads(printed)
+    assert (code, listed["id"], listed["state"]) == (0, round_id, "listed")
+    with live.http() as http:
+        http.post(f"/v1/rounds/{round_id}/reports", json={"reports": live.messages(listed, 150)})
+    code, printed, _ = command("round", "close", "--campaign", "first", "--json")
+    assert (code, json.loads(printed)["state"]) == (0, "released")
