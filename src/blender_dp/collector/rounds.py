@@ -28,10 +28,11 @@ from blender_dp.collector.faults import reached
 from blender_dp.collector.forgetting import destroy_left_keys, forget_reports
 from blender_dp.collector.forging import forging
 from blender_dp.collector.found import Round, State, find, latest, settings_of
+from blender_dp.collector.journal import Journal, catch_up
 from blender_dp.collector.keys import KeyFolder
 from blender_dp.collector.schema import answers, events, objects, records, reports, rounds
 from blender_dp.collector.schema import ledger as ledger_table
-from blender_dp.collector.spending import over_limit, spend
+from blender_dp.collector.spending import is_spent, over_limit, spend
 from blender_dp.collector.store import Store
 from blender_dp.entropy import system_bytes
 from blender_dp.errors import BlenderError, StateError
@@ -52,6 +53,7 @@ class Rounds(Contributions):
     ) -> None:
         self.store = store
         self.keys = keys
+        self.journal = Journal(keys.folder)
         self.signer = signer
         self.clock = clock
         self.counting = counting or Counting()
@@ -140,14 +142,16 @@ class Rounds(Contributions):
                 return
             settings = settings_of(connection, row.campaign)
             users = connection.scalar(sa.select(sa.func.count()).where(records.c.round == name)) or 0
-            problem = self._too_few("opt-in users", users, settings.min_opt_in) or over_limit(
-                connection, row.campaign, settings, self.clock()
+            catch_up(self.store, connection, self.journal)
+            problem = self._too_few("opt-in users", users, settings.min_opt_in) or self._may_not_spend(
+                connection, row, settings
             )
             if problem:
                 self._say(connection, row, problem)
                 return
             secret = vault.seal(self.keys.read(name), f"{name}/noise", system_bytes(vault.KEY_BYTES))
-            spend(self.store, connection, row, "opt-in", settings.collection().promises()[0].loss)
+            loss = settings.collection().promises()[0].loss
+            spend(self.store, self.journal, connection, row, "opt-in", loss, self._now())
             changes = {"state": "listing", "noise": secret, "problem": None}
             connection.execute(rounds.update().where(rounds.c.id == name).values(changes))
             self._event(connection, name, "frozen")
@@ -194,7 +198,7 @@ class Rounds(Contributions):
                 return  # somebody else did, with the same bytes
             connection.execute(records.delete().where(records.c.round == name))
             self._publish(connection, "head-list", body)
-            spend(self.store, connection, row, "client", collection.promises()[1].loss)
+            spend(self.store, self.journal, connection, row, "client", collection.promises()[1].loss, self._now())
             self._event(connection, name, "listed")
             reached("list: before commit")
         reached("list: after commit")
@@ -330,6 +334,13 @@ class Rounds(Contributions):
 
     def _too_few(self, what: str, count: int, least: int) -> str | None:
         return f"too few {what}: {count}, and {least} is the least" if count < least else None
+
+    def _may_not_spend(self, connection: Connection, row: Any, settings: CampaignSettings) -> str | None:  # noqa: ANN401
+        if is_spent(connection, row.id, "client"):  # a list may be public: another one would cost as much again
+            return "the list of this round was made before the database was put back: abort the round"
+        if is_spent(connection, row.id, "opt-in"):  # by a transaction that was interrupted: nothing came of it
+            return None
+        return over_limit(connection, row.campaign, settings, self.clock())
 
     def _candidates(self, connection: Connection, row: Any) -> HeadList | None:  # noqa: ANN401
         """The list of the last round that was released: it is public."""
