@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
 
@@ -169,6 +170,7 @@ class Rounds(Contributions):
 
     def _make_list(self, name: str) -> None:
         with self.store.read() as connection:
+            self.store.take_time(connection)
             row = connection.execute(sa.select(rounds).where(rounds.c.id == name)).one_or_none()
             if row is None or row.state != "listing":
                 return
@@ -225,6 +227,7 @@ class Rounds(Contributions):
     def make_release(self, name: str) -> None:
         """Blend and publish. Nothing is drawn, so doing it over gives the same bytes."""
         with self.store.read() as connection:
+            self.store.take_time(connection)
             row = connection.execute(sa.select(rounds).where(rounds.c.id == name)).one_or_none()
             if row is None or row.state != "closed":
                 return
@@ -261,7 +264,7 @@ class Rounds(Contributions):
         reached("release: after commit")
 
     def abort(self, name: str, reason: str) -> None:
-        """End a round without a release. What was spent stays spent; raw records and reports are deleted."""
+        """End a round without a release. What was spent stays spent; raw records are deleted, and reports by and by."""
         with self.store.write() as connection:
             self._hold(connection, name)
             if find(connection, name).state in {"released", "aborted"}:
@@ -269,7 +272,6 @@ class Rounds(Contributions):
             changes: dict[str, Any] = {"state": "aborted", "noise": None, "problem": reason}
             connection.execute(rounds.update().where(rounds.c.id == name).values(changes))
             connection.execute(records.delete().where(records.c.round == name))
-            connection.execute(reports.delete().where(reports.c.round == name))
             self._event(connection, name, f"aborted: {reason}")
             reached("abort: before commit")
         reached("abort: after commit")
@@ -289,8 +291,8 @@ class Rounds(Contributions):
                 self._advance_one(one, now)
             except Exception as error:  # noqa: BLE001 (raised below: a round that is stuck must not hold up the others)
                 failed.append(error)
-                if isinstance(error, BlenderError):  # its text tells nothing private, and says what to do
-                    self._stuck(one, str(error))
+                with suppress(sa.exc.SQLAlchemyError):  # a storage that fails cannot be told either
+                    self._stuck(one, _said(error))
         destroy_left_keys(self.store, self.keys, self.clock())
         self.counting.clean()
         if failed:
@@ -302,8 +304,11 @@ class Rounds(Contributions):
             self.freeze(one.id)
         if one.state == "listed" and one.closes_at is not None and one.closes_at <= now:
             self.close(one.id)
-        self.make_list(one.id)
-        self.make_release(one.id)
+        if self.round(one.id).state in {"listing", "closed"}:
+            with self.store.claim(one.id) as ours:  # who works at it takes long, and the others would do the same in vain
+                if ours:
+                    self.make_list(one.id)
+                    self.make_release(one.id)
 
     def _stuck(self, one: Round, problem: str) -> None:
         with self.store.write() as connection:
@@ -329,7 +334,7 @@ class Rounds(Contributions):
             return body
 
     def forget_reports(self) -> int:
-        """Delete the reports of rounds that were released long enough ago; return how many."""
+        """Delete the reports of rounds that were released long enough ago, or aborted; return how many."""
         return forget_reports(self.store, self.clock())
 
     def _too_few(self, what: str, count: int, least: int) -> str | None:
@@ -393,3 +398,8 @@ class Rounds(Contributions):
 
     def _event(self, connection: Connection, name: str, what: str) -> None:
         connection.execute(events.insert(), {"at": self._now(), "round": name, "what": what})
+
+
+def _said(error: Exception) -> str:
+    """What may be told about a failure: our own errors tell nothing private, and say what to do; others quote at will."""
+    return str(error) if isinstance(error, BlenderError) else f"the work failed: {type(error).__name__}; it is tried again"
