@@ -79,9 +79,7 @@ class DuckDBEngine:
         self._connection.execute("SET disabled_optimizers = 'build_side_probe_side'")
         # Rows in one order come from ORDER BY; kept in their order besides, they would wait for each other.
         self._connection.execute("SET preserve_insertion_order = false")
-        self._connection.execute(f"SET temp_directory = {text(self._scratch)}")
-        if not spill:
-            self._connection.execute("SET max_temp_directory_size = '0B'")
+        self._connection.execute(f"SET temp_directory = {text(self._scratch if spill else '')}")  # without a name, none
         if memory is not None:
             self._limit(memory)
         self._names = (f"blender_{number}" for number in count())
