@@ -11,7 +11,7 @@ from tests.collector.places import Place, Server
 
 @pytest.fixture(scope="session")
 def server() -> Iterator[Server]:
-    made = Server()
+    made = Server(synced=False)
     yield made
     made.remove()
 
@@ -21,21 +21,21 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
     """Every test that asks for it runs on both databases."""
     made = Place.new(tmp_path / "place", request.getfixturevalue("server") if request.param == "postgresql" else None)
     yield made
-    made.close()
+    made.remove()
 
 
 @pytest.fixture
 def postgresql(server: Server, tmp_path: Path) -> Iterator[Place]:
     made = Place.new(tmp_path / "place", server)
     yield made
-    made.close()
+    made.remove()
 
 
 @pytest.fixture
 def sqlite(tmp_path: Path) -> Iterator[Place]:
     made = Place.new(tmp_path / "place", None)
     yield made
-    made.close()
+    made.remove()
 
 
 @pytest.fixture

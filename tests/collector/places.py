@@ -33,11 +33,17 @@ QUERIES = ("alpha", "beta")
 class Server:
     """One PostgreSQL server of the wheel; as root it runs as the user pgserver, so its folder lies where all may go."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, synced: bool = True) -> None:
+        """Not `synced`, it leaves writing to the system: what is lost by that, only a machine that loses power would lose."""
         self._folder = Path(tempfile.mkdtemp(prefix="blender-dp-pg-"))
         self._folder.chmod(0o755)
         self._handle = get_server(self._folder / "data")
         self._numbers = itertools.count()
+        if not synced:
+            with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
+                for setting in ("fsync", "full_page_writes"):
+                    connection.execute(f"ALTER SYSTEM SET {setting} = off")
+                connection.execute("SELECT pg_reload_conf()")
 
     def url(self, database: str) -> str:
         return f"postgresql://postgres:@/{database}?host={self._handle.get_postmaster_info().socket_dir}"
@@ -47,6 +53,10 @@ class Server:
         with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
             connection.execute(f"CREATE DATABASE {name} TEMPLATE {like}")
         return name
+
+    def drop(self, database: str) -> None:
+        with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
+            connection.execute(f"DROP DATABASE IF EXISTS {database} WITH (FORCE)")
 
     def stop(self) -> None:
         self._handle.stop()
@@ -100,6 +110,12 @@ class Place:
         """Let go of all connections."""
         for store in self.opened:
             store.close()
+
+    def remove(self) -> None:
+        """Leave nothing on the server: hundreds of databases take long to delete at the end."""
+        self.close()
+        if self.server:
+            self.server.drop(self.database)
 
     def rounds(
         self,

@@ -330,7 +330,7 @@ def test_the_cap_refuses_and_says_so(rounds: Rounds) -> None:
     rounds.freeze(made.round)
     found = rounds.round(made.round)
     assert found.state == "open"
-    assert found.problem == "the budget is used up: ε would be 24, and 16 is the most"
+    assert found.problem == "the budget of opt-in users is used up: ε would be 24, and 16 is the most"
     assert spent(rounds, made.round) == []
     rounds.make_list(made.round)
     assert rounds.round(made.round).head_list is None
@@ -353,7 +353,7 @@ def test_an_aborted_round_counts_towards_the_cap_once_it_has_spent(rounds: Round
 def test_the_cap_of_a_period_counts_from_when_it_was_spent(place: Place) -> None:
     now = [float(NOON)]
     rounds = place.rounds(lambda: now[0])
-    campaign = rounds.create_campaign(settings(max_epsilon="8", period_days=30))
+    campaign = rounds.create_campaign(settings(period_epsilon="8", period_days=30))
     first = uploaded(rounds, campaign=campaign)
     now[0] += 29 * DAY  # a round that was open for long
     rounds.freeze(first.round)
@@ -363,6 +363,42 @@ def test_the_cap_of_a_period_counts_from_when_it_was_spent(place: Place) -> None
         now[0] += days * DAY
         rounds.freeze(second.round)
         assert rounds.round(second.round).state == state
+
+
+def test_the_caps_of_a_campaign_and_of_a_period_hold_together(place: Place) -> None:
+    now = [float(NOON)]
+    rounds = place.rounds(lambda: now[0])
+    campaign = rounds.create_campaign(settings(max_epsilon="16", period_epsilon="8", period_days=30))
+    for days, problem in ((0, None), (1, "of 30 days would be 16, and 8 is the most"), (30, None), (60, "ε would be 24")):
+        now[0] += days * DAY
+        made = uploaded(rounds, campaign=campaign)
+        rounds.freeze(made.round)
+        assert (problem is None) == (rounds.round(made.round).state == "listing")
+        assert (problem or "") in (rounds.round(made.round).problem or "")
+        rounds.abort(made.round, "enough")
+
+
+def test_the_cap_of_delta(rounds: Rounds) -> None:
+    campaign = released(rounds, max_delta="0.15", delta="0.1")
+    made = uploaded(rounds, campaign=campaign)
+    rounds.freeze(made.round)
+    assert rounds.round(made.round).problem == (
+        "the budget of opt-in users is used up: δ would be 0.2, and 0.15 is the most"
+    )
+
+
+def test_what_is_spent_by_a_clock_that_has_gone_back_counts(place: Place) -> None:
+    now = [float(NOON)]
+    rounds = place.rounds(lambda: now[0])
+    campaign = rounds.create_campaign(settings(period_epsilon="8", period_days=30))
+    first = uploaded(rounds, campaign=campaign)
+    now[0] = 0.0
+    rounds.freeze(first.round)
+    rounds.abort(first.round, "spent in 1970")
+    now[0] = float(NOON) + DAY
+    second = uploaded(rounds, campaign=campaign)
+    rounds.freeze(second.round)
+    assert rounds.round(second.round).state == "open"
 
 
 def test_caps_of_campaigns_are_their_own(rounds: Rounds) -> None:

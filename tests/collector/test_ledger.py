@@ -118,3 +118,16 @@ def test_composition_agrees_with_the_exact_theorem() -> None:
 
 def test_the_start_is_not_a_digest() -> None:
     assert ledger.START == "0" * 64
+
+
+@pytest.mark.parametrize(
+    "losses",
+    [
+        [Loss(Fraction(1), Fraction(1, 2))] * 2,
+        [Loss(Fraction(1), Fraction(1, 10))] * 10,
+        [Loss(Fraction(60), Fraction(1, 100))] * 20,
+    ],
+    ids=["δ adds up to 1", "by tenths", "e^ε is no number"],
+)
+def test_no_limit_vanishes_where_an_accountant_has_nothing_to_say(losses: list[Loss]) -> None:
+    assert composed(losses) == float(sum(loss.epsilon for loss in losses))

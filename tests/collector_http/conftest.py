@@ -138,7 +138,7 @@ def listening(data: Path, **settings: Any) -> Iterator[Live]:
 
 @pytest.fixture(scope="session")
 def server() -> Iterator[Server]:
-    made = Server()
+    made = Server(synced=False)
     yield made
     made.remove()
 

@@ -31,7 +31,9 @@ def create_campaign(
     min_opt_in: Annotated[int, typer.Option(metavar="N", help="Make no list from fewer opt-in users.")] = 1000,
     min_reports: Annotated[int, typer.Option(metavar="N", help="Make no release from fewer reports.")] = 10_000,
     max_epsilon: Annotated[str | None, typer.Option(metavar="NUMBER", help="Limit of all rounds' ε together.")] = None,
-    period_days: Annotated[int | None, typer.Option(metavar="N", help="Count only so many days towards it.")] = None,
+    max_delta: Annotated[str | None, typer.Option(metavar="NUMBER", help="Limit of all rounds' δ together.")] = None,
+    period_epsilon: Annotated[str | None, typer.Option(metavar="NUMBER", help="Limit of the ε of some days.")] = None,
+    period_days: Annotated[int | None, typer.Option(metavar="N", help="How many days that limit counts.")] = None,
     list_days: Annotated[int, typer.Option(metavar="N", help="Days until a list expires, if a round has no time.")] = 30,
     keep_reports_days: Annotated[int, typer.Option(metavar="N", help="Days to keep reports after the release.")] = 0,
     url: Url = LOCAL,
@@ -46,7 +48,8 @@ def create_campaign(
     message = {
         "name": name, "epsilon": epsilon, "delta": delta, "max_queries": max_queries,
         "expected_clients": expected_clients, "min_opt_in": min_opt_in, "min_reports": min_reports,
-        "max_epsilon": max_epsilon, "period_days": period_days,
+        "max_epsilon": max_epsilon, "max_delta": max_delta,
+        "period_epsilon": period_epsilon, "period_days": period_days,
         "list_days": list_days, "keep_reports_days": keep_reports_days,
     }  # fmt: skip
     made = client(url, token).post("/v1/operator/campaigns", message)

@@ -30,9 +30,12 @@ class CampaignSettings(BaseModel):
     min_opt_in: Annotated[int, Field(ge=4)] = 1000
     min_reports: Annotated[int, Field(ge=2)] = 10_000
     max_epsilon: Decimal | None = None
-    """No round begins that would bring the opt-in users' composed ε of the campaign above this."""
+    """No round begins that would bring what either group has spent in the campaign, composed, above this."""
+    max_delta: Decimal | None = None
+    """Likewise for the sum of δ."""
+    period_epsilon: Decimal | None = None
+    """Likewise for the ε of the rounds of the last `period_days`."""
     period_days: Annotated[int, Field(ge=1)] | None = None
-    """Count only the rounds of so many days towards that limit."""
     list_days: Annotated[int, Field(ge=1, le=3_650)] = 30
     """The list of a round that is not told when to close expires after so many days: devices answer it no more."""
     keep_reports_days: Annotated[int, Field(ge=0, le=36_500)] = 0
@@ -40,6 +43,8 @@ class CampaignSettings(BaseModel):
 
     @model_validator(mode="after")
     def _possible(self) -> Self:
+        if (self.period_epsilon is None) != (self.period_days is None):
+            raise ValueError("period_epsilon and period_days belong together")
         try:
             self.collection()
         except BlenderError as error:

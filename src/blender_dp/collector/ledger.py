@@ -20,6 +20,7 @@ START = "0" * 64
 """The digest before the first entry."""
 
 _GRID = 100_000  # points of the accountant's distribution
+_MOST = 500  # beyond this e^ε is no number to a computer, and no promise to anybody
 
 
 @dataclass(frozen=True)
@@ -85,13 +86,12 @@ def composed(losses: Sequence[Loss]) -> float:
     Each loss is taken as an (ε, δ) bound, whatever mechanism it was. The accountant rounds up, to a grid that makes its work
     the same for any losses, so that it may come out above the plain sum, which holds as well and is then what counts.
     """
-    plain = sum((loss.epsilon for loss in losses), Fraction(0))
-    if len(losses) < 2:  # nothing to compose
-        return float(plain)
+    plain, delta = sum((loss.epsilon for loss in losses), Fraction(0)), float(sum(loss.delta for loss in losses))
+    if len(losses) < 2 or not 0 < delta < 1 or plain > _MOST:
+        return float(plain)  # nothing to compose, or nothing to gain: at a δ of 1 an accountant would allow anything
     whole: PrivacyLossDistribution | None = None
     for loss, times in Counter(losses).items():
         bound = DifferentialPrivacyParameters(float(loss.epsilon), float(loss.delta))
         part = from_privacy_parameters(bound, float(plain) / _GRID).self_compose(times)
         whole = part if whole is None else whole.compose(part)
-    delta = float(sum(loss.delta for loss in losses))
     return min(float(whole.get_epsilon_for_delta(delta)), float(plain)) if whole else float(plain)

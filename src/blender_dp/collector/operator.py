@@ -1,4 +1,7 @@
-"""What the operator may do. Every verb needs the operator's token, and may carry an Idempotency-Key."""
+"""What the operator may do, with the operator's token.
+
+What makes something may carry an Idempotency-Key; moving a round on, or aborting it, does nothing the second time.
+"""
 
 from __future__ import annotations
 
@@ -121,7 +124,8 @@ def close(request: Request, round_id: Name) -> RoundAnswer:
 def abort(request: Request, round_id: Name, message: AbortMessage) -> RoundAnswer:
     """End a round without a release. What was spent stays spent."""
     rounds = service_of(request).rounds
-    rounds.abort(round_id, message.reason)
+    if rounds.round(round_id).state != "aborted":  # it was asked for already
+        rounds.abort(round_id, message.reason)
     return _answer(rounds.round(round_id))
 
 

@@ -397,7 +397,9 @@ class Rounds(Contributions):
             connection.execute(rounds.update().where(rounds.c.id == row.id).values(problem=problem))
 
     def _event(self, connection: Connection, name: str, what: str) -> None:
-        connection.execute(events.insert(), {"at": self._now(), "round": name, "what": what})
+        # A clock that goes back must not date what is spent before the period that it counts in.
+        newest = connection.scalar(sa.select(sa.func.max(events.c.at))) or 0
+        connection.execute(events.insert(), {"at": max(self._now(), newest), "round": name, "what": what})
 
 
 def _said(error: Exception) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from contextlib import closing
 
@@ -19,6 +20,7 @@ from blender_dp.collector.settings import PREFIX, Settings
 from blender_dp.collector.store import Store
 
 _HANDED_ON = f"{PREFIX}SETTINGS"
+_NEW_OBJECTS = 20_000  # until garbage is looked for: more than a request with one report makes, by far
 
 
 def migrated(settings: Settings) -> Store:
@@ -48,4 +50,9 @@ def prepare(settings: Settings) -> tuple[Settings, str | None]:
 
 def app() -> FastAPI:
     """The service, in each of its processes."""
-    return create_app(Settings.model_validate_json(os.environ[_HANDED_ON]))
+    made = create_app(Settings.model_validate_json(os.environ[_HANDED_ON]))
+    # What was loaded stays. Looked through for garbage again and again, it would cost more than the requests do.
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(_NEW_OBJECTS)
+    return made

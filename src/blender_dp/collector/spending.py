@@ -16,23 +16,32 @@ from blender_dp.collector.schema import ledger as ledger_table
 from blender_dp.collector.store import Store
 from blender_dp.privacy.loss import Loss
 
+GROUPS = ("opt-in", "client")
+"""Who spends, in the order of a collection's promises."""
+
 
 def over_limit(connection: Connection, campaign: str, settings: CampaignSettings, now: float) -> str | None:
-    """Why a campaign may not spend on another round; None if it may."""
-    if settings.max_epsilon is None:
-        return None
-    entries = (
-        sa.select(ledger_table.c.entry)
-        .where(ledger_table.c.campaign == campaign, ledger_table.c.user_group == "opt-in")
-        .order_by(ledger_table.c.number)
-    )
-    if settings.period_days is not None:  # since it was spent, not since the round was opened; give or take an hour
-        since = now - settings.period_days * DAY_SECONDS - ROUNDED_SECONDS
-        entries = entries.where(ledger_table.c.at >= int(since))
-    losses = [ledger.parse(entry).loss for entry in connection.scalars(entries)]
-    total = ledger.composed([*losses, settings.collection().promises()[0].loss])
-    limit = float(Fraction(settings.max_epsilon))
-    return f"the budget is used up: ε would be {total:.3g}, and {limit:g} is the most" if total > limit else None
+    """Why a campaign may not spend on another round; None if it may. Both groups' users are charged by a round."""
+    since = now - (settings.period_days or 0) * DAY_SECONDS - ROUNDED_SECONDS  # when it was spent, give or take an hour
+    for group, promise in zip(GROUPS, settings.collection().promises(), strict=True):
+        spent = [*_spent(connection, campaign, group), promise.loss]
+        lately = [*_spent(connection, campaign, group, since), promise.loss]
+        for what, total, most in (
+            ("ε", ledger.composed(spent), settings.max_epsilon),
+            ("δ", float(sum(loss.delta for loss in spent)), settings.max_delta),
+            (f"ε of {settings.period_days} days", ledger.composed(lately), settings.period_epsilon),
+        ):
+            if most is not None and total > Fraction(most):
+                return f"the budget of {group} users is used up: {what} would be {total:.3g}, and {most} is the most"
+    return None
+
+
+def _spent(connection: Connection, campaign: str, group: str, since: float | None = None) -> list[Loss]:
+    """What a group has spent in a campaign's rounds, all of them or those that did since a time."""
+    chosen = sa.select(ledger_table.c.entry).where(ledger_table.c.campaign == campaign, ledger_table.c.user_group == group)
+    if since is not None:
+        chosen = chosen.where(ledger_table.c.at >= int(since))
+    return [ledger.parse(entry).loss for entry in connection.scalars(chosen.order_by(ledger_table.c.number))]
 
 
 def is_spent(connection: Connection, name: str, group: str) -> bool:

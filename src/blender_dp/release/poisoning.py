@@ -41,7 +41,7 @@ from blender_dp.stages.response import Response
 _MOST = 10  # times as many forged reports as there are honest ones: whoever has those needs no more
 _UNKNOWN = 1e100  # the variance of what is not known
 _LEAST = 1e-30
-_RARE = 1e-9  # a frequency that is taken for this has been 0, or 1 if it is so far from it
+_BELOW_ONE = 1 - float(np.finfo(float).eps)  # the next number would be 1, which leaves nothing to divide by
 
 
 @dataclass(frozen=True)
@@ -173,7 +173,7 @@ class _Attack:
         return published
 
     def _clients(self, index: Integers, x: Floats, *, wanted: bool) -> tuple[Floats, Floats]:
-        rows, seen = self.rows, np.clip(self.frequency[index], _RARE, 1 - _RARE)
+        rows, seen = self.rows, np.clip(self.frequency[index], _LEAST, _BELOW_ONE)
         effect = (self.hit if wanted else self.miss)[index]
         after = (1 - x) * seen + (x if wanted else 0.0)
         variance = rows.client_variance[index] * (1 - x) * after * (1 - after) / (seen * (1 - seen))
