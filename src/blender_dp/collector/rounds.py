@@ -152,7 +152,7 @@ class Rounds(Contributions):
                 return
             secret = vault.seal(self.keys.read(name), f"{name}/noise", system_bytes(vault.KEY_BYTES))
             loss = settings.collection().promises()[0].loss
-            spend(self.store, self.journal, connection, row, "opt-in", loss, self._now())
+            spend(self.store, self.journal, connection, row, "opt-in", loss, self._dated(connection))
             changes = {"state": "listing", "noise": secret, "problem": None}
             connection.execute(rounds.update().where(rounds.c.id == name).values(changes))
             self._event(connection, name, "frozen")
@@ -200,7 +200,8 @@ class Rounds(Contributions):
                 return  # somebody else did, with the same bytes
             connection.execute(records.delete().where(records.c.round == name))
             self._publish(connection, "head-list", body)
-            spend(self.store, self.journal, connection, row, "client", collection.promises()[1].loss, self._now())
+            loss = collection.promises()[1].loss
+            spend(self.store, self.journal, connection, row, "client", loss, self._dated(connection))
             self._event(connection, name, "listed")
             reached("list: before commit")
         reached("list: after commit")
@@ -397,9 +398,11 @@ class Rounds(Contributions):
             connection.execute(rounds.update().where(rounds.c.id == row.id).values(problem=problem))
 
     def _event(self, connection: Connection, name: str, what: str) -> None:
-        # A clock that goes back must not date what is spent before the period that it counts in.
-        newest = connection.scalar(sa.select(sa.func.max(events.c.at))) or 0
-        connection.execute(events.insert(), {"at": max(self._now(), newest), "round": name, "what": what})
+        connection.execute(events.insert(), {"at": self._dated(connection), "round": name, "what": what})
+
+    def _dated(self, connection: Connection) -> int:
+        """Now, or when something happened last: a clock that goes back must not date what is spent before its period."""
+        return max(self._now(), connection.scalar(sa.select(sa.func.max(events.c.at))) or 0)
 
 
 def _said(error: Exception) -> str:

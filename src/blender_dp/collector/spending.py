@@ -76,5 +76,5 @@ def spend(
         delta=str(loss.delta),
         before=last.entry.digest if last else ledger.START,
     )
-    # A clock that goes back must not date what is spent before the period that it counts in.
+    # Entries of the journal may be younger than anything that a backup knows of.
     add(connection, journal, Spent(max(now, last.at if last else now), entry))
