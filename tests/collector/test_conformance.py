@@ -15,6 +15,7 @@ import pytest
 import sqlalchemy as sa
 
 from blender_dp.collector import listing, vault
+from blender_dp.collector import store as store_module
 from blender_dp.collector.counting import count_here
 from blender_dp.collector.documents import digest, opened
 from blender_dp.collector.migrate import migrate
@@ -424,7 +425,6 @@ def test_abort(rounds: Rounds, state: str) -> None:
     assert rounds.ledger_entries() == before  # what was spent stays spent
     assert rounds.keys.names() == []
     assert not rows(rounds, sa.select(records))
-    assert not rows(rounds, sa.select(reports))
     with pytest.raises(StateError):
         rounds.abort(made.round, "again")
     rounds.advance_due()
@@ -664,10 +664,9 @@ def test_the_ledger_says_what_was_promised(rounds: Rounds) -> None:
     entries = rounds.ledger_entries()
     assert [entry.loss for entry in entries] == [promise.loss for promise in promises]
     assert entries[0].loss.epsilon == Fraction(8)
-    with rounds.store.write() as connection, pytest.raises(sa.exc.IntegrityError):  # a round spends once
-        connection.execute(
-            ledger.insert(), {"number": 9, "round": made.round, "user_group": "opt-in", "entry": "", "digest": "x"}
-        )
+    row = {"number": 9, "campaign": made.campaign, "round": made.round, "at": 0, "entry": "", "digest": "x"}
+    with rounds.store.write() as connection, pytest.raises(sa.exc.IntegrityError, match=r"(?i)unique"):  # it spends once
+        connection.execute(ledger.insert(), {**row, "user_group": "opt-in"})
 
 
 def test_errors_do_not_quote_what_was_to_be_stored(rounds: Rounds) -> None:
@@ -741,3 +740,137 @@ def test_reports_are_forgotten_after_the_release(place: Place, monkeypatch: pyte
     rounds.advance_due()
     assert rounds.round(made.round) == before
     assert rounds.forget_reports() == 0
+
+
+def test_the_reports_of_an_aborted_round_are_forgotten_by_and_by(rounds: Rounds, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody who aborts waits for it, and nobody who writes meanwhile waits long."""
+    monkeypatch.setattr("blender_dp.collector.forgetting._FORGOTTEN", 7)
+    made, other = listed(rounds, keep_reports_days=9), listed(rounds, name="other")
+    for name in (made.round, other.round):
+        rounds.add_reports(name, [report(i) for i in range(40)])
+    rounds.abort(made.round, "enough")
+    assert len(rows(rounds, sa.select(reports))) == 80
+    assert rounds.forget_reports() == 40
+    assert [row.round for row in rows(rounds, sa.select(reports.c.round))] == [other.round] * 40
+
+
+def test_what_nobody_thought_of_is_said_without_its_text(rounds: Rounds, monkeypatch: pytest.MonkeyPatch) -> None:
+    made, other = uploaded(rounds), uploaded(rounds, name="other")
+    for one in (made, other):
+        rounds.freeze(one.round)
+    real = listing.make
+
+    def fail(*_: object) -> None:
+        raise KeyError("canary")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(listing, "make", fail)
+        with pytest.raises(KeyError):
+            rounds.advance_due()
+    assert listing.make is real
+    for one in (made, other):
+        assert rounds.round(one.round).problem == "the work failed: KeyError; it is tried again"
+    rounds.advance_due()
+    assert (rounds.round(made.round).state, rounds.round(made.round).problem) == ("listed", None)
+
+
+def test_one_process_at_a_time_does_the_work(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    several = [place.rounds() for _ in range(4)]
+    made = uploaded(several[0])
+    several[0].freeze(made.round)
+    calls = []
+    real = listing.make
+
+    def counted_make(*given: Any) -> Any:
+        calls.append(1)
+        return real(*given)
+
+    monkeypatch.setattr(listing, "make", counted_make)
+    assert all_at_once(*[r.advance_due for r in several]) == [[made.round]] * 4
+    assert (len(calls), several[0].round(made.round).state) == (1, "listed")
+
+
+def test_who_has_claimed_a_round_and_goes_frees_it(place: Place) -> None:
+    one, other = place.rounds(), place.rounds()
+    made = uploaded(one)
+    one.freeze(made.round)
+    for failure in (None, KeyError):
+        try:
+            with other.store.claim(made.round) as ours:
+                assert ours
+                with one.store.claim(made.round) as theirs:
+                    assert not theirs
+                one.advance_due()
+                assert one.round(made.round).state == "listing"
+                if failure:
+                    raise failure
+        except KeyError:
+            pass
+    one.advance_due()
+    assert one.round(made.round).state == "listed"
+
+
+def test_a_claim_ends_with_its_connection(postgresql: Place) -> None:
+    one, other = postgresql.rounds(), postgresql.rounds()
+    with other.store.claim("work") as ours:
+        assert ours
+        with one.store.write() as connection:
+            connection.execute(sa.text("SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory'"))
+        with one.store.claim("work") as now:
+            assert now
+    with other.store.claim("work") as again:
+        assert again
+
+
+def test_a_server_with_another_usage_is_told_ours(postgresql: Place) -> None:
+    """A report must see that the round was closed while it waited, or it is acknowledged and never counted."""
+    with postgresql.store().engine.execution_options(isolation_level="AUTOCOMMIT").connect() as connection:
+        for usage in ("default_transaction_isolation = 'repeatable read'", "synchronous_commit = off"):
+            connection.execute(sa.text(f"ALTER DATABASE {postgresql.database} SET {usage}"))
+    one, other = postgresql.rounds(), postgresql.rounds()
+    made = listed(one)
+    one.add_reports(made.round, [report(i) for i in range(3)])
+    with one.store.write() as connection:
+        assert connection.scalar(sa.text("SHOW transaction_isolation")) == "read committed"
+        one._hold(connection, made.round)
+        with ThreadPoolExecutor(1) as pool:
+            late = pool.submit(other.add_reports, made.round, [report(9)])
+            while not rows(one, sa.text("SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted")):
+                assert not late.done()
+            one._advance(connection, made.round, "listed", {"state": "closed"})
+            connection.commit()
+            with pytest.raises(StateError):
+                late.result(10)
+    assert counted(one, made.round) == {0: 3}
+
+
+def test_nobody_waits_for_ever(postgresql: Place) -> None:
+    store = postgresql.rounds().store
+    names = ("lock_timeout", "statement_timeout", "idle_in_transaction_session_timeout")
+
+    def shown(connection: Any) -> set[bool]:
+        return {connection.scalar(sa.text(f"SHOW {name}")) != "0" for name in names}
+
+    for look in (store.read, store.write):
+        with look() as connection:
+            assert shown(connection) == {True}
+        with look() as connection:
+            store.take_time(connection)
+            assert shown(connection) == {False}
+        with look() as connection:  # the same connection, from the pool
+            assert shown(connection) == {True}
+            told = connection.connection.driver_connection.info.get_parameters()  # type: ignore[union-attr]
+    assert told["tcp_user_timeout"] == "30000"
+    assert (told["keepalives"], told["keepalives_idle"]) == ("1", "10")
+
+
+def test_a_lock_that_is_never_freed_is_given_up(postgresql: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(store_module._PATIENCE, "lock_timeout", 200)
+    one, other = postgresql.rounds(), postgresql.rounds()
+    made = listed(one)
+    with other.store.write() as connection:
+        other._hold(connection, made.round)
+        with pytest.raises(sa.exc.OperationalError, match="lock timeout"):
+            one.add_reports(made.round, [report(1)])
+    one.add_reports(made.round, [report(1)])
+    assert counted(one, made.round) == {0: 1}

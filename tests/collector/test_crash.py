@@ -133,4 +133,4 @@ def check_finished(rounds: Rounds) -> None:
     assert [entry.group for entry in rounds.ledger_entries()] == ["opt-in", "client"]
     assert (campaigns, leftover) == (1, 0)
     assert not known & {*rounds.keys.names()}  # a key that never got a round may be left: it opens nothing
-    assert len(metadata.tables) == 9
+    assert len(metadata.tables) == 10

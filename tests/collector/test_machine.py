@@ -211,7 +211,6 @@ class Life(RuleBasedStateMachine):
         name = self._current() or ""
         self.rounds.abort(name, "enough")
         self.states[name] = "aborted"
-        self.reports.pop(name, None)
 
     @invariant()
     def all_is_as_it_should_be(self) -> None:

@@ -42,7 +42,7 @@ def test_every_variable_is_a_setting(path: Path) -> None:
 def test_the_settings_file_is_read() -> None:
     found = load(DEPLOY / "collector.toml", {}, {})
     (state,) = re.findall(r"^StateDirectory=(.*)$", UNIT, re.MULTILINE)
-    assert found.data == Path("/var/lib") / state
+    assert [found.data, found.keys] == [Path("/var/lib") / one for one in state.split()]
     assert found.reports_per_minute > 0
 
 
@@ -58,7 +58,8 @@ def test_compose_sets_what_is_valid_and_names_what_is_there() -> None:
         assert set(service.get("secrets", ())) <= set(COMPOSE["secrets"])
         assert set(service.get("depends_on", ())) <= set(COMPOSE["services"])
     mounted = {one.split(":")[1] for one in collector["volumes"]}
-    assert str(found.data) in mounted  # the keys outlive the container
+    assert {str(found.data), str(found.keys)} == mounted  # the keys outlive the container, each kind by itself
+    assert collector["memswap_limit"] == collector["mem_limit"]  # no swap
     assert f":{found.port}" in collector["ports"][0]
     assert all(one.startswith("127.0.0.1:") for one in collector["ports"])  # only the proxy gets there
     assert f"{found.port}/__heartbeat__" in " ".join(collector["healthcheck"]["test"])
@@ -75,6 +76,28 @@ def test_the_image_is_made_of_what_is_there() -> None:
     program, verb = yaml.safe_load(command)
     assert program in project["scripts"]
     assert flags_of(verb)
+
+
+def test_the_image_gets_nothing_that_is_not_named() -> None:
+    """An allow-list: the first rule leaves out everything, so that no key or database that lies about gets in."""
+    lines = (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
+    first, *rules = [line for line in lines if line and not line.startswith("#")]
+    assert first == "*"
+    allowed = {rule.removeprefix("!") for rule in rules if rule.startswith("!")}
+    assert allowed == {"src", "pyproject.toml", "README.md", "LICENSE", "constraints.txt"}
+    assert all((ROOT / one).exists() for one in allowed)
+    copied = re.findall(r"/src/([\w.-]+)", (DEPLOY / "Dockerfile").read_text(encoding="utf-8"))
+    assert {*copied} <= allowed
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert {project["readme"], *project["license-files"]} <= allowed
+
+
+@pytest.mark.parametrize("path", ["collector-data/signing-key.pem", "deploy/database-password"])
+def test_what_is_secret_is_never_committed(path: str) -> None:
+    done = subprocess.run(["git", "-C", ROOT, "check-ignore", "--no-index", path], capture_output=True, check=False)
+    if done.returncode == 128:
+        pytest.skip("this is no git repository")
+    assert done.returncode == 0
 
 
 def test_the_unit_calls_what_is_there() -> None:
@@ -107,7 +130,7 @@ def test_the_page_has_every_setting_with_its_usual_value() -> None:
         shown |= dict(zip(several, usual, strict=True))
     assert set(shown) == set(Settings.model_fields)
     for name, value in Settings().model_dump().items():
-        written = f"{value:g}" if isinstance(value, float) else str(value)
+        written = f"{value:g}" if isinstance(value, float) else str("" if value is None else value)
         assert re.sub(r"[`,]|:.*", "", shown[name]) == written, name
 
 

@@ -13,7 +13,8 @@ from blender_dp.errors import ParameterError
 
 def serve(
     config: Annotated[Path | None, typer.Option(metavar="FILE", help="Settings as TOML; see docs/collector.md.")] = None,
-    data: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Where the database and the keys are.")] = None,
+    data: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Where the database and the signing key are.")] = None,
+    keys: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Where the keys of raw records are.")] = None,
     database: Annotated[str | None, typer.Option(metavar="URL", help="PostgreSQL, instead of SQLite in the folder.")] = None,
     host: Annotated[str | None, typer.Option(help="Address to listen on.")] = None,
     port: Annotated[int | None, typer.Option(help="Port to listen on.")] = None,
@@ -41,7 +42,7 @@ def serve(
         raise ParameterError("serve", f"needs {error.name}, which is not installed", fix) from None
     from blender_dp.collector.settings import load
 
-    flags = {"data": data, "database": database, "host": host, "port": port, "workers": workers}
+    flags = {"data": data, "keys": keys, "database": database, "host": host, "port": port, "workers": workers}
     chosen = load(config, flags)
     if migrate_only:
         migrated(chosen).close()

@@ -20,7 +20,7 @@ from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, G
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from blender_dp.collector import operator, public
-from blender_dp.collector.documents import Signer
+from blender_dp.collector.identity import own_signer
 from blender_dp.collector.intake import Intake
 from blender_dp.collector.keys import KeyFolder
 from blender_dp.collector.openapi import describe
@@ -43,10 +43,13 @@ class Service:
     def __init__(self, settings: Settings) -> None:
         settings.data.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.settings = settings
-        self.signer = Signer.load(settings.signing_key)
-        self.rounds = Rounds(
-            Store.open(settings.database_url), KeyFolder(settings.key_folder), self.signer, counting=settings.counting
-        )
+        store, keys = Store.open(settings.database_url), KeyFolder(settings.key_folder)
+        try:
+            self.signer = own_signer(store, settings.signing_key, keys)
+        except Exception:
+            store.close()
+            raise
+        self.rounds = Rounds(store, keys, self.signer, counting=settings.counting)
         self.intake = Intake(self.rounds)
         self.worker = Worker(self.rounds)
         self.sources = Sources(settings.reports_per_minute) if settings.reports_per_minute else None

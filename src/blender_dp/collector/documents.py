@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import base64
-import contextlib
 import hashlib
 import json
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +14,7 @@ from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
-from blender_dp.entropy import system_bytes
+from blender_dp.collector.durable import write_once
 from blender_dp.errors import DocumentError
 
 _DOMAIN = b"blender-dp/1\x00"
@@ -32,8 +30,7 @@ class Signer:
     def load(cls, path: Path) -> Signer:
         """Read the key, or make one if there is none."""
         if not path.exists():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            _write_secret(
+            write_once(
                 path,
                 Ed25519PrivateKey.generate().private_bytes(
                     serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
@@ -85,25 +82,3 @@ def opened(body: bytes, kind: str, key: str, source: str = "document") -> dict[s
         raise DocumentError(source, f"is signed, but is no {kind}", "Ask for another")
     content: dict[str, Any] = document["content"]
     return content
-
-
-def _write_secret(path: Path, content: bytes) -> None:
-    """Write a file that nobody else may read; it is on the disk, whole, before it has its name, and replaces no other.
-
-    Of several processes that come at once one gives the name, and the others find that it is there.
-    """
-    partial = path.with_suffix(f".{system_bytes(8).hex()}.partial")
-    handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    try:
-        os.write(handle, content)
-        os.fsync(handle)
-        with contextlib.suppress(FileExistsError):
-            os.link(partial, path)
-    finally:
-        os.close(handle)
-        partial.unlink()
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)

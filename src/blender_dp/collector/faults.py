@@ -13,6 +13,7 @@ POINTS = (
     "records: before commit", "records: after commit",
     "withdraw: before commit", "withdraw: after commit",
     "reports: before commit", "reports: after commit",
+    "journal: written",
     "freeze: before commit", "freeze: after commit",
     "list: before work", "list: before commit", "list: after commit",
     "close: before commit", "close: after commit",

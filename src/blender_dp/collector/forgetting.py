@@ -1,4 +1,4 @@
-"""What is deleted once nothing needs it: reports after the release, and keys whose rounds have no use for them."""
+"""What is deleted once nothing needs it: reports after the release or the abort, and keys that no round needs."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from blender_dp.collector.schema import campaigns, events, reports, rounds
 from blender_dp.collector.store import Store
 
 _FORGOTTEN = 10_000  # reports in one transaction: others who write do not wait long
+_TOLD = sa.exists().where(reports.c.round == rounds.c.id)
 
 
 def forget_reports(store: Store, now: float) -> int:
-    """Delete the reports of rounds that were released long enough ago, little by little; return how many."""
+    """Delete the reports of rounds that were released long enough ago, or aborted, little by little; return how many."""
     gone = 0
-    for name in _with_old_reports(store, now):
+    for name in [*_aborted(store), *_with_old_reports(store, now)]:
         some = sa.select(reports.c.id).where(reports.c.round == name).limit(_FORGOTTEN)
         deleted = _FORGOTTEN
         while deleted == _FORGOTTEN:  # a crash in between leaves the rest for the next time
@@ -28,13 +29,17 @@ def forget_reports(store: Store, now: float) -> int:
     return gone
 
 
+def _aborted(store: Store) -> list[str]:
+    with store.read() as connection:
+        return list(connection.scalars(sa.select(rounds.c.id).where(rounds.c.state == "aborted", _TOLD)))
+
+
 def _with_old_reports(store: Store, now: float) -> list[str]:
-    told = sa.exists().where(reports.c.round == rounds.c.id)
     chosen = (
         sa.select(rounds.c.id, events.c.at, campaigns.c.settings)
         .join(events, sa.and_(events.c.round == rounds.c.id, events.c.what == "released"))
         .join(campaigns, campaigns.c.id == rounds.c.campaign)
-        .where(rounds.c.state == "released", told)
+        .where(rounds.c.state == "released", _TOLD)
     )
     with store.read() as connection:
         found = connection.execute(chosen).all()

@@ -10,8 +10,10 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from blender_dp.collector.durable import sync_folder, write_once, write_whole
 from blender_dp.collector.faults import reached
 from blender_dp.collector.vault import KEY_BYTES, new_key
+from blender_dp.entropy import system_bytes
 from blender_dp.errors import DocumentError
 
 
@@ -21,13 +23,26 @@ class KeyFolder:
 
     folder: Path
 
+    @property
+    def id(self) -> str | None:
+        """What tells this folder from any other; None as long as it has no id."""
+        try:
+            return self._id.read_text(encoding="ascii")
+        except FileNotFoundError:
+            return None
+
+    def found(self) -> None:
+        """Give the folder an id, unless it has one."""
+        if self.id is None:
+            write_once(self._id, system_bytes(16).hex().encode())
+
     def create(self, name: str) -> None:
         """Make a round's key; it is on the disk before this returns."""
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         handle = os.open(self._path(name), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         reached("key: made empty")
         self._write(handle, new_key())
-        self._sync()
+        sync_folder(self.folder)
         reached("key: made")
 
     def read(self, name: str) -> bytes:
@@ -50,7 +65,7 @@ class KeyFolder:
         self._write(handle, bytes(KEY_BYTES))
         reached("key: overwritten")
         self._path(name).unlink(missing_ok=True)
-        self._sync()
+        sync_folder(self.folder)
         reached("key: removed")
 
     def names(self) -> list[str]:
@@ -64,19 +79,15 @@ class KeyFolder:
         except FileNotFoundError:
             return None
 
+    @property
+    def _id(self) -> Path:
+        return self.folder / "folder.id"
+
     def _path(self, name: str) -> Path:
         return self.folder / f"{name}.key"
 
     def _write(self, handle: int, content: bytes) -> None:
         try:
-            os.write(handle, content)
-            os.fsync(handle)
-        finally:
-            os.close(handle)
-
-    def _sync(self) -> None:
-        handle = os.open(self.folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
+            write_whole(handle, content)
         finally:
             os.close(handle)

@@ -54,7 +54,7 @@ def make(collection: Collection, raw: list[tuple[str, str, str | None]], secret:
     """The opt-in half, fixed by the secret: who discovers, which records are listed, and all noise."""
     owner, query, url = zip(*raw, strict=True)
     table = pa.table({"user": pa.array(owner), "query": pa.array(query), "url": pa.array(url, pa.string())})
-    engine = DuckDBEngine(ordered=True, portable=True)
+    engine = DuckDBEngine(ordered=True, portable=True, spill=False)  # these records are nowhere on a disk in the clear
     group, _ = engine.bound(engine.load(table, PLAIN_COLUMNS, "records"), 1, "")
     for attempt in range(_SPLITS):
         key = hashlib.sha256(b"split %d " % attempt + secret).hexdigest()

@@ -20,6 +20,7 @@ def migrate(store: Store, version: str = "head") -> None:
     config = Config()
     config.set_main_option("script_location", str(_FOLDER))
     with _ALONE, store.write() as connection:
+        store.take_time(connection)
         config.attributes["connection"] = connection
         command.upgrade(config, version)
         reached("migration: before commit")

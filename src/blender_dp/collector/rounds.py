@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
 
@@ -28,10 +29,11 @@ from blender_dp.collector.faults import reached
 from blender_dp.collector.forgetting import destroy_left_keys, forget_reports
 from blender_dp.collector.forging import forging
 from blender_dp.collector.found import Round, State, find, newest, settings_of
+from blender_dp.collector.journal import Journal, catch_up
 from blender_dp.collector.keys import KeyFolder
 from blender_dp.collector.schema import answers, events, objects, records, reports, rounds
 from blender_dp.collector.schema import ledger as ledger_table
-from blender_dp.collector.spending import over_limit, spend
+from blender_dp.collector.spending import is_spent, over_limit, spend
 from blender_dp.collector.store import Store
 from blender_dp.entropy import system_bytes
 from blender_dp.errors import BlenderError, ParameterError, StateError
@@ -55,6 +57,7 @@ class Rounds(Contributions):
     ) -> None:
         self.store = store
         self.keys = keys
+        self.journal = Journal(keys.folder)
         self.signer = signer
         self.clock = clock
         self.counting = counting or Counting()
@@ -143,16 +146,18 @@ class Rounds(Contributions):
                 return
             settings = settings_of(connection, row.campaign)
             users = connection.scalar(sa.select(sa.func.count()).where(records.c.round == name)) or 0
+            catch_up(self.store, connection, self.journal)
             problem = (
                 self._too_late(row.closes_at)
                 or self._too_few("opt-in users", users, settings.min_opt_in)
-                or over_limit(connection, row.campaign, settings, self.clock())
+                or self._may_not_spend(connection, row, settings)
             )
             if problem:
                 self._say(connection, row, problem)
                 return
             secret = vault.seal(self.keys.read(name), f"{name}/noise", system_bytes(vault.KEY_BYTES))
-            spend(self.store, connection, row, "opt-in", settings.collection().promises()[0].loss)
+            loss = settings.collection().promises()[0].loss
+            spend(self.store, self.journal, connection, row, "opt-in", loss, self._dated(connection))
             changes = {"state": "listing", "noise": secret, "problem": None}
             connection.execute(rounds.update().where(rounds.c.id == name).values(changes))
             self._event(connection, name, "frozen")
@@ -170,6 +175,7 @@ class Rounds(Contributions):
 
     def _make_list(self, name: str) -> None:
         with self.store.read() as connection:
+            self.store.take_time(connection)
             row = connection.execute(sa.select(rounds).where(rounds.c.id == name)).one_or_none()
             if row is None or row.state != "listing":
                 return
@@ -199,7 +205,8 @@ class Rounds(Contributions):
                 return  # somebody else did, with the same bytes
             connection.execute(records.delete().where(records.c.round == name))
             self._publish(connection, "head-list", body)
-            spend(self.store, connection, row, "client", collection.promises()[1].loss)
+            loss = collection.promises()[1].loss
+            spend(self.store, self.journal, connection, row, "client", loss, self._dated(connection))
             self._event(connection, name, "listed")
             reached("list: before commit")
         reached("list: after commit")
@@ -226,6 +233,7 @@ class Rounds(Contributions):
     def make_release(self, name: str) -> None:
         """Blend and publish. Nothing is drawn, so doing it over gives the same bytes."""
         with self.store.read() as connection:
+            self.store.take_time(connection)
             row = connection.execute(sa.select(rounds).where(rounds.c.id == name)).one_or_none()
             if row is None or row.state != "closed":
                 return
@@ -262,7 +270,7 @@ class Rounds(Contributions):
         reached("release: after commit")
 
     def abort(self, name: str, reason: str) -> None:
-        """End a round without a release. What was spent stays spent; raw records and reports are deleted."""
+        """End a round without a release. What was spent stays spent; raw records are deleted, and reports by and by."""
         with self.store.write() as connection:
             self._hold(connection, name)
             if find(connection, name).state in {"released", "aborted"}:
@@ -270,7 +278,6 @@ class Rounds(Contributions):
             changes: dict[str, Any] = {"state": "aborted", "noise": None, "problem": reason}
             connection.execute(rounds.update().where(rounds.c.id == name).values(changes))
             connection.execute(records.delete().where(records.c.round == name))
-            connection.execute(reports.delete().where(reports.c.round == name))
             self._event(connection, name, f"aborted: {reason}")
             reached("abort: before commit")
         reached("abort: after commit")
@@ -290,8 +297,8 @@ class Rounds(Contributions):
                 self._advance_one(one, now)
             except Exception as error:  # noqa: BLE001 (raised below: a round that is stuck must not hold up the others)
                 failed.append(error)
-                if isinstance(error, BlenderError):  # its text tells nothing private, and says what to do
-                    self._stuck(one, str(error))
+                with suppress(sa.exc.SQLAlchemyError):  # a storage that fails cannot be told either
+                    self._stuck(one, _said(error))
         destroy_left_keys(self.store, self.keys, self.clock())
         self.counting.clean()
         if failed:
@@ -303,8 +310,11 @@ class Rounds(Contributions):
             self.freeze(one.id)
         if one.state == "listed" and one.closes_at is not None and one.closes_at <= now:
             self.close(one.id)
-        self.make_list(one.id)
-        self.make_release(one.id)
+        if self.round(one.id).state in {"listing", "closed"}:
+            with self.store.claim(one.id) as ours:  # who works at it takes long, and the others would do the same in vain
+                if ours:
+                    self.make_list(one.id)
+                    self.make_release(one.id)
 
     def _stuck(self, one: Round, problem: str) -> None:
         with self.store.write() as connection:
@@ -330,7 +340,7 @@ class Rounds(Contributions):
             return body
 
     def forget_reports(self) -> int:
-        """Delete the reports of rounds that were released long enough ago; return how many."""
+        """Delete the reports of rounds that were released long enough ago, or aborted; return how many."""
         return forget_reports(self.store, self.clock())
 
     def exported(self, name: str) -> Iterator[bytes]:
@@ -347,6 +357,7 @@ class Rounds(Contributions):
 
     def _exported(self, name: str, answered: str) -> Iterator[bytes]:
         with self.store.read() as connection:
+            self.store.take_time(connection)
             yield from exported(connection, name, answered)
 
     def _too_few(self, what: str, count: int, least: int) -> str | None:
@@ -357,6 +368,13 @@ class Rounds(Contributions):
         if closes_at is None or closes_at >= self.clock() + LEAST_SECONDS:
             return None
         return f"closes_at is past, or less than {LEAST_SECONDS} seconds away: abort the round, and open another one"
+
+    def _may_not_spend(self, connection: Connection, row: Any, settings: CampaignSettings) -> str | None:  # noqa: ANN401
+        if is_spent(connection, row.id, "client"):  # a list may be public: another one would cost as much again
+            return "the list of this round was made before the database was put back: abort the round"
+        if is_spent(connection, row.id, "opt-in"):  # by a transaction that was interrupted: nothing came of it
+            return None
+        return over_limit(connection, row.campaign, settings, self.clock())
 
     def _candidates(self, connection: Connection, row: Any) -> HeadList | None:  # noqa: ANN401
         """The list of the last round that was released: it is public."""
@@ -408,6 +426,13 @@ class Rounds(Contributions):
             connection.execute(rounds.update().where(rounds.c.id == row.id).values(problem=problem))
 
     def _event(self, connection: Connection, name: str, what: str) -> None:
-        # A clock that goes back must not date what is spent before the period that it counts in.
-        newest = connection.scalar(sa.select(sa.func.max(events.c.at))) or 0
-        connection.execute(events.insert(), {"at": max(self._now(), newest), "round": name, "what": what})
+        connection.execute(events.insert(), {"at": self._dated(connection), "round": name, "what": what})
+
+    def _dated(self, connection: Connection) -> int:
+        """Now, or when something happened last: a clock that goes back must not date what is spent before its period."""
+        return max(self._now(), connection.scalar(sa.select(sa.func.max(events.c.at))) or 0)
+
+
+def _said(error: Exception) -> str:
+    """What may be told about a failure: our own errors tell nothing private, and say what to do; others quote at will."""
+    return str(error) if isinstance(error, BlenderError) else f"the work failed: {type(error).__name__}; it is tried again"

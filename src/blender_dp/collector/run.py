@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import gc
 import os
+from contextlib import closing
 
 import sqlalchemy as sa
 from fastapi import FastAPI
 
 from blender_dp.collector import vault
 from blender_dp.collector.app import create_app
-from blender_dp.collector.documents import Signer
+from blender_dp.collector.identity import own_signer
+from blender_dp.collector.journal import Journal, catch_up
+from blender_dp.collector.keys import KeyFolder
 from blender_dp.collector.migrate import migrate
 from blender_dp.collector.schema import tokens
 from blender_dp.collector.settings import PREFIX, Settings
@@ -30,17 +33,17 @@ def migrated(settings: Settings) -> Store:
 
 def prepare(settings: Settings) -> tuple[Settings, str | None]:
     """Make the folder, the tables and the keys; return the operator's token if it is new."""
-    store = migrated(settings)
-    Signer.load(settings.signing_key)
-    token = None
-    with store.write() as connection:
-        store.hold(connection, "operator")  # of several that are started at once, one makes the token
-        known = connection.scalar(sa.select(sa.func.count()).where(tokens.c.role == "operator"))
-        if not settings.operator_token and not known:
-            token = vault.new_token()
-            row = {"digest": vault.token_digest(token), "role": "operator", "campaign": None, "created": 0}
-            connection.execute(tokens.insert(), row)
-    store.close()
+    keys, token = KeyFolder(settings.key_folder), None
+    with closing(migrated(settings)) as store:
+        own_signer(store, settings.signing_key, keys)
+        with store.write() as connection:
+            catch_up(store, connection, Journal(keys.folder))  # the database may be a backup that was put back
+            store.hold(connection, "operator")  # of several that are started at once, one makes the token
+            known = connection.scalar(sa.select(sa.func.count()).where(tokens.c.role == "operator"))
+            if not settings.operator_token and not known:
+                token = vault.new_token()
+                row = {"digest": vault.token_digest(token), "role": "operator", "campaign": None, "created": 0}
+                connection.execute(tokens.insert(), row)
     os.environ[_HANDED_ON] = settings.model_dump_json()
     return settings, token
 

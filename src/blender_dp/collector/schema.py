@@ -93,8 +93,10 @@ ledger = Table(
     "ledger",
     metadata,
     Column("number", Integer, primary_key=True, autoincrement=False),
-    Column("round", ForeignKey("rounds.id"), nullable=False),
+    Column("campaign", String(32), nullable=False),  # neither this nor the round need be there: a backup may be older
+    Column("round", String(32), nullable=False),
     Column("user_group", String(16), nullable=False),
+    Column("at", BigInteger, nullable=False),
     Column("entry", Text, nullable=False),  # canonical JSON
     Column("digest", String(64), nullable=False, unique=True),
     UniqueConstraint("round", "user_group"),  # a round spends once
@@ -117,6 +119,13 @@ answers = Table(
     Column("status", Integer, nullable=False),
     Column("body", Text, nullable=False),
     Column("created", BigInteger, nullable=False),
+)
+
+identity = Table(
+    "identity",
+    metadata,
+    Column("name", String(32), primary_key=True),
+    Column("value", Text, nullable=False),  # what tells that the files beside the database are its own
 )
 
 Index("ix_rounds_state", rounds.c.state)

@@ -22,7 +22,10 @@ class Settings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     data: Path = Path("collector-data")
-    """Folder of the database (if it is SQLite), the signing key and the keys of raw records."""
+    """Folder of the database (if it is SQLite) and the signing key."""
+    keys: Path | None = None
+    """Folder of the keys of raw records and of the ledger's journal, on a disk of which no snapshot is kept; `round-keys`
+    in the data folder if it is not given."""
     database: str = ""
     """URL of a PostgreSQL database; SQLite in the data folder if it is empty."""
     host: str = "127.0.0.1"
@@ -63,7 +66,7 @@ class Settings(BaseModel):
     @property
     def key_folder(self) -> Path:
         """The folder of the keys of raw records. Never back it up."""
-        return self.data / "round-keys"
+        return self.keys or self.data / "round-keys"
 
     @property
     def counting(self) -> Counting:

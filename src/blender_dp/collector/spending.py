@@ -11,7 +11,7 @@ from sqlalchemy.engine import Connection
 from blender_dp.collector import ledger
 from blender_dp.collector.campaign import DAY_SECONDS, CampaignSettings
 from blender_dp.collector.contributions import ROUNDED_SECONDS
-from blender_dp.collector.schema import events, rounds
+from blender_dp.collector.journal import Journal, Spent, add, catch_up
 from blender_dp.collector.schema import ledger as ledger_table
 from blender_dp.collector.store import Store
 from blender_dp.privacy.loss import Loss
@@ -37,41 +37,44 @@ def over_limit(connection: Connection, campaign: str, settings: CampaignSettings
 
 
 def _spent(connection: Connection, campaign: str, group: str, since: float | None = None) -> list[Loss]:
-    """What a group has spent in a campaign's rounds, all of them or those frozen since a time."""
-    entries = (
-        sa.select(ledger_table.c.entry)
-        .join(rounds, rounds.c.id == ledger_table.c.round)
-        .where(rounds.c.campaign == campaign, ledger_table.c.user_group == group)
-        .order_by(ledger_table.c.number)
-    )
+    """What a group has spent in a campaign's rounds, all of them or those that did since a time."""
+    chosen = sa.select(ledger_table.c.entry).where(ledger_table.c.campaign == campaign, ledger_table.c.user_group == group)
     if since is not None:
-        frozen = sa.select(events.c.round).where(events.c.what == "frozen", events.c.at >= int(since))
-        entries = entries.where(rounds.c.id.in_(frozen))
-    return [ledger.parse(entry).loss for entry in connection.scalars(entries)]
+        chosen = chosen.where(ledger_table.c.at >= int(since))
+    return [ledger.parse(entry).loss for entry in connection.scalars(chosen.order_by(ledger_table.c.number))]
 
 
-def spend(store: Store, connection: Connection, row: Any, group: str, loss: Loss) -> None:  # noqa: ANN401 (a round's)
-    """Write into the ledger what a group spends in a round, as a part of the transaction in which it does."""
-    store.hold(connection, "ledger")
-    last = connection.execute(
-        sa.select(ledger_table.c.number, ledger_table.c.digest).order_by(ledger_table.c.number.desc()).limit(1)
-    ).one_or_none()
+def is_spent(connection: Connection, name: str, group: str) -> bool:
+    """Whether the ledger says that a group has spent in a round."""
+    known = sa.select(ledger_table.c.number).where(ledger_table.c.round == name, ledger_table.c.user_group == group)
+    return connection.scalar(known) is not None
+
+
+def spend(
+    store: Store,
+    journal: Journal,
+    connection: Connection,
+    row: Any,  # noqa: ANN401 (a round's)
+    group: str,
+    loss: Loss,
+    now: int,
+) -> None:
+    """Write into the ledger what a group spends in a round, as a part of the transaction in which it does.
+
+    It may be there already: the journal had it, and the transaction before was interrupted.
+    """
+    entries = catch_up(store, connection, journal)
+    if is_spent(connection, row.id, group):
+        return
+    last = entries[-1] if entries else None
     entry = ledger.Entry(
-        number=(last.number if last else 0) + 1,
+        number=len(entries) + 1,
         campaign=row.campaign,
         round=row.id,
         group=group,
         epsilon=str(loss.epsilon),
         delta=str(loss.delta),
-        before=last.digest if last else ledger.START,
+        before=last.entry.digest if last else ledger.START,
     )
-    connection.execute(
-        ledger_table.insert(),
-        {
-            "number": entry.number,
-            "round": row.id,
-            "user_group": group,
-            "entry": entry.text(),
-            "digest": entry.digest,
-        },
-    )
+    # Entries of the journal may be younger than anything that a backup knows of.
+    add(connection, journal, Spent(max(now, last.at if last else now), entry))

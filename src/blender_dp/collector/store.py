@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -16,7 +17,19 @@ from sqlalchemy.engine import URL, Connection, Engine, make_url
 
 _BUSY_MILLISECONDS = 10_000
 _PATIENCE_MILLISECONDS = 500
-_CONNECT_SECONDS = 10
+_CONNECTION = {  # a server that is gone without a word is found out in half a minute, whether we wait for it or send to it
+    "connect_timeout": 10,
+    "keepalives": 1,
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 4,
+    "tcp_user_timeout": 30_000,
+}
+_PATIENCE = {  # nobody waits for ever, for a lock, an answer, or a client that is gone without a word; in milliseconds
+    "lock_timeout": 20_000,
+    "statement_timeout": 60_000,
+    "idle_in_transaction_session_timeout": 60_000,
+}
 _CACHE_KIBIBYTES = 64 * 1024
 
 _INSERT_SQLITE = """
@@ -53,12 +66,14 @@ class Store:
         else:
             engine = sa.create_engine(
                 address.set(drivername="postgresql+psycopg"),
-                connect_args={"connect_timeout": _CONNECT_SECONDS},
+                connect_args=_CONNECTION,
+                # Whoever waits for a lock must then see what the one before has written, whatever the server's own usage.
+                isolation_level="READ COMMITTED",
                 pool_size=8,
                 pool_pre_ping=True,
                 hide_parameters=True,
             )
-            sa.event.listen(engine, "connect", _synchronous)
+            sa.event.listen(engine, "connect", _prepared)
         return cls(engine)
 
     @contextmanager
@@ -76,10 +91,41 @@ class Store:
         with self.engine.connect().execution_options(**options) as connection:
             yield connection
 
+    @contextmanager
+    def claim(self, name: str) -> Iterator[bool]:
+        """Whether nobody else has claimed this; if so it is ours until the end of the block, or of this process.
+
+        PostgreSQL ties it to a connection, and frees it with that; several machines may share it. In SQLite, where writers
+        are one at a time anyway, all claims are one, on a file beside the database.
+        """
+        if self.is_sqlite:
+            with Path(f"{self.engine.url.database}-claim").open("w") as file:
+                try:
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    yield False
+                else:
+                    yield True
+            return
+        number = {"number": _number(f"claim/{name}")}
+        with self.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+            claimed = bool(connection.scalar(sa.text("SELECT pg_try_advisory_lock(:number)"), number))
+            try:
+                yield claimed
+            finally:
+                if claimed:
+                    _unlock(connection, number)
+
     @property
     def is_sqlite(self) -> bool:
         """Whether writers are one at a time."""
         return self.engine.dialect.name == "sqlite"
+
+    def take_time(self, connection: Connection) -> None:
+        """Let this transaction take as long as it takes."""
+        if not self.is_sqlite:
+            for name in _PATIENCE:
+                connection.exec_driver_sql(f"SET LOCAL {name} = 0")
 
     def hold(self, connection: Connection, name: str, *, shared: bool = False) -> None:
         """Wait until nobody else holds this name, and hold it until the transaction ends; sharers do not hinder each other.
@@ -89,9 +135,8 @@ class Store:
         who share a round cannot keep away the one who closes it, as they could with locks of rows.
         """
         if not self.is_sqlite:
-            number = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big", signed=True)
             function = "pg_advisory_xact_lock_shared" if shared else "pg_advisory_xact_lock"
-            connection.execute(sa.text(f"SELECT {function}(:number)"), {"number": number})
+            connection.execute(sa.text(f"SELECT {function}(:number)"), {"number": _number(name)})
 
     def insert_new(self, connection: Connection, table: sa.Table, rows: list[dict[str, Any]]) -> None:
         """Insert the rows that are not there yet, by the primary key."""
@@ -131,6 +176,17 @@ class Store:
         self.engine.dispose()
 
 
+def _number(name: str) -> int:
+    return int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big", signed=True)
+
+
+def _unlock(connection: Connection, number: dict[str, int]) -> None:
+    try:
+        connection.execute(sa.text("SELECT pg_advisory_unlock(:number)"), number)
+    except sa.exc.DBAPIError:  # what was claimed is free, for the connection is gone; or else it must go
+        connection.invalidate()
+
+
 def _by_width(row: tuple[bytes, bytes]) -> tuple[int, int, bytes, bytes]:
     return len(row[0]), len(row[1]), *row
 
@@ -148,11 +204,13 @@ def _durable(connection: Any, _: object) -> None:  # noqa: ANN401 (sqlite3's, wh
         connection.execute(f"PRAGMA {pragma}")
 
 
-def _synchronous(connection: Any, _: object) -> None:  # noqa: ANN401 (psycopg's)
+def _prepared(connection: Any, _: object) -> None:  # noqa: ANN401 (psycopg's)
     # A server may be set to acknowledge before it has written. It may also be set to wait for its copies: that stays.
     connection.execute(
         "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'"
     )
+    for name, milliseconds in _PATIENCE.items():
+        connection.execute("SELECT set_config(%s, %s, false)", (name, str(milliseconds)))
     connection.commit()
 
 

@@ -61,10 +61,13 @@ class DuckDBEngine:
     Ibis writes the statements, DuckDB runs them. With `memory` (such as "2GB") it goes to disk rather than beyond.
     """
 
-    def __init__(self, *, ordered: bool = False, portable: bool = False, memory: str | None = None) -> None:
+    def __init__(
+        self, *, ordered: bool = False, portable: bool = False, memory: str | None = None, spill: bool = True
+    ) -> None:
         """With `ordered`, rows always come in one order, so that a seeded simulation repeats itself.
 
         With `portable`, a key chooses the same records as on any other engine; DuckDB's own hash is faster.
+        Without `spill`, rows never go to the disk: where memory is short, the work fails.
         """
         self.ordered = ordered
         self._lottery = expressions.portable_hash if portable else _own_hash
@@ -76,7 +79,7 @@ class DuckDBEngine:
         self._connection.execute("SET disabled_optimizers = 'build_side_probe_side'")
         # Rows in one order come from ORDER BY; kept in their order besides, they would wait for each other.
         self._connection.execute("SET preserve_insertion_order = false")
-        self._connection.execute(f"SET temp_directory = {text(self._scratch)}")
+        self._connection.execute(f"SET temp_directory = {text(self._scratch if spill else '')}")  # without a name, none
         if memory is not None:
             self._limit(memory)
         self._names = (f"blender_{number}" for number in count())

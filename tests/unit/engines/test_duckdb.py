@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import hashlib
 from fractions import Fraction
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -152,6 +153,24 @@ def test_little_memory_is_enough():
     assert len(counts_of(group)) == 1000
     with pytest.raises(ParameterError, match="no amount of memory"):
         DuckDBEngine(memory="much")
+
+
+def test_without_spilling_nothing_is_written():
+    """Not even where memory is short: the work fails, with an error that quotes no row."""
+    rows = pa.table({"user": [f"user {i}" for i in range(300_000)], "query": ["q" * 100] * 300_000, "url": ["u"] * 300_000})
+    for spill in (True, False):
+        engine = DuckDBEngine(spill=spill)
+        engine._connection.execute("SET memory_limit = '40MB'; SET threads = 1")
+        written = engine._connection.cursor()
+        try:
+            group, _ = engine.bound(engine.load(rows), 1, "key")
+            assert spill
+            assert group.users == 300_000
+        except LogError:
+            assert not spill
+        used = written.execute("SELECT coalesce(sum(size), 0) FROM duckdb_temporary_files()").fetchall()[0][0]
+        assert (used > 0) == spill
+        assert spill or not [*Path(engine._scratch).iterdir()]
 
 
 @pytest.mark.parametrize(("memory", "share"), [("2GB", 500_000_000), ("1 GiB", 350_000_000), ("100MB", 50_000_000)])

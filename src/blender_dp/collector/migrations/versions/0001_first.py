@@ -78,13 +78,14 @@ def upgrade() -> None:
     op.create_table(
         "ledger",
         sa.Column("number", sa.Integer, autoincrement=False, nullable=False),
+        sa.Column("campaign", sa.String(32), nullable=False),
         sa.Column("round", sa.String(32), nullable=False),
         sa.Column("user_group", sa.String(16), nullable=False),
+        sa.Column("at", sa.BigInteger, nullable=False),
         sa.Column("entry", sa.Text, nullable=False),
         sa.Column("digest", sa.String(64), nullable=False),
         sa.PrimaryKeyConstraint("number", name="pk_ledger"),
         sa.UniqueConstraint("round", "user_group", name="uq_ledger_round"),
-        sa.ForeignKeyConstraint(["round"], ["rounds.id"], name="fk_ledger_round"),
         sa.UniqueConstraint("digest", name="uq_ledger_digest"),
     )
     op.create_table(
@@ -103,4 +104,10 @@ def upgrade() -> None:
         sa.Column("body", sa.Text, nullable=False),
         sa.Column("created", sa.BigInteger, nullable=False),
         sa.PrimaryKeyConstraint("key", name="pk_answers"),
+    )
+    op.create_table(
+        "identity",
+        sa.Column("name", sa.String(32), nullable=False),
+        sa.Column("value", sa.Text, nullable=False),
+        sa.PrimaryKeyConstraint("name", name="pk_identity"),
     )

@@ -1,0 +1,44 @@
+"""Small files that must not be lost, not be half there, and not be read by others."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+from pathlib import Path
+
+from blender_dp.entropy import system_bytes
+
+
+def write_once(path: Path, content: bytes) -> None:
+    """Write a file that nobody else may read; it is on the disk, whole, before it has its name, and replaces no other.
+
+    Of several processes that come at once one gives the name, and the others find that it is there.
+    """
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    partial = path.with_suffix(f".{system_bytes(8).hex()}.partial")
+    handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        write_whole(handle, content)
+        with contextlib.suppress(FileExistsError):
+            os.link(partial, path)
+    finally:
+        os.close(handle)
+        partial.unlink()
+    sync_folder(path.parent)
+
+
+def write_whole(handle: int, content: bytes) -> None:
+    """Write all of it, to the disk; a disk that takes only a part of it is full."""
+    if os.write(handle, content) != len(content):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    os.fsync(handle)
+
+
+def sync_folder(folder: Path) -> None:
+    """Have on the disk which files are in a folder."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,111 @@
+"""The ledger's journal: every entry, in a file outside the database, and on the disk before the database has it.
+
+A database that was put back from a backup has forgotten what was spent since; the journal has not, and gives it back. The
+file lies with the keys of raw records, which are in no backup, so that it is never put back itself. It holds nothing but
+what the public ledger says.
+
+An entry whose transaction never came to an end, because of a crash, counts as spent: that errs on the safe side. When its
+round tries again it finds the entry, and spends no second time.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from blender_dp.collector import ledger
+from blender_dp.collector.durable import sync_folder, write_whole
+from blender_dp.collector.faults import reached
+from blender_dp.collector.schema import ledger as ledger_table
+from blender_dp.collector.store import Store
+from blender_dp.errors import DocumentError
+
+
+@dataclass(frozen=True)
+class Spent:
+    """An entry, and when it was written, to the hour."""
+
+    at: int
+    entry: ledger.Entry
+
+
+@dataclass(frozen=True)
+class Journal:
+    """The journal in a folder. All processes of a collector share it."""
+
+    folder: Path
+
+    @property
+    def path(self) -> Path:
+        """The file: a line for every entry."""
+        return self.folder / "ledger.journal"
+
+    @contextmanager
+    def held(self) -> Iterator[int]:
+        """Have the file alone."""
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        handle = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            yield handle
+        finally:
+            os.close(handle)
+
+    def read(self, handle: int) -> list[Spent]:
+        """All entries, checked. A last line that a crash has cut short was never spent, and is removed."""
+        content = self.path.read_bytes()
+        whole = content.rfind(b"\n") + 1
+        if whole < len(content):
+            os.ftruncate(handle, whole)
+        try:
+            lines = [line.split(" ", 2) for line in content[:whole].decode().split("\n")[:-1]]
+            times, pairs = [int(at) for at, _, _ in lines], [(entry, digest) for _, digest, entry in lines]
+        except ValueError:
+            raise DocumentError(str(self.path), "has a line that is none", "Restore it from a copy") from None
+        return [Spent(at, entry) for at, entry in zip(times, ledger.check(pairs), strict=True)]
+
+    def append(self, handle: int, some: Sequence[Spent]) -> None:
+        """Add entries; they are on the disk before this returns."""
+        if some:
+            lines = "".join(f"{one.at} {one.entry.digest} {one.entry.text()}\n" for one in some)
+            write_whole(handle, lines.encode())
+            sync_folder(self.folder)
+
+
+def catch_up(store: Store, connection: Connection, journal: Journal) -> list[Spent]:
+    """Give the ledger what only the journal has, and the journal what only the ledger has; the entries of both."""
+    store.hold(connection, "ledger")
+    found = connection.execute(sa.select(ledger_table).order_by(ledger_table.c.number)).all()
+    entries = ledger.check((row.entry, row.digest) for row in found)
+    kept = [Spent(row.at, entry) for row, entry in zip(found, entries, strict=True)]
+    with journal.held() as handle:
+        noted = journal.read(handle)
+        for one, other in zip(kept, noted, strict=False):
+            if one.entry != other.entry:
+                problem = f"entry {one.entry.number} is not the one in {journal.path}: nothing more can be spent"
+                raise DocumentError("ledger", problem, "Find out which is right; see docs/deployment.md, Backups")
+        journal.append(handle, kept[len(noted) :])
+    for one in noted[len(kept) :]:
+        _insert(connection, one)
+    return kept + noted[len(kept) :]
+
+
+def add(connection: Connection, journal: Journal, one: Spent) -> None:
+    """Write an entry into the journal, and then into the ledger. `catch_up` comes before it, in the same transaction."""
+    with journal.held() as handle:
+        journal.append(handle, [one])
+    reached("journal: written")
+    _insert(connection, one)
+
+
+def _insert(connection: Connection, one: Spent) -> None:
+    entry = one.entry
+    row = {"number": entry.number, "campaign": entry.campaign, "round": entry.round, "user_group": entry.group}
+    connection.execute(ledger_table.insert(), {**row, "at": one.at, "entry": entry.text(), "digest": entry.digest})

@@ -1,0 +1,93 @@
+"""A collector with other files than the database was used with does not start."""
+
+from __future__ import annotations
+
+import shutil
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from blender_dp.collector.app import create_app
+from blender_dp.collector.run import prepare
+from blender_dp.collector.schema import tokens
+from blender_dp.collector.settings import Settings
+from blender_dp.collector.store import Store
+from blender_dp.errors import StateError
+from tests.collector.places import Place
+
+
+def settings_of(place: Place, data: str = "data", **more: Path) -> Settings:
+    return Settings(data=place.folder / data, database=place.url if place.server else "", **more)
+
+
+def test_the_same_files_start_again(place: Place) -> None:
+    settings = settings_of(place)
+    assert prepare(settings)[1] is not None
+    assert prepare(settings)[1] is None
+
+
+def test_another_data_folder_is_refused_and_no_key_is_made(postgresql: Place) -> None:
+    prepare(settings_of(postgresql))
+    other = settings_of(postgresql, "other")
+    for _ in range(2):
+        with pytest.raises(StateError, match=r"signing key: .* share one data folder"):
+            prepare(other)
+        with pytest.raises(StateError):
+            create_app(other)
+        assert not other.signing_key.exists()
+        assert not other.key_folder.exists()
+
+
+def test_a_signing_key_of_another_collector_is_refused(place: Place, tmp_path: Path) -> None:
+    settings = settings_of(place)
+    prepare(settings)
+    other = Settings(data=tmp_path / "elsewhere")
+    prepare(other)
+    shutil.copy(other.signing_key, settings.signing_key)
+    with pytest.raises(StateError, match="signing key"):
+        prepare(settings)
+
+
+def test_another_folder_of_keys_is_refused(place: Place) -> None:
+    prepare(settings_of(place))
+    empty = settings_of(place, keys=place.folder / "empty")
+    with pytest.raises(StateError, match="key folder"):
+        prepare(empty)
+    assert not (place.folder / "empty" / "folder.id").exists()
+    store = Store.open(empty.database_url)  # if it is lost for good, as the page says
+    with store.write() as connection:
+        connection.execute(sa.text("DELETE FROM identity WHERE name = 'key folder'"))
+    store.close()
+    prepare(empty)
+    with pytest.raises(StateError):
+        prepare(settings_of(place))
+
+
+def test_many_first_starts_make_one_of_everything(place: Place) -> None:
+    settings = settings_of(place)
+    with ThreadPoolExecutor(6) as pool:
+        made = [token for _, token in pool.map(lambda _: prepare(settings), range(6)) if token]
+    assert len(made) == 1
+    assert sorted(path.name for path in settings.key_folder.iterdir()) == ["folder.id", "ledger.journal"]
+    store = Store.open(settings.database_url)
+    with store.read() as connection:
+        assert connection.scalar(sa.select(sa.func.count()).select_from(tokens)) == 1
+    store.close()
+
+
+def test_of_first_starts_with_other_folders_one_wins(postgresql: Place) -> None:
+    several = [settings_of(postgresql, f"data{i}") for i in range(4)]
+
+    def start(settings: Settings) -> bool:
+        try:
+            prepare(settings)
+        except StateError:
+            return False
+        return True
+
+    with ThreadPoolExecutor(4) as pool:
+        began = list(pool.map(start, several))
+    assert began.count(True) == 1
+    assert [settings.signing_key.exists() for settings in several] == began

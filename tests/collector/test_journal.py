@@ -1,0 +1,164 @@
+"""A database that is put back remembers what was spent: the journal outside it says so."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from blender_dp.collector.journal import Journal, catch_up
+from blender_dp.collector.ledger import Entry
+from blender_dp.collector.rounds import Rounds
+from blender_dp.errors import DocumentError
+from tests.collector.places import Place, listed, settings, uploaded
+
+
+def restored(place: Place, folder: Path) -> Place:
+    """The database of now, for later, with the key folder that goes on being used."""
+    place.close()
+    backup = place.copy(folder)
+    shutil.rmtree(backup.folder / "keys", ignore_errors=True)
+    (backup.folder / "keys").symlink_to(place.folder / "keys")
+    return backup
+
+
+def started(place: Place) -> Rounds:
+    rounds = place.rounds()
+    with rounds.store.write() as connection:
+        catch_up(rounds.store, connection, rounds.journal)
+    return rounds
+
+
+def groups(rounds: Rounds) -> list[str]:
+    return [entry.group for entry in rounds.ledger_entries()]
+
+
+@pytest.mark.parametrize("opened", [True, False], ids=["the round is in the backup", "the round is younger"])
+def test_what_was_spent_stays_spent(place: Place, tmp_path: Path, opened: bool) -> None:
+    rounds = place.rounds()
+    campaign = rounds.create_campaign(settings(max_epsilon="8"))
+    made = uploaded(rounds, campaign=campaign) if opened else None
+    backup = restored(place, tmp_path / "backup")
+    made = made or uploaded(rounds, campaign=campaign)
+    rounds.freeze(made.round)
+    rounds.make_list(made.round)
+    before = rounds.ledger_entries()
+    again = started(backup)
+    assert again.ledger_entries() == before  # the same bytes: the chain goes on where it was
+    if opened:
+        again.abort(made.round, "its key is gone")
+    another = uploaded(again, campaign=campaign)
+    again.freeze(another.round)
+    assert again.round(another.round).state == "open"
+    assert "used up" in (again.round(another.round).problem or "")
+    other = uploaded(again, name="other")
+    again.freeze(other.round)
+    assert groups(again) == ["opt-in", "client", "opt-in"]
+    assert again.ledger_entries()[:2] == before
+    backup.close()
+
+
+def test_it_is_found_before_spending_too(place: Place, tmp_path: Path) -> None:
+    """Nobody has started anything: the database was put back under a collector that runs."""
+    rounds = place.rounds()
+    campaign = rounds.create_campaign(settings(max_epsilon="8"))
+    made = uploaded(rounds, campaign=campaign)
+    backup = restored(place, tmp_path / "backup")
+    listed(rounds, name="other")
+    rounds.freeze(made.round)
+    again = backup.rounds()
+    again.abort(made.round, "start anew")
+    another = uploaded(again, campaign=campaign)
+    again.freeze(another.round)
+    assert "used up" in (again.round(another.round).problem or "")
+    assert groups(again) == ["opt-in", "client", "opt-in"]
+    backup.close()
+
+
+def test_no_second_list_of_a_round_that_was_listed(place: Place, tmp_path: Path) -> None:
+    """Even if the key outlived its list, as after a crash at the worst moment."""
+    rounds = place.rounds()
+    made = uploaded(rounds)
+    backup = restored(place, tmp_path / "backup")
+    key = rounds.keys.read(made.round)
+    rounds.freeze(made.round)
+    rounds.make_list(made.round)
+    (rounds.keys.folder / f"{made.round}.key").write_bytes(key)
+    again = started(backup)
+    again.freeze(made.round)
+    assert again.round(made.round).state == "open"
+    assert "abort the round" in (again.round(made.round).problem or "")
+    backup.close()
+
+
+def test_an_interrupted_step_is_spent_once(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The journal has it and the database does not: another campaign goes on after it, and the round finds it."""
+    rounds = place.rounds()
+    made, other = uploaded(rounds, max_epsilon="8"), uploaded(rounds, name="other")
+
+    def crash(point: str) -> None:
+        if point == "journal: written":
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("blender_dp.collector.journal.reached", crash)
+        with pytest.raises(KeyboardInterrupt):
+            rounds.freeze(made.round)
+    assert groups(rounds) == []
+    rounds.freeze(other.round)
+    assert [entry.round for entry in rounds.ledger_entries()] == [made.round, other.round]
+    rounds.freeze(made.round)
+    assert rounds.round(made.round).state == "listing"
+    assert [entry.round for entry in rounds.ledger_entries()] == [made.round, other.round]
+
+
+def test_two_histories_are_refused(place: Place, tmp_path: Path) -> None:
+    rounds = place.rounds()
+    made, other = uploaded(rounds), uploaded(rounds, name="other")
+    backup = restored(place, tmp_path / "backup")
+    (backup.folder / "keys").unlink()
+    shutil.copytree(place.folder / "keys", backup.folder / "keys")
+    rounds.freeze(made.round)
+    again = backup.rounds()
+    again.freeze(other.round)  # it knows nothing of the journal
+    shutil.copy(rounds.journal.path, again.journal.path)
+    with pytest.raises(DocumentError, match="entry 1 is not the one"):
+        started(backup)
+    with pytest.raises(DocumentError):
+        again.freeze(made.round)
+    assert again.round(made.round).state == "open"
+    assert [entry.round for entry in again.ledger_entries()] == [other.round]
+    backup.close()
+
+
+def test_a_journal_that_is_lost_or_old_is_filled_from_the_ledger(place: Place) -> None:
+    rounds = place.rounds()
+    listed(rounds)
+    whole = rounds.journal.path.read_bytes()
+    for left in (b"", whole[: whole.index(b"\n") + 1], whole[:-1], whole + b"17 abc"):
+        rounds.journal.path.write_bytes(left)
+        started(place)
+        assert rounds.journal.path.read_bytes() == whole
+
+
+@pytest.mark.parametrize("line", [b"nonsense\n", b"1 2 3\n", b"\xff\xff\n", b"\n"])
+def test_a_damaged_journal_is_said(sqlite: Place, line: bytes) -> None:
+    rounds = sqlite.rounds()
+    listed(rounds)
+    with rounds.journal.path.open("ab") as file:
+        file.write(line)
+    with pytest.raises(DocumentError):
+        started(sqlite)
+
+
+def test_the_journal_is_private_and_says_what_the_ledger_says(sqlite: Place) -> None:
+    rounds = sqlite.rounds()
+    listed(rounds)
+    journal = Journal(sqlite.folder / "keys")
+    assert journal.path.stat().st_mode & 0o777 == 0o600
+    with journal.held() as handle:
+        entries: list[Entry] = [one.entry for one in journal.read(handle)]
+    assert entries == rounds.ledger_entries()
+    assert replace(entries[0], epsilon="9").digest != entries[0].digest
