@@ -14,7 +14,7 @@ from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
-from blender_dp.collector.durable import write_once
+from blender_dp.durable import write_once
 from blender_dp.errors import DocumentError
 
 _DOMAIN = b"blender-dp/1\x00"

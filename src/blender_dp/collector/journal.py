@@ -21,10 +21,10 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from blender_dp.collector import ledger
-from blender_dp.collector.durable import sync_folder, write_whole
 from blender_dp.collector.faults import reached
 from blender_dp.collector.schema import ledger as ledger_table
 from blender_dp.collector.store import Store
+from blender_dp.durable import sync_folder, write_whole
 from blender_dp.errors import DocumentError
 
 

@@ -10,9 +10,9 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from blender_dp.collector.durable import sync_folder, write_once, write_whole
 from blender_dp.collector.faults import reached
 from blender_dp.collector.vault import KEY_BYTES, new_key
+from blender_dp.durable import sync_folder, write_once, write_whole
 from blender_dp.entropy import system_bytes
 from blender_dp.errors import DocumentError
 

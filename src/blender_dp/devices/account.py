@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 
+from blender_dp.durable import sync_folder, write_over
 from blender_dp.errors import BlenderError, DocumentError, StateError
 
 
@@ -112,7 +113,7 @@ class AccountFile:
             os.fsync(handle)
         finally:
             os.close(handle)
-        _sync(self._folder)
+        sync_folder(self._folder)
 
     def read(self) -> Account:
         """The account as it is."""
@@ -137,7 +138,7 @@ class AccountFile:
 
     def save(self, account: Account) -> None:
         """Write it down; whoever calls this has it locked."""
-        write(self._file, json.dumps(asdict(account)).encode())
+        write_over(self._file, json.dumps(asdict(account)).encode())
 
 
 @contextmanager
@@ -149,23 +150,3 @@ def as_document(source: str) -> Iterator[None]:
         raise
     except (ValueError, KeyError, TypeError, AttributeError):
         raise DocumentError(source, "does not have the shape it needs", "Nothing is done with it") from None
-
-
-def write(path: Path, content: bytes) -> None:
-    """Replace a file whole; it is on the disk when this returns."""
-    partial = path.with_suffix(".partial")
-    with partial.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    partial.replace(path)
-    _sync(path.parent)
-
-
-def _sync(folder: Path) -> None:
-    """Bring a folder's names to the disk."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

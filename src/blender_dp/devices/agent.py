@@ -17,9 +17,10 @@ from blender_dp.arithmetic import Number, exact
 from blender_dp.client import Device
 from blender_dp.collector.documents import digest, opened
 from blender_dp.collector.suggestions import Row, matching, opensearch
-from blender_dp.devices.account import Account, AccountFile, Sent, Uploaded, as_document, write
+from blender_dp.devices.account import Account, AccountFile, Sent, Uploaded, as_document
 from blender_dp.devices.collector import AnswerError, CollectorClient, SilentError
 from blender_dp.devices.index import SearchIndex
+from blender_dp.durable import write_over
 from blender_dp.entropy import system_bytes
 from blender_dp.errors import BlenderError, DocumentError, StateError
 from blender_dp.records.head_list import HeadList
@@ -165,7 +166,7 @@ class Agent:
                 raise DocumentError("bundle", "is older than the one that is here", "Ask the collector's operator")
             account.bundles[campaign] = number
             self._file.save(account)
-            write(self._bundle, body)
+            write_over(self._bundle, body)
 
     def search(self, typed: str, n: int = 10) -> list[Row]:
         """The query that was typed and the best that begin so, from the verified bundle alone, without a connection."""

@@ -28,6 +28,17 @@ def write_once(path: Path, content: bytes) -> None:
     sync_folder(path.parent)
 
 
+def write_over(path: Path, content: bytes) -> None:
+    """Replace a file whole: whoever reads it finds the old or the new one, and the new one is on the disk."""
+    partial = path.with_suffix(".partial")
+    with partial.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    partial.replace(path)
+    sync_folder(path.parent)
+
+
 def write_whole(handle: int, content: bytes) -> None:
     """Write all of it, to the disk; a disk that takes only a part of it is full."""
     if os.write(handle, content) != len(content):
