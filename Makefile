@@ -13,7 +13,7 @@ demo: .venv/.installed  ## run the whole system on a made-up population and show
 
 test: lint  ## check and test everything, as CI does
 	@tools/browser
-	$(BIN)/pytest
+	$(BIN)/pytest --numprocesses 2 --dist loadfile
 
 lint: .venv/.dev  ## only the static checks: ruff, mypy, import-linter
 	$(BIN)/ruff check

@@ -125,7 +125,7 @@ def test_records_just_above_the_threshold_are_not_flattered(populations):
         for k in range(EACH):
             groups = population.groups(0.05, 0.95, f"{i} {k}")
             found, number = _discover(ROBUST, groups, Entropy.seeded(f"selection {i} {k}"))
-            context = ROBUST.context(found, groups.sizes)
+            context = ROBUST.context(found, groups.sizes.discovery, groups.sizes.calibration)
             result, cells = fit(discovery_evidence(context), scale_of(context)), record_cells(found.head_list)
             true = np.array([shares[number[record]] for record in found.head_list.records()])
             near = found.noisy_counts <= ROBUST.discovery.tau + 5

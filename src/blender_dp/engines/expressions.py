@@ -78,7 +78,9 @@ def drawn_many(rows: ir.Table, m: int, key: str, lottery: Hash) -> ir.Table:
     whole = known.filter(_whole(known))
     distinct = whole.mutate(ticket=lottery(whole, key)).drop("problem").distinct()
     ranked = distinct.mutate(slot=ibis.row_number().over(group_by="user", order_by=["ticket", "query", "url"]))
-    slots = known.select("user").distinct().mutate(slot=ibis.range(m).unnest().cast("int64"))
+    # A reader that sees only the user would not notice that the rest of a line is no text. So the rest is asked for.
+    users = known.group_by("user").agg(records=known.count(where=_whole(known)))
+    slots = users.filter(users.records.coalesce(0) >= 0).select("user").mutate(slot=ibis.range(m).unnest().cast("int64"))
     return slots.left_join(ranked, ["user", "slot"]).select("user", "query", "url")
 
 
