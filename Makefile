@@ -3,10 +3,10 @@ PYTHON ?= python3
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench bench-engine bench-utility spec clean
+.PHONY: help demo test lint bench bench-engine bench-utility bench-collector spec clean
 
 help:  ## list the verbs
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: .venv/.installed  ## run the whole system on a made-up population and show what comes out
 	@$(BIN)/blender-dp demo
@@ -30,6 +30,9 @@ bench-engine: .venv/.dev  ## measure whole runs over big logs (7 minutes, 15 GB 
 bench-utility: .venv/.dev  ## measure the error of both profiles over the papers' grids (20 minutes)
 	$(BIN)/python -m benchmarks utility estimator
 
+bench-collector: .venv/.dev  ## measure the collector under load, on SQLite and PostgreSQL (10 minutes, 5 GB of disk)
+	$(BIN)/python -m benchmarks collector
+
 spec: .venv/.dev  ## write spec/ and the generated docs anew
 	$(BIN)/python tools/generate.py
 
@@ -48,5 +51,5 @@ clean:  ## remove what make installed and made
 	@touch $@
 
 .venv/.dev: .venv/.installed
-	@$(BIN)/uv pip install --quiet --python $(BIN)/python --constraint constraints.txt --editable '.[plots,collector]' --group dev
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --constraint constraints.txt --editable '.[collector,plots]' --group dev
 	@touch $@
