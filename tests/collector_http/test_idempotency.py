@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from blender_dp.collector import operator
 from blender_dp.collector.campaign import CampaignSettings
 from blender_dp.collector.rounds import Rounds
-from blender_dp.collector.schema import answers, campaigns, rounds
+from blender_dp.collector.schema import answers, campaigns, rounds, tokens
 from blender_dp.collector.store import Store
 from tests.collector_http.conftest import CAMPAIGN
 
@@ -116,3 +116,20 @@ def test_two_processes_at_a_time(live, http):
     assert len(found) == 4
     assert len(set(found)) == 1
     assert count(live, campaigns) == 1
+
+
+def test_the_same_tokens_again_which_nobody_keeps(live, http):
+    path = f"{PATH}/{live.campaign()}/enrolments"
+    first, again = (http.post(path, json={"count": 3}, headers={"Idempotency-Key": "k"}) for _ in range(2))
+    assert (first.status_code, again.content) == (201, first.content)
+    other = http.post(path, json={"count": 3}, headers={"Idempotency-Key": "other"}).json()["tokens"]
+    made = first.json()["tokens"]
+    assert len({*made, *other}) == 6
+    assert http.post(path, json={"count": 4}, headers={"Idempotency-Key": "k"}).status_code == 422
+    with live.service.rounds.store.read() as connection:
+        enrolled = connection.scalars(sa.select(tokens.c.digest).where(tokens.c.role == "opt-in")).all()
+        kept = connection.scalars(sa.select(answers.c.body)).all()
+    assert len(enrolled) == 6
+    assert not any(token in text for token in made for text in (*enrolled, *kept))
+    round_id = live.opened(path.split("/")[-2])
+    live.upload(round_id, made[0], "query", "https://a.example/")

@@ -48,9 +48,9 @@ class Contributions:
             found = connection.execute(sa.select(campaigns.c.id, campaigns.c.settings).order_by(campaigns.c.created)).all()
         return [(row.id, CampaignSettings.model_validate_json(row.settings)) for row in found]
 
-    def enrol(self, campaign: str, count: int = 1) -> list[str]:
-        """Tokens for opt-in users, to be handed out and forgotten."""
-        made = [vault.new_token() for _ in range(count)]
+    def enrol(self, campaign: str, count: int = 1, made: list[str] | None = None) -> list[str]:
+        """Tokens for opt-in users, new ones or those that were made; to be handed out and forgotten."""
+        made = [vault.new_token() for _ in range(count)] if made is None else made
         rows = [
             {"digest": vault.token_digest(token), "role": "opt-in", "campaign": campaign, "created": self._now()}
             for token in made

@@ -103,10 +103,25 @@ def open_round(request: Request, campaign: Name, message: RoundMessage, key: Key
     return _once(request, key, message, HTTPStatus.CREATED, work)
 
 
-@router.post("/campaigns/{campaign}/enrolments", status_code=HTTPStatus.CREATED, responses=may(HTTPStatus.NOT_FOUND))
-def enrol(request: Request, campaign: Name, message: EnrolMessage) -> EnrolAnswer:
-    """Make tokens for opt-in users. They are not kept, so this cannot be repeated with the same answer."""
-    return EnrolAnswer(tokens=service_of(request).rounds.enrol(campaign, message.count))
+@router.post(
+    "/campaigns/{campaign}/enrolments",
+    status_code=HTTPStatus.CREATED,
+    responses=may(HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT),
+)
+def enrol(
+    request: Request, campaign: Name, message: EnrolMessage, token: Annotated[str, Depends(bearer)], key: Key = None
+) -> EnrolAnswer:
+    """Make tokens for opt-in users. They are not kept; with an Idempotency-Key they can be made again, and are the same."""
+    if key is None:
+        return EnrolAnswer(tokens=service_of(request).rounds.enrol(campaign, message.count))
+    made = [vault.repeated_token(token, campaign, key, str(number)) for number in range(message.count)]
+
+    def work(rounds: Rounds) -> BaseModel:
+        rounds.enrol(campaign, message.count, made)
+        return EnrolAnswer(tokens=[])  # what is answered is kept, and tokens are not
+
+    _once(request, key, message, HTTPStatus.CREATED, work)
+    return EnrolAnswer(tokens=made)
 
 
 @router.get("/rounds/{round_id}", responses=may(HTTPStatus.NOT_FOUND))

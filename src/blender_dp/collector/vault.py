@@ -22,6 +22,11 @@ def new_token() -> str:
     return system_bytes(TOKEN_BYTES).hex()
 
 
+def repeated_token(secret: str, *context: str) -> str:
+    """The token that belongs to a context: as good as a new one to whoever does not have the secret."""
+    return hmac.new(secret.encode(), "\x1f".join(context).encode(), hashlib.sha256).hexdigest()
+
+
 def token_digest(token: str, *context: str) -> str:
     """What is kept of a token. Tokens have 256 random bits, so that a plain hash cannot be undone."""
     return hashlib.sha256("\x1f".join((*context, token)).encode()).hexdigest()
