@@ -110,7 +110,7 @@ def _released(server: Served, database: str) -> float:
     for first in range(0, LARGE, FILLED_AT_ONCE):
         _say(f"filling, {first:,} reports")
         head = first.to_bytes(4, "big")  # so that they come in order: in any other one this takes an hour
-        with store.write() as connection:
+        with store.write("benchmark") as connection:
             store.insert_reports(connection, listed.id, [(head + os.urandom(12), told) for told in cells])
     store.close()
     start = time.perf_counter()

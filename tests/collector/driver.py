@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +13,11 @@ import ibis.backends.duckdb  # noqa: F401 (imported late otherwise, by every pro
 
 from blender_dp.collector import faults
 from blender_dp.collector.rounds import Rounds
-from blender_dp.errors import StateError
-from tests.collector.places import Place, report, settings
+from blender_dp.collector.run import prepare
+from blender_dp.errors import DocumentError, StateError
+from tests.collector.places import NOON, Place, report, settings
 
+YEAR_SECONDS = 366 * 86_400
 USERS, BATCHES, BATCH = 10, 4, 5
 
 
@@ -37,45 +41,80 @@ def reports_of(batch: int) -> list[tuple[bytes, bytes]]:
     return [report(batch * BATCH + i) for i in range(BATCH)]
 
 
-def live(place: Place) -> Rounds:
-    """Lead one round to its release and abort another one, from wherever things are."""
+def live(place: Place, *, hasty: bool = False) -> Rounds:
+    """Start, lead one round to its release, and abort another one that is stuck, from wherever things are.
+
+    Who is hasty asks for the next step before it can be done, and is refused: what is said about it is committed too.
+    """
     log = Log(place.folder / "log")
-    rounds = place.rounds(export_from=0)  # a release has most steps so
-    _, _, campaign = rounds.once("create", "asked", 201, lambda c: rounds.create_campaign(settings(), c))
+    prepare(place.settings, lambda token: log.add("operator", token))
+    rounds = place.rounds(migrated=False, export_from=0)  # a release has most steps so
+    _, _, campaign = rounds.once("create", "asked", 201, lambda inside: inside.create_campaign(settings()))
+    with suppress(StateError):  # it was made, and the answer was lost
+        rounds.create_campaign(settings("another"))
     if rounds.current(campaign) is None:
         rounds.open_round(campaign)
     with rounds.store.read() as connection:
-        names = connection.exec_driver_sql("SELECT id FROM rounds ORDER BY number").scalars().all()
-    first = names[0]
+        first, *later = connection.exec_driver_sql("SELECT id FROM rounds ORDER BY number").scalars().all()
     if not log.all("tokens"):
         log.add("tokens", rounds.enrol(campaign, USERS))
     (tokens,) = log.all("tokens")
-    if rounds.round(first).state == "open":
-        for user in range(USERS):
-            if user not in {one["user"] for one in log.all("record")}:
-                receipt = rounds.upload_record(first, tokens[user], "alpha", None)
-                log.add("record", {"user": user, "receipt": receipt})
-        if not log.all("withdrawn"):
-            rounds.withdraw(log.all("record")[-1]["receipt"])
-            log.add("withdrawn", True)
-        rounds.freeze(first)
-    rounds.advance_due()
-    if rounds.round(first).state == "listed":
-        for batch in range(BATCHES):
-            if batch not in log.all("reports"):
-                rounds.add_reports(first, reports_of(batch))
-                log.add("reports", batch)
-        rounds.close(first)
-    rounds.advance_due()
-    second = names[1] if len(names) > 1 else rounds.open_round(campaign).id
-    try:
-        rounds.abort(second, "enough")
-    except StateError:  # it was, before the crash
-        rounds.advance_due()
+    _lead(rounds, log, first, tokens, hasty)
+    _lose(rounds, later[0] if later else rounds.open_round(campaign).id, tokens)
     return rounds
 
 
-def crash(place: Place, point: str) -> None:
+def _lead(rounds: Rounds, log: Log, name: str, tokens: list[str], hasty: bool) -> None:
+    """Bring a round to its release."""
+    if rounds.round(name).state == "open":
+        if hasty:
+            rounds.freeze(name)
+        for user in range(USERS):
+            if user not in {one["user"] for one in log.all("record")}:
+                log.add("record", {"user": user, "receipt": rounds.upload_record(name, tokens[user], "alpha", None)})
+        if not log.all("withdrawn"):
+            rounds.withdraw(log.all("record")[-1]["receipt"])
+            log.add("withdrawn", True)
+        rounds.freeze(name)
+    _work(rounds)
+    if rounds.round(name).state == "listed":
+        if hasty:
+            rounds.close(name)
+        for batch in range(BATCHES):
+            if batch not in log.all("reports"):
+                rounds.add_reports(name, reports_of(batch))
+                log.add("reports", batch)
+        rounds.close(name)
+    _work(rounds)
+
+
+def _lose(rounds: Rounds, name: str, tokens: list[str]) -> None:
+    """Bring a round to where its list is made, lose its key as with a disk, and give it up."""
+    if rounds.round(name).state == "open":
+        for token in tokens:
+            rounds.upload_record(name, token, "alpha", None)
+        rounds.freeze(name)
+    if rounds.round(name).state == "listing":
+        rounds.keys.destroy(name)
+        _work(rounds)
+        rounds.abort(name, rounds.round(name).problem or "nobody said why")
+    _work(rounds)
+
+
+def _work(rounds: Rounds) -> None:
+    with suppress(DocumentError):  # of the round that has lost its key
+        rounds.advance_due()
+
+
+def forget(place: Place) -> Rounds:
+    """Live, and be there still when the reports are too old to be kept."""
+    rounds = live(place)
+    rounds.clock = lambda: NOON + YEAR_SECONDS
+    rounds.forget_reports()
+    return rounds
+
+
+def crash(place: Place, point: str, life: Callable[[Place], Rounds] = live) -> None:
     """Live until that point."""
     faults._CRASH_AT = point
-    live(place)
+    life(place)

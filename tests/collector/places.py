@@ -15,11 +15,12 @@ from typing import Any
 import psycopg
 
 from blender_dp.collector.campaign import CampaignSettings
-from blender_dp.collector.counting import EXPORT_FROM, Counting
+from blender_dp.collector.counting import EXPORT_FROM
 from blender_dp.collector.documents import Signer
 from blender_dp.collector.keys import KeyFolder
 from blender_dp.collector.migrate import migrate
 from blender_dp.collector.rounds import Rounds
+from blender_dp.collector.settings import Settings
 from blender_dp.collector.store import Store
 
 with warnings.catch_warnings():
@@ -95,6 +96,11 @@ class Place:
     def url(self) -> str:
         return self.server.url(self.database) if self.server else str(self.folder / "collector.db")
 
+    @property
+    def settings(self) -> Settings:
+        """What `serve` would be given to start here."""
+        return Settings(data=self.folder, keys=self.folder / "keys", database=self.url if "://" in self.url else "")
+
     def copy(self, folder: Path) -> Place:
         """A copy of everything; nobody may be connected."""
         shutil.copytree(self.folder, folder)
@@ -129,8 +135,8 @@ class Place:
         store = self.store()
         if migrated:
             migrate(store)
-        counting = Counting(self.folder / "export", export_from, engine)
-        return Rounds(store, KeyFolder(self.folder / "keys"), Signer.load(self.folder / "signing.pem"), clock, counting)
+        chosen = self.settings.model_copy(update={"export_from": export_from, "engine": engine})
+        return Rounds(store, KeyFolder(chosen.key_folder), Signer.load(chosen.signing_key), clock, chosen.counting)
 
 
 def settings(name: str = "searches", **changes: Any) -> CampaignSettings:

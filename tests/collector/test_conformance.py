@@ -240,7 +240,7 @@ def test_a_step_waits_for_whoever_is_writing(postgresql: Place) -> None:
     one, other = postgresql.rounds(), postgresql.rounds()
     made = listed(one)
     one.add_reports(made.round, [report(i) for i in range(3)])
-    with other.store.write() as connection:  # a report that is being stored
+    with other.store.write("test") as connection:  # a report that is being stored
         other._hold(connection, made.round, shared=True)
         closing = threading.Thread(target=one.close, args=(made.round,))
         closing.start()
@@ -481,7 +481,7 @@ def test_work_is_done_once_for_a_key(place: Place) -> None:
     several = [place.rounds() for _ in range(4)]
 
     def create(rounds: Rounds) -> tuple[str, int, str]:
-        return rounds.once("key", "asked", 201, lambda c: rounds.create_campaign(settings(), c))
+        return rounds.once("key", "asked", 201, lambda inside: inside.create_campaign(settings()))
 
     came = all_at_once(*[lambda r=r: create(r) for r in several])
     assert len(set(came)) == 1, came
@@ -492,7 +492,7 @@ def test_work_is_done_once_for_a_key(place: Place) -> None:
 def test_work_that_fails_keeps_no_answer(rounds: Rounds) -> None:
     rounds.create_campaign(settings())
     with pytest.raises(StateError):
-        rounds.once("key", "asked", 201, lambda c: rounds.create_campaign(settings(), c))
+        rounds.once("key", "asked", 201, lambda inside: inside.create_campaign(settings()))
     assert rounds.once("key", "asked", 201, lambda _: "now") == ("asked", 201, "now")
 
 
@@ -665,7 +665,10 @@ def test_the_ledger_says_what_was_promised(rounds: Rounds) -> None:
     assert [entry.loss for entry in entries] == [promise.loss for promise in promises]
     assert entries[0].loss.epsilon == Fraction(8)
     row = {"number": 9, "campaign": made.campaign, "round": made.round, "at": 0, "entry": "", "digest": "x"}
-    with rounds.store.write() as connection, pytest.raises(sa.exc.IntegrityError, match=r"(?i)unique"):  # it spends once
+    with (
+        rounds.store.write("test") as connection,
+        pytest.raises(sa.exc.IntegrityError, match=r"(?i)unique"),
+    ):  # it spends once
         connection.execute(ledger.insert(), {**row, "user_group": "opt-in"})
 
 
@@ -814,7 +817,7 @@ def test_a_claim_ends_with_its_connection(postgresql: Place) -> None:
     one, other = postgresql.rounds(), postgresql.rounds()
     with other.store.claim("work") as ours:
         assert ours
-        with one.store.write() as connection:
+        with one.store.write("test") as connection:
             connection.execute(sa.text("SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory'"))
         with one.store.claim("work") as now:
             assert now
@@ -830,7 +833,7 @@ def test_a_server_with_another_usage_is_told_ours(postgresql: Place) -> None:
     one, other = postgresql.rounds(), postgresql.rounds()
     made = listed(one)
     one.add_reports(made.round, [report(i) for i in range(3)])
-    with one.store.write() as connection:
+    with one.store.write("test") as connection:
         assert connection.scalar(sa.text("SHOW transaction_isolation")) == "read committed"
         one._hold(connection, made.round)
         with ThreadPoolExecutor(1) as pool:
@@ -868,7 +871,7 @@ def test_a_lock_that_is_never_freed_is_given_up(postgresql: Place, monkeypatch: 
     monkeypatch.setitem(store_module._PATIENCE, "lock_timeout", 200)
     one, other = postgresql.rounds(), postgresql.rounds()
     made = listed(one)
-    with other.store.write() as connection:
+    with other.store.write("test") as connection:
         other._hold(connection, made.round)
         with pytest.raises(sa.exc.OperationalError, match="lock timeout"):
             one.add_reports(made.round, [report(1)])

@@ -139,7 +139,7 @@ def test_what_a_crash_left_of_an_aborted_round_is_removed(place: Place) -> None:
 def test_reports_that_the_list_does_not_have(place: Place, cells: bytes, export_from: int) -> None:
     rounds = place.rounds()
     name = filled(rounds, 1, count=5)
-    with rounds.store.write() as connection:
+    with rounds.store.write("test") as connection:
         connection.execute(reports.insert(), {"round": name, "id": b"x" * 16, "cells": cells})
     with rounds.store.read() as connection, pytest.raises(DocumentError):
         Counting(place.folder / "export", export_from).count(connection, name, DIGEST, CELLS)

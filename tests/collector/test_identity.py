@@ -22,18 +22,25 @@ def settings_of(place: Place, data: str = "data", **more: Path) -> Settings:
     return Settings(data=place.folder / data, database=place.url if place.server else "", **more)
 
 
+def start(settings: Settings) -> list[str]:
+    """The operator's tokens that were told."""
+    told: list[str] = []
+    prepare(settings, told.append)
+    return told
+
+
 def test_the_same_files_start_again(place: Place) -> None:
     settings = settings_of(place)
-    assert prepare(settings)[1] is not None
-    assert prepare(settings)[1] is None
+    assert len(start(settings)) == 1
+    assert start(settings) == []
 
 
 def test_another_data_folder_is_refused_and_no_key_is_made(postgresql: Place) -> None:
-    prepare(settings_of(postgresql))
+    start(settings_of(postgresql))
     other = settings_of(postgresql, "other")
     for _ in range(2):
         with pytest.raises(StateError, match=r"signing key: .* share one data folder"):
-            prepare(other)
+            start(other)
         with pytest.raises(StateError):
             create_app(other)
         assert not other.signing_key.exists()
@@ -42,33 +49,33 @@ def test_another_data_folder_is_refused_and_no_key_is_made(postgresql: Place) ->
 
 def test_a_signing_key_of_another_collector_is_refused(place: Place, tmp_path: Path) -> None:
     settings = settings_of(place)
-    prepare(settings)
+    start(settings)
     other = Settings(data=tmp_path / "elsewhere")
-    prepare(other)
+    start(other)
     shutil.copy(other.signing_key, settings.signing_key)
     with pytest.raises(StateError, match="signing key"):
-        prepare(settings)
+        start(settings)
 
 
 def test_another_folder_of_keys_is_refused(place: Place) -> None:
-    prepare(settings_of(place))
+    start(settings_of(place))
     empty = settings_of(place, keys=place.folder / "empty")
     with pytest.raises(StateError, match="key folder"):
-        prepare(empty)
+        start(empty)
     assert not (place.folder / "empty" / "folder.id").exists()
     store = Store.open(empty.database_url)  # if it is lost for good, as the page says
-    with store.write() as connection:
+    with store.write("test") as connection:
         connection.execute(sa.text("DELETE FROM identity WHERE name = 'key folder'"))
     store.close()
-    prepare(empty)
+    start(empty)
     with pytest.raises(StateError):
-        prepare(settings_of(place))
+        start(settings_of(place))
 
 
 def test_many_first_starts_make_one_of_everything(place: Place) -> None:
     settings = settings_of(place)
     with ThreadPoolExecutor(6) as pool:
-        made = [token for _, token in pool.map(lambda _: prepare(settings), range(6)) if token]
+        made = [token for told in pool.map(start, [settings] * 6) for token in told]
     assert len(made) == 1
     assert sorted(path.name for path in settings.key_folder.iterdir()) == ["folder.id", "ledger.journal"]
     store = Store.open(settings.database_url)
@@ -80,14 +87,14 @@ def test_many_first_starts_make_one_of_everything(place: Place) -> None:
 def test_of_first_starts_with_other_folders_one_wins(postgresql: Place) -> None:
     several = [settings_of(postgresql, f"data{i}") for i in range(4)]
 
-    def start(settings: Settings) -> bool:
+    def begins(settings: Settings) -> bool:
         try:
-            prepare(settings)
+            start(settings)
         except StateError:
             return False
         return True
 
     with ThreadPoolExecutor(4) as pool:
-        began = list(pool.map(start, several))
+        began = list(pool.map(begins, several))
     assert began.count(True) == 1
     assert [settings.signing_key.exists() for settings in several] == began

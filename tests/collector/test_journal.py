@@ -26,7 +26,7 @@ def restored(place: Place, folder: Path) -> Place:
 
 def started(place: Place) -> Rounds:
     rounds = place.rounds()
-    with rounds.store.write() as connection:
+    with rounds.store.write("test") as connection:
         catch_up(rounds.store, connection, rounds.journal)
     return rounds
 

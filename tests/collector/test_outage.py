@@ -131,7 +131,7 @@ def test_a_full_disk(sqlite: Place) -> None:
 def test_a_locked_database_is_waited_for(sqlite: Place) -> None:
     rounds, other = sqlite.rounds(), sqlite.rounds()
     made = listed(rounds)
-    with other.store.write():
+    with other.store.write("test"):
         late = threading.Thread(target=rounds.add_reports, args=(made.round, [report(1)]))
         late.start()
         late.join(0.3)
@@ -168,7 +168,7 @@ def test_who_goes_away_does_not_stop_the_intake(sqlite: Place) -> None:
     intake = Intake(rounds)
 
     async def scene() -> None:
-        with rounds.store.write():  # so that they have to wait
+        with rounds.store.write("test"):  # so that they have to wait
             first = asyncio.ensure_future(intake.add(made.round, [report(1)]))
             await asyncio.sleep(0.1)
             impatient = [asyncio.ensure_future(intake.add(made.round, [report(i)])) for i in (2, 3)]

@@ -142,7 +142,7 @@ def test_the_comparison_takes_the_same_time(world, monkeypatch):
     live, *_ = world
     compared = []
     monkeypatch.setattr(vault.hmac, "compare_digest", lambda *both: compared.append(both) or False)
-    with live.service.rounds.store.write() as connection:
+    with live.service.rounds.store.write("test") as connection:
         connection.execute(tokens.insert(), {"digest": "f" * 64, "role": "operator", "campaign": None, "created": 0})
     with live.http(live.token) as http:
         assert http.get("/v1/operator/campaigns").status_code == 403

@@ -384,7 +384,7 @@ def test_what_nobody_thought_of(live, monkeypatch, caplog, capfd):
 
 def test_a_damaged_ledger_is_not_the_askers_fault(live):
     live.listed(live.campaign())
-    with live.service.rounds.store.write() as connection:
+    with live.service.rounds.store.write("test") as connection:
         connection.exec_driver_sql("UPDATE ledger SET entry = replace(entry, '\"4\"', '\"3\"')")
     with live.http() as http:
         assert is_problem(http.get("/v1/ledger"), 500, "damaged")

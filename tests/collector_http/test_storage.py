@@ -19,7 +19,7 @@ def test_a_lock_that_is_never_freed_ends_with_503(server: Server, tmp_path: Path
         path, body = f"/v1/rounds/{listed['id']}/reports", {"reports": live.messages(listed, 5)}
         rounds = live.service.rounds
         with live.http() as http:
-            with rounds.store.write() as connection:  # a connection that died half, with its locks
+            with rounds.store.write("test") as connection:  # a connection that died half, with its locks
                 rounds._hold(connection, listed["id"])
                 began = time.monotonic()
                 answers = [http.post(path, json=body) for _ in range(2)]

@@ -48,21 +48,23 @@ def serve(
         migrated(chosen).close()
         say("The tables are up to date.")
         return
-    settings, token = prepare(chosen)
-    say(f"The collector listens on http://{settings.host}:{settings.port}, with its data in {settings.data}.")
-    say(f"Devices pin its key: {Signer.load(settings.signing_key).public}")
-    if token:
-        say("The operator's token, shown once:")
-        typer.echo(f"export BLENDER_DP_TOKEN={token}")
+    prepare(chosen, _tell)
+    say(f"The collector listens on http://{chosen.host}:{chosen.port}, with its data in {chosen.data}.")
+    say(f"Devices pin its key: {Signer.load(chosen.signing_key).public}")
     uvicorn.run(
         "blender_dp.collector.run:app",
         factory=True,
-        host=settings.host,
-        port=settings.port,
-        workers=settings.workers,
+        host=chosen.host,
+        port=chosen.port,
+        workers=chosen.workers,
         access_log=False,  # it would keep addresses
         log_level="warning",
         server_header=False,
-        forwarded_allow_ips=settings.trusted_proxies,
+        forwarded_allow_ips=chosen.trusted_proxies,
         timeout_graceful_shutdown=30,
     )
+
+
+def _tell(token: str) -> None:
+    say("The operator's token, shown once:")
+    typer.echo(f"export BLENDER_DP_TOKEN={token}")

@@ -9,7 +9,6 @@ from sqlalchemy.engine import Connection
 
 from blender_dp.collector import vault
 from blender_dp.collector.campaign import CampaignSettings
-from blender_dp.collector.faults import reached
 from blender_dp.collector.found import find, settings_of
 from blender_dp.collector.keys import KeyFolder
 from blender_dp.collector.schema import campaigns, records, rounds, tokens
@@ -29,17 +28,15 @@ class Contributions:
     keys: KeyFolder
     clock: Callable[[], float]
 
-    def create_campaign(self, settings: CampaignSettings, connection: Connection | None = None) -> str:
-        """Begin a campaign; its name must be new. With a `connection` it is a part of that transaction."""
-        if connection is None:
-            with self.store.write() as connection:  # noqa: PLR1704
-                return self.create_campaign(settings, connection)
+    def create_campaign(self, settings: CampaignSettings) -> str:
+        """Begin a campaign; its name must be new."""
         name = new_id()
-        self.store.hold(connection, "campaigns")
-        if connection.scalar(sa.select(campaigns.c.id).where(campaigns.c.name == settings.name)):
-            raise StateError("campaign", f"{settings.name} is there already", "Take another name")
-        row = {"id": name, "name": settings.name, "settings": settings.model_dump_json(), "created": self._now()}
-        connection.execute(campaigns.insert(), row)
+        with self.store.write("campaign") as connection:
+            self.store.hold(connection, "campaigns")
+            if connection.scalar(sa.select(campaigns.c.id).where(campaigns.c.name == settings.name)):
+                raise StateError("campaign", f"{settings.name} is there already", "Take another name")
+            row = {"id": name, "name": settings.name, "settings": settings.model_dump_json(), "created": self._now()}
+            connection.execute(campaigns.insert(), row)
         return name
 
     def campaigns(self) -> list[tuple[str, CampaignSettings]]:
@@ -55,7 +52,7 @@ class Contributions:
             {"digest": vault.token_digest(token), "role": "opt-in", "campaign": campaign, "created": self._now()}
             for token in made
         ]
-        with self.store.write() as connection:
+        with self.store.write("enrolment") as connection:
             settings_of(connection, campaign)
             connection.execute(tokens.insert(), rows)
         return made
@@ -67,7 +64,7 @@ class Contributions:
         depend on anybody's record.
         """
         receipt, record = vault.new_token(), usable_record(query, url)
-        with self.store.write() as connection:
+        with self.store.write("record") as connection:
             self._hold(connection, name, shared=True)
             row = connection.execute(sa.select(rounds).where(rounds.c.id == name)).one_or_none()
             if row is None or not self._enrolled(connection, token, row.campaign):
@@ -78,14 +75,12 @@ class Contributions:
             sealed = vault.seal_record(self.keys.read(name), f"{name}/{owner}", record.query or "", record.url)
             kept = {"receipt": vault.token_digest(receipt), "round": name, "owner": owner, "sealed": sealed}
             self.store.put(connection, records, kept, unique=("round", "owner"))
-            reached("records: before commit")
-        reached("records: after commit")
         return receipt
 
     def withdraw(self, receipt: str) -> bool:
         """Take a raw record back, as long as its list is not being made; whether it was there."""
         known = records.c.receipt == vault.token_digest(receipt)
-        with self.store.write() as connection:
+        with self.store.write("withdrawal") as connection:
             name = connection.scalar(sa.select(records.c.round).where(known))
             if name is None:
                 return False
@@ -93,19 +88,15 @@ class Contributions:
             if find(connection, name).state != "open":
                 return False
             deleted = connection.execute(records.delete().where(known))
-            reached("withdraw: before commit")
-        reached("withdraw: after commit")
         return deleted.rowcount == 1
 
     def add_reports(self, name: str, arrived: Iterable[tuple[bytes, bytes]]) -> None:
         """Keep reports, each an id and its cells; one whose id is there already changes nothing."""
-        with self.store.write() as connection:
+        with self.store.write("reports") as connection:
             self._hold(connection, name, shared=True)
             if find(connection, name).state != "listed":
                 raise StateError("round", "does not take reports", "Ask for the current round")
             self.store.insert_reports(connection, name, arrived)
-            reached("reports: before commit")
-        reached("reports: after commit")
 
     def _enrolled(self, connection: Connection, token: str, campaign: str) -> bool:
         found = connection.execute(

@@ -20,7 +20,7 @@ def forget_reports(store: Store, now: float) -> int:
         some = sa.select(reports.c.id).where(reports.c.round == name).limit(_FORGOTTEN)
         deleted = _FORGOTTEN
         while deleted == _FORGOTTEN:  # a crash in between leaves the rest for the next time
-            with store.write() as connection:
+            with store.write("forget") as connection:
                 chosen = reports.c.id.in_(some.scalar_subquery())
                 deleted = connection.execute(reports.delete().where(reports.c.round == name, chosen)).rowcount
             gone += deleted

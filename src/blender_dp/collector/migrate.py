@@ -8,7 +8,6 @@ from pathlib import Path
 from alembic import command
 from alembic.config import Config
 
-from blender_dp.collector.faults import reached
 from blender_dp.collector.store import Store
 
 _FOLDER = Path(__file__).parent / "migrations"
@@ -19,9 +18,7 @@ def migrate(store: Store, version: str = "head") -> None:
     """Run the migrations that are missing, in one transaction, once however many processes begin at a time."""
     config = Config()
     config.set_main_option("script_location", str(_FOLDER))
-    with _ALONE, store.write() as connection:
+    with _ALONE, store.write("migration") as connection:
         store.take_time(connection)
         config.attributes["connection"] = connection
         command.upgrade(config, version)
-        reached("migration: before commit")
-    reached("migration: after commit")

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,7 +16,6 @@ import sqlalchemy as sa
 from fastapi import APIRouter, Depends, Header, Path, Request, Response
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel
-from sqlalchemy.engine import Connection
 
 from blender_dp.collector import vault
 from blender_dp.collector.campaign import CampaignSettings
@@ -36,7 +35,6 @@ from blender_dp.collector.problems import ProblemError
 from blender_dp.collector.public import bearer, service_of
 from blender_dp.collector.rounds import Rounds
 from blender_dp.collector.schema import tokens
-from blender_dp.collector.store import Store
 
 if TYPE_CHECKING:
     from blender_dp.collector.app import Service
@@ -176,23 +174,6 @@ def _answer(found: Round) -> RoundAnswer:
     return RoundAnswer(**asdict(found))
 
 
-@dataclass(frozen=True)
-class _Joined(Store):
-    """A store whose every transaction is a part of one that has begun."""
-
-    connection: Connection
-
-    @contextmanager
-    def write(self) -> Iterator[Connection]:
-        """The transaction that has begun."""
-        yield self.connection
-
-    @contextmanager
-    def read(self) -> Iterator[Connection]:
-        """The same, so that what it has written is seen."""
-        yield self.connection
-
-
 def _once(
     request: Request, key: str | None, message: BaseModel, status: HTTPStatus, work: Callable[[Rounds], BaseModel]
 ) -> Response:
@@ -207,7 +188,8 @@ def _once(
     name = hashlib.sha256(f"{request.url.path}\x1f{key}".encode()).hexdigest()
     asked = hashlib.sha256(message.model_dump_json().encode()).hexdigest()
     with _alone(service, name):
-        first, code, body = _done(service.rounds, name, asked, status, work)
+        done = service.rounds.once(name, asked, int(status), lambda rounds: work(rounds).model_dump_json())
+    first, code, body = done
     if first != asked:
         raise ProblemError(
             HTTPStatus.UNPROCESSABLE_ENTITY, "key-reused", "this Idempotency-Key was used for another request"
@@ -227,15 +209,3 @@ def _alone(service: Service, name: str) -> Iterator[None]:
     finally:
         with service.keys_lock:
             service.keys_in_flight.discard(name)
-
-
-def _done(
-    rounds: Rounds, name: str, asked: str, status: HTTPStatus, work: Callable[[Rounds], BaseModel]
-) -> tuple[str, int, str]:
-    """What was asked with a key, the status and the answer: of the work that is done now, or that was done before."""
-
-    def joined(connection: Connection) -> str:
-        inside = Rounds(_Joined(rounds.store.engine, connection), rounds.keys, rounds.signer, rounds.clock, rounds.counting)
-        return work(inside).model_dump_json()
-
-    return rounds.once(name, asked, int(status), joined)

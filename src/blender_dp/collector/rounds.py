@@ -62,65 +62,52 @@ class Rounds(Contributions):
         self.clock = clock
         self.counting = counting or Counting()
 
-    def once(self, key: str, asked: str, status: int, work: Callable[[Connection], str]) -> tuple[str, int, str]:
+    def once(self, key: str, asked: str, status: int, work: Callable[[Rounds], str]) -> tuple[str, int, str]:
         """Do some work once for a key; what was asked first, the status and the answer, which is kept with the work.
 
         The work is done in the transaction that keeps its answer: after a crash both are there, or neither.
         """
-        with self.store.write() as connection:
+        with self.store.write("answer") as connection:
             self.store.hold(connection, f"answer/{key}")
             known = connection.execute(sa.select(answers).where(answers.c.key == key)).one_or_none()
             if known is not None:
                 return known.request, known.status, known.body
-            body = work(connection)
+            inside = Rounds(self.store.joined(connection), self.keys, self.signer, self.clock, self.counting)
+            body = work(inside)
             row = {"key": key, "request": asked, "status": status, "body": body, "created": self._now()}
             connection.execute(answers.insert(), row)
-            reached("answer: before commit")
-        reached("answer: after commit")
         return asked, status, body
 
-    def open_round(
-        self,
-        campaign: str,
-        *,
-        lists_at: int | None = None,
-        closes_at: int | None = None,
-        connection: Connection | None = None,
-    ) -> Round:
+    def open_round(self, campaign: str, *, lists_at: int | None = None, closes_at: int | None = None) -> Round:
         """Let opt-in users upload. One round of a campaign is under way at a time."""
-        if connection is None:
-            with self.store.write() as connection:  # noqa: PLR1704
-                opened = self.open_round(campaign, lists_at=lists_at, closes_at=closes_at, connection=connection)
-                reached("open: before commit")
-            reached("open: after commit")
-            return opened
         if closes_at is not None and closes_at < max(lists_at or 0, self.clock()) + LEAST_SECONDS:
             problem = f"is less than {LEAST_SECONDS} seconds after the list can be made"
             raise ParameterError("closes_at", problem, "Set it later, or leave it out")
-        self.store.hold(connection, f"campaign/{campaign}")
-        settings_of(connection, campaign)
-        running = sa.select(sa.func.count()).where(
-            rounds.c.campaign == campaign, rounds.c.state.not_in(("released", "aborted"))
-        )
-        if connection.scalar(running):
-            raise StateError("campaign", "has a round that is not over", "Release or abort it first")
-        last = connection.scalar(sa.select(sa.func.max(rounds.c.number)).where(rounds.c.campaign == campaign))
-        name = new_id()
-        self.keys.create(name)  # a key without a round does no harm, a round without a key would
-        connection.execute(
-            rounds.insert(),
-            {
-                "id": name,
-                "campaign": campaign,
-                "number": (last or 0) + 1,
-                "state": "open",
-                "lists_at": lists_at,
-                "closes_at": closes_at,
-                "created": self._now(),
-            },
-        )
-        self._event(connection, name, "opened")
-        return find(connection, name)
+        with self.store.write("open") as connection:
+            self.store.hold(connection, f"campaign/{campaign}")
+            settings_of(connection, campaign)
+            running = sa.select(sa.func.count()).where(
+                rounds.c.campaign == campaign, rounds.c.state.not_in(("released", "aborted"))
+            )
+            if connection.scalar(running):
+                raise StateError("campaign", "has a round that is not over", "Release or abort it first")
+            last = connection.scalar(sa.select(sa.func.max(rounds.c.number)).where(rounds.c.campaign == campaign))
+            name = new_id()
+            self.keys.create(name)  # a key without a round does no harm, a round without a key would
+            connection.execute(
+                rounds.insert(),
+                {
+                    "id": name,
+                    "campaign": campaign,
+                    "number": (last or 0) + 1,
+                    "state": "open",
+                    "lists_at": lists_at,
+                    "closes_at": closes_at,
+                    "created": self._now(),
+                },
+            )
+            self._event(connection, name, "opened")
+            return find(connection, name)
 
     def round(self, name: str) -> Round:
         """How a round is now."""
@@ -139,7 +126,7 @@ class Rounds(Contributions):
 
     def freeze(self, name: str) -> None:
         """Take no more records, spend the opt-in users' budget, and fix the noise."""
-        with self.store.write() as connection:
+        with self.store.write("freeze") as connection:
             self._hold(connection, name)
             row = connection.execute(sa.select(rounds).where(rounds.c.id == name)).one_or_none()
             if row is None or row.state != "open":
@@ -161,8 +148,6 @@ class Rounds(Contributions):
             changes = {"state": "listing", "noise": secret, "problem": None}
             connection.execute(rounds.update().where(rounds.c.id == name).values(changes))
             self._event(connection, name, "frozen")
-            reached("freeze: before commit")
-        reached("freeze: after commit")
 
     def make_list(self, name: str) -> None:
         """Make and publish the head list, and destroy what could read the raw records."""
@@ -192,7 +177,7 @@ class Rounds(Contributions):
         collection = settings.collection(candidates)
         made = listing.make(collection, raw, secret, settings.expected_clients)
         body = self.signer.sign("head-list", self._list_content(row, settings, made, expires))
-        with self.store.write() as connection:
+        with self.store.write("list") as connection:
             self._hold(connection, name)
             changes: dict[str, Any] = {
                 "state": "listed",
@@ -208,14 +193,12 @@ class Rounds(Contributions):
             loss = collection.promises()[1].loss
             spend(self.store, self.journal, connection, row, "client", loss, self._dated(connection))
             self._event(connection, name, "listed")
-            reached("list: before commit")
-        reached("list: after commit")
         self.keys.destroy(name)
         self.store.forget_deleted()
 
     def close(self, name: str) -> None:
         """Take no more reports, if there are enough."""
-        with self.store.write() as connection:
+        with self.store.write("close") as connection:
             self._hold(connection, name)
             row = connection.execute(sa.select(rounds).where(rounds.c.id == name)).one_or_none()
             if row is None or row.state != "listed":
@@ -227,8 +210,6 @@ class Rounds(Contributions):
                 return
             self._advance(connection, name, "listed", {"state": "closed", "problem": None})
             self._event(connection, name, "closed")
-            reached("close: before commit")
-        reached("close: after commit")
 
     def make_release(self, name: str) -> None:
         """Blend and publish. Nothing is drawn, so doing it over gives the same bytes."""
@@ -258,7 +239,7 @@ class Rounds(Contributions):
         body = self.signer.sign("release", content)
         suggestions = [asdict(suggestion) for suggestion in release.search("", len(release.queries))]
         bundle = self.signer.sign("bundle", {"campaign": row.campaign, "round": row.number, "queries": suggestions})
-        with self.store.write() as connection:
+        with self.store.write("release") as connection:
             self._hold(connection, name)
             changes = {"state": "released", "release": digest(body), "bundle": digest(bundle), "problem": None}
             if not self._advance(connection, name, "closed", changes):
@@ -266,12 +247,10 @@ class Rounds(Contributions):
             self._publish(connection, "release", body)
             self._publish(connection, "bundle", bundle)
             self._event(connection, name, "released")
-            reached("release: before commit")
-        reached("release: after commit")
 
     def abort(self, name: str, reason: str) -> None:
         """End a round without a release. What was spent stays spent; raw records are deleted, and reports by and by."""
-        with self.store.write() as connection:
+        with self.store.write("abort") as connection:
             self._hold(connection, name)
             if find(connection, name).state in {"released", "aborted"}:
                 raise StateError("round", "is over already", "Open another one")
@@ -279,8 +258,6 @@ class Rounds(Contributions):
             connection.execute(rounds.update().where(rounds.c.id == name).values(changes))
             connection.execute(records.delete().where(records.c.round == name))
             self._event(connection, name, f"aborted: {reason}")
-            reached("abort: before commit")
-        reached("abort: after commit")
         self.keys.destroy(name)
         self.store.forget_deleted()
 
@@ -317,7 +294,7 @@ class Rounds(Contributions):
                     self.make_release(one.id)
 
     def _stuck(self, one: Round, problem: str) -> None:
-        with self.store.write() as connection:
+        with self.store.write("stuck") as connection:
             self._hold(connection, one.id)
             row = connection.execute(sa.select(rounds).where(rounds.c.id == one.id)).one()
             if row.state not in {"released", "aborted"}:

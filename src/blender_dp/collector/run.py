@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+from collections.abc import Callable
 from contextlib import closing
 
 import sqlalchemy as sa
@@ -31,12 +32,16 @@ def migrated(settings: Settings) -> Store:
     return store
 
 
-def prepare(settings: Settings) -> tuple[Settings, str | None]:
-    """Make the folder, the tables and the keys; return the operator's token if it is new."""
-    keys, token = KeyFolder(settings.key_folder), None
+def prepare(settings: Settings, tell: Callable[[str], None]) -> None:
+    """Make the folder, the tables, the keys and the operator's token.
+
+    A new token is told before it is kept: after a crash between the two, the next start makes and tells another one. The
+    other way round, it might be kept and known to nobody.
+    """
+    keys = KeyFolder(settings.key_folder)
     with closing(migrated(settings)) as store:
         own_signer(store, settings.signing_key, keys)
-        with store.write() as connection:
+        with store.write("operator") as connection:
             catch_up(store, connection, Journal(keys.folder))  # the database may be a backup that was put back
             store.hold(connection, "operator")  # of several that are started at once, one makes the token
             known = connection.scalar(sa.select(sa.func.count()).where(tokens.c.role == "operator"))
@@ -44,8 +49,8 @@ def prepare(settings: Settings) -> tuple[Settings, str | None]:
                 token = vault.new_token()
                 row = {"digest": vault.token_digest(token), "role": "operator", "campaign": None, "created": 0}
                 connection.execute(tokens.insert(), row)
+                tell(token)
     os.environ[_HANDED_ON] = settings.model_dump_json()
-    return settings, token
 
 
 def app() -> FastAPI:

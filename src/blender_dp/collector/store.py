@@ -15,6 +15,8 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import URL, Connection, Engine, make_url
 
+from blender_dp.collector.faults import reached
+
 _BUSY_MILLISECONDS = 10_000
 _PATIENCE_MILLISECONDS = 500
 _CONNECTION = {  # a server that is gone without a word is found out in half a minute, whether we wait for it or send to it
@@ -77,10 +79,12 @@ class Store:
         return cls(engine)
 
     @contextmanager
-    def write(self) -> Iterator[Connection]:
-        """A transaction: all of it happens, or nothing."""
+    def write(self, name: str) -> Iterator[Connection]:
+        """A transaction: all of it happens, or nothing. Its name says where a test can crash."""
         with self.engine.begin() as connection:
             yield connection
+            reached(f"{name}: before commit")
+        reached(f"{name}: after commit")
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
@@ -171,9 +175,28 @@ class Store:
     def _insert(self, table: sa.Table) -> Any:  # noqa: ANN401 (each dialect has its own)
         return (sqlite if self.is_sqlite else postgresql).insert(table)
 
+    def joined(self, connection: Connection) -> Store:
+        """A store whose every transaction is a part of one that has begun."""
+        return _Joined(self.engine, connection)
+
     def close(self) -> None:
         """Let go of all connections."""
         self.engine.dispose()
+
+
+@dataclass(frozen=True)
+class _Joined(Store):
+    connection: Connection
+
+    @contextmanager
+    def write(self, name: str) -> Iterator[Connection]:  # noqa: ARG002 (the transaction that has begun has its own)
+        """The transaction that has begun."""
+        yield self.connection
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """The same, so that what it has written is seen."""
+        yield self.connection
 
 
 def _number(name: str) -> int:
