@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -854,7 +855,7 @@ def test_nobody_waits_for_ever(postgresql: Place) -> None:
     def shown(connection: Any) -> set[bool]:
         return {connection.scalar(sa.text(f"SHOW {name}")) != "0" for name in names}
 
-    for look in (store.read, store.write):
+    for look in (store.read, partial(store.write, "test")):
         with look() as connection:
             assert shown(connection) == {True}
         with look() as connection:

@@ -132,19 +132,23 @@ def test_documents_are_immutable_and_packed(ready, path, kind):
     where, name = f"/v1/{path}/{done[kind]}", done[kind]
     with live.http() as http:
         plain = http.get(where, headers={"Accept-Encoding": "identity"})
-        packed = http.get(where, headers={"Accept-Encoding": "br, gzip;q=0.5"})
+        packed = http.get(where, headers={"Accept-Encoding": "br;q=0, gzip;q=0.5"})
+        smaller = http.get(where, headers={"Accept-Encoding": "gzip, br"})
         assert hashlib.sha256(plain.content).hexdigest() == hashlib.sha256(packed.content).hexdigest() == name
         assert "content-encoding" not in plain.headers
+        assert (smaller.content, smaller.headers["content-encoding"]) == (plain.content, "br")
         assert packed.headers["content-encoding"] == "gzip"
-        tags = [answer.headers["etag"] for answer in (plain, packed)]
-        assert tags == [f'"{name}"', f'"{name}-gzip"']
-        for answer in (plain, packed):
+        answers = plain, packed, smaller
+        assert sorted(answers, key=lambda answer: -int(answer.headers["content-length"])) == [*answers]
+        tags = [answer.headers["etag"] for answer in answers]
+        assert tags == [f'"{name}"', f'"{name}-gzip"', f'"{name}-br"']
+        for answer in answers:
             assert "immutable" in answer.headers["cache-control"]
             assert answer.headers["vary"] == "Accept-Encoding"
         known = http.get(where, headers={"Accept-Encoding": "gzip", "If-None-Match": f'"x", {tags[1]}'})
         assert (known.status_code, known.content, known.headers["etag"]) == (304, b"", tags[1])
         assert http.get(where, headers={"Accept-Encoding": "gzip", "If-None-Match": tags[0]}).status_code == 200
-        for never in ("gzip;q=0", "gzip; q=0.000", "identity", "*, gzip;q=0", "br"):
+        for never in ("gzip;q=0", "gzip; q=0.000", "identity", "*, gzip;q=0", "br;q=0"):
             assert "content-encoding" not in http.get(where, headers={"Accept-Encoding": never}).headers
         for also in ("*", "*;q=0, gzip", "GZIP"):
             assert http.get(where, headers={"Accept-Encoding": also}).headers["content-encoding"] == "gzip"

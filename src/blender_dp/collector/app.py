@@ -15,6 +15,7 @@ from http import HTTPStatus
 from typing import Any
 
 import anyio.to_thread
+import brotli
 from fastapi import FastAPI, Request, Response
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, generate_latest
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -101,8 +102,9 @@ class Service:
         self._published.add((digest, kind))
         return body
 
-    def _packed(self, digest: str, kind: str) -> bytes:
-        return gzip.compress(self.document(digest, kind), mtime=0)
+    def _packed(self, digest: str, kind: str, coding: str) -> bytes:
+        body = self.document(digest, kind)  # packed as well as can be: it is done once
+        return brotli.compress(body) if coding == "br" else gzip.compress(body, mtime=0)
 
     def _content(self, digest: str, kind: str) -> dict[str, Any]:
         content: dict[str, Any] = json.loads(self.document(digest, kind))["content"]
