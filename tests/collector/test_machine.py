@@ -2,34 +2,61 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import tempfile
 import threading
+from collections import Counter
+from dataclasses import dataclass, field
 from pathlib import Path
 
+import pytest
 import sqlalchemy as sa
 from hypothesis import settings as how
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule, run_state_machine_as_test
+from sqlalchemy.engine import Connection
 
+from blender_dp.collector.counting import EXPORT_FROM, Counted, Counting
 from blender_dp.collector.rounds import LEAST_SECONDS, Rounds
 from blender_dp.collector.schema import events, objects, records, reports
 from blender_dp.errors import ParameterError, StateError
-from tests.collector.places import NOON, Place, report, settings
+from blender_dp.records.head_list import HeadList
+from tests.collector.places import NOON, Place, Server, report, settings
 
-USERS, IDS = 8, 30
+USERS = 12  # two for every query
+IDS = USERS + 1  # as many as there are cells, if all queries are listed
 DONE = {"released", "aborted"}
+ALL_IS_LISTED = {"epsilon": "40", "delta": "0.1", "f_o": "0.99", "max_queries": USERS}
+
+
+@dataclass(frozen=True)
+class Seen(Counting):
+    """Tells what it has counted."""
+
+    told: dict[str, Counted] = field(default_factory=dict)
+
+    def count(self, connection: Connection, name: str, digest: str, cells: int) -> Counted | None:
+        counted = super().count(connection, name, digest, cells)
+        if counted is not None:
+            self.told[name] = counted
+        return counted
 
 
 class Life(RuleBasedStateMachine):
-    """One campaign over many rounds, led by two collectors on the same files."""
+    """One campaign over many rounds, led by two collectors on the same database."""
 
-    @initialize()
-    def begin(self) -> None:
+    def __init__(self, server: Server | None) -> None:
+        super().__init__()
+        self.server = server
+
+    @initialize(export_from=st.sampled_from([0, EXPORT_FROM]))
+    def begin(self, export_from: int) -> None:
         self.now = float(NOON)
-        self.place = Place.new(Path(tempfile.mkdtemp()) / "place", None)
-        self.two = [self.place.rounds(self._clock), self.place.rounds(self._clock)]
-        self.campaign = self.rounds.create_campaign(settings(min_opt_in=4, min_reports=2))
+        self.place = Place.new(Path(tempfile.mkdtemp()) / "place", self.server)
+        self.counting = Seen(self.place.settings.counting.scratch, export_from)
+        self._start()
+        self.campaign = self.rounds.create_campaign(settings(min_opt_in=4, min_reports=2, **ALL_IS_LISTED))
         self.tokens = self.rounds.enrol(self.campaign, USERS)
         self.states: dict[str, str] = {}
         self.schedule: dict[str, tuple[int | None, int | None]] = {}
@@ -38,6 +65,11 @@ class Life(RuleBasedStateMachine):
         self.reports: dict[str, set[int]] = {}
         self.spent: list[tuple[str, str]] = []
         self.published: dict[str, bytes] = {}
+
+    def _start(self) -> None:
+        self.two = [self.place.rounds(self._clock), self.place.rounds(self._clock)]
+        for rounds in self.two:
+            rounds.counting = self.counting
 
     @property
     def rounds(self) -> Rounds:
@@ -69,7 +101,9 @@ class Life(RuleBasedStateMachine):
     def upload(self, user: int) -> None:
         name = self._current() or ""
         try:
-            receipt = self.rounds.upload_record(name, self.tokens[user], "alpha", None)
+            receipt = self.rounds.upload_record(
+                name, self.tokens[user], f"query {'abcdef'[user // 2]}", "https://one.example/"
+            )
         except StateError:
             assert self.states[name] != "open"
         else:
@@ -102,11 +136,12 @@ class Life(RuleBasedStateMachine):
     def send(self, ids: list[int], threads: int) -> None:
         """Every id has one report: whatever is sent again is a duplicate, in this request, at the same time or later."""
         name = list(self.states)[-1]
+        cells = self._cells(name)
         came: list[bool] = []
 
         def one(rounds: Rounds, order: list[int]) -> None:
             try:
-                rounds.add_reports(name, [report(i) for i in order])
+                rounds.add_reports(name, [report(i, i % cells) for i in order])
             except StateError:
                 came.append(False)
             else:
@@ -123,6 +158,11 @@ class Life(RuleBasedStateMachine):
         assert came == [self.states[name] == "listed"] * threads
         if self.states[name] == "listed":
             self.reports.setdefault(name, set()).update(ids)
+
+    def _cells(self, name: str) -> int:
+        """How many cells a round's list has: if there are enough, every report has its own, and a double count shows."""
+        body = self.rounds.object(self.rounds.round(name).head_list or "", "head-list")
+        return HeadList.from_document(json.loads(body)["content"]["head_list"]).cell_count if body else 1
 
     def _current_known(self) -> bool:
         return bool(getattr(self, "states", None))
@@ -201,7 +241,7 @@ class Life(RuleBasedStateMachine):
     def restart(self) -> None:
         self.place.close()
         self.place.opened.clear()
-        self.two = [self.place.rounds(self._clock), self.place.rounds(self._clock)]
+        self._start()
 
     @precondition(lambda self: self._is("open", "listing", "listed", "closed"))
     @rule(sure=st.integers(0, 3))
@@ -241,6 +281,9 @@ class Life(RuleBasedStateMachine):
         if self._is("open"):  # whatever has happened, the round comes to its end
             self.everybody_uploads()
             self.freeze()
+        if self._is("open"):  # its time is over, and it says so
+            assert "abort the round" in (self.rounds.round(self._current() or "").problem or "")
+            self.abort(0)
         for _ in range(3):
             if self._is("listed"):
                 self.send([0, 1], 1)
@@ -252,9 +295,16 @@ class Life(RuleBasedStateMachine):
             if state == "released":
                 body = self.rounds.object(self.rounds.round(name).release or "", "release") or b""
                 assert f'"reports":{len(self.reports[name])}'.encode() in body
-        self.place.close()
+                counts, clients = self.counting.told[name]
+                sent = Counter(i % self._cells(name) for i in self.reports[name])
+                assert {cell: n for cell, n in enumerate(counts.tolist()) if n} == sent
+                assert clients == len(self.reports[name])
+        self.place.remove()
         shutil.rmtree(self.place.folder.parent)
 
 
-TestLife = Life.TestCase
-TestLife.settings = how(max_examples=40, stateful_step_count=60, deadline=None, print_blob=True)
+@pytest.mark.parametrize(("database", "lives"), [("sqlite", 40), ("postgresql", 15)])
+def test_a_life(request: pytest.FixtureRequest, database: str, lives: int) -> None:
+    server = request.getfixturevalue("server") if database == "postgresql" else None
+    lived = how(max_examples=lives, stateful_step_count=60, deadline=None, print_blob=True)
+    run_state_machine_as_test(lambda: Life(server), settings=lived)
