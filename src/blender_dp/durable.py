@@ -31,10 +31,12 @@ def write_once(path: Path, content: bytes) -> None:
 def write_over(path: Path, content: bytes) -> None:
     """Replace a file whole: whoever reads it finds the old or the new one, and the new one is on the disk."""
     partial = path.with_suffix(".partial")
-    with partial.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
+    partial.unlink(missing_ok=True)  # of a crash
+    handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        write_whole(handle, content)
+    finally:
+        os.close(handle)
     partial.replace(path)
     sync_folder(path.parent)
 

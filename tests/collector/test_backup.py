@@ -17,7 +17,7 @@ from blender_dp.collector.keys import KeyFolder
 from blender_dp.collector.rounds import Rounds
 from blender_dp.collector.schema import metadata, records
 from blender_dp.errors import DocumentError
-from tests.collector.places import Place, settings, uploaded
+from tests.collector.places import Place, uploaded
 
 CANARY = "canary-7f3a"
 
@@ -110,10 +110,18 @@ def test_after_the_list_no_raw_record_is_in_the_files(sqlite: Place) -> None:
 
 def test_what_is_withdrawn_or_aborted_is_gone_from_the_files(sqlite: Place) -> None:
     rounds = sqlite.rounds()
-    name, sealed = with_canary(rounds)
-    rounds.abort(name, "enough")
+    made = uploaded(rounds)
+    with rounds.store.read() as connection:
+        sealed = {row.receipt: bytes(row.sealed) for row in connection.execute(sa.select(records))}
+    withdrawn = sealed.pop(vault.token_digest(made.receipts[3]))
+    assert withdrawn in all_bytes(sqlite.folder)
+    assert rounds.withdraw(made.receipts[3])
     after = all_bytes(sqlite.folder)
-    assert not any(one[12:44] in after for one in sealed)
+    assert withdrawn[12:44] not in after
+    assert all(one in after for one in sealed.values())
+    rounds.abort(made.round, "enough")
+    after = all_bytes(sqlite.folder)
+    assert not any(one[12:44] in after for one in sealed.values())
 
 
 def test_a_record_opens_in_its_place_only() -> None:
@@ -146,11 +154,11 @@ def test_keys(tmp_path: Path) -> None:
     assert held.read() == bytes(32)  # overwritten, not only unlinked
     held.close()
     assert keys.names() == []
-    assert settings().min_opt_in == 6
 
 
-def test_a_key_that_was_cut_short_is_a_typed_error(tmp_path: Path) -> None:
+@pytest.mark.parametrize("content", [b"", b"short", bytes(32)], ids=["empty", "cut short", "overwritten, not removed"])
+def test_what_is_no_key_is_a_typed_error(tmp_path: Path, content: bytes) -> None:
     keys = KeyFolder(tmp_path)
-    (tmp_path / "one.key").write_bytes(b"short")
+    (tmp_path / "one.key").write_bytes(content)
     with pytest.raises(DocumentError):
         keys.read("one")

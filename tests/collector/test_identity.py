@@ -10,6 +10,7 @@ import pytest
 import sqlalchemy as sa
 
 from blender_dp.collector.app import create_app
+from blender_dp.collector.keys import KeyFolder
 from blender_dp.collector.run import prepare
 from blender_dp.collector.schema import tokens
 from blender_dp.collector.settings import Settings
@@ -70,6 +71,16 @@ def test_another_folder_of_keys_is_refused(place: Place) -> None:
     start(empty)
     with pytest.raises(StateError):
         start(settings_of(place))
+
+
+def test_a_folder_with_keys_of_another_database_is_refused(place: Place, tmp_path: Path) -> None:
+    settings = settings_of(place)
+    start(settings)
+    KeyFolder(settings.key_folder).create("round")
+    other = Settings(data=tmp_path / "elsewhere", keys=settings.key_folder)
+    with pytest.raises(StateError, match="key folder"):
+        start(other)
+    assert KeyFolder(settings.key_folder).names() == ["round"]
 
 
 def test_many_first_starts_make_one_of_everything(place: Place) -> None:

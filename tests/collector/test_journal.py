@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from blender_dp.collector.journal import Journal, catch_up
-from blender_dp.collector.ledger import Entry
+from blender_dp.collector.journal import Journal, Spent, add, catch_up
+from blender_dp.collector.ledger import START, Entry
 from blender_dp.collector.rounds import Rounds
-from blender_dp.errors import DocumentError
-from tests.collector.places import Place, listed, settings, uploaded
+from blender_dp.errors import DocumentError, StateError
+from tests.collector.places import NOON, Place, listed, settings, uploaded
 
 
 def restored(place: Place, folder: Path) -> Place:
@@ -112,6 +112,20 @@ def test_an_interrupted_step_is_spent_once(place: Place, monkeypatch: pytest.Mon
     rounds.freeze(made.round)
     assert rounds.round(made.round).state == "listing"
     assert [entry.round for entry in rounds.ledger_entries()] == [made.round, other.round]
+
+
+def test_whoever_was_given_up_by_the_database_spends_nothing(place: Place) -> None:
+    """A process that slept has lost its lock, and knows an old end of the ledger."""
+    rounds = place.rounds()
+    made, other = uploaded(rounds), uploaded(rounds, name="other")
+    stale = Entry(1, made.campaign, made.round, "opt-in", "8", "1/100", START)
+    rounds.freeze(other.round)
+    before = rounds.journal.path.read_bytes()
+    with rounds.store.write("test") as connection, pytest.raises(StateError, match="meanwhile"):
+        add(connection, rounds.journal, Spent(NOON, stale))
+    assert rounds.journal.path.read_bytes() == before
+    rounds.freeze(made.round)
+    assert [entry.round for entry in rounds.ledger_entries()] == [other.round, made.round]
 
 
 def test_two_histories_are_refused(place: Place, tmp_path: Path) -> None:

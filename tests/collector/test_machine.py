@@ -64,6 +64,7 @@ class Life(RuleBasedStateMachine):
         self.void: list[str] = []
         self.reports: dict[str, set[int]] = {}
         self.spent: list[tuple[str, str]] = []
+        self.forgotten: set[str] = set()
         self.published: dict[str, bytes] = {}
 
     def _start(self) -> None:
@@ -237,6 +238,14 @@ class Life(RuleBasedStateMachine):
     def time_passes(self, seconds: int) -> None:
         self.now += seconds
 
+    @precondition(lambda self: self._current_known())
+    @rule()
+    def forget(self) -> None:
+        """Reports of rounds that are over, which this campaign does not keep."""
+        over = {name for name, state in self.states.items() if state in DONE} - self.forgotten
+        assert self.rounds.forget_reports() == sum(len(self.reports.get(name, ())) for name in over)
+        self.forgotten |= over
+
     @rule()
     def restart(self) -> None:
         self.place.close()
@@ -267,7 +276,7 @@ class Life(RuleBasedStateMachine):
         assert states == self.states
         assert kept == (len(self.records) if self._is("open", "listing") else 0)
         assert sorted((row.round, int.from_bytes(row.id, "big")) for row in found) == sorted(
-            (name, i) for name, ids in self.reports.items() for i in ids
+            (name, i) for name, ids in self.reports.items() if name not in self.forgotten for i in ids
         )
         assert self.published.items() <= bodies.items()  # what is published never changes
         self.published = bodies

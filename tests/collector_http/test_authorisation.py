@@ -149,6 +149,16 @@ def test_the_comparison_takes_the_same_time(world, monkeypatch):
     assert len(compared) == 2
 
 
+def test_a_token_from_the_settings_replaces_the_one_that_was_made(tmp_path):
+    with listening(tmp_path / "data") as live, live.http(live.token) as http:
+        assert http.get("/v1/operator/campaigns").status_code == 200
+    token = vault.new_token()
+    with listening(tmp_path / "data", operator_token=vault.token_digest(token)) as again:
+        for given, status in ((live.token, 403), (token, 200), ("", 401)):
+            with again.http(given) as http:
+                assert http.get("/v1/operator/campaigns").status_code == status
+
+
 def test_a_token_from_the_settings(tmp_path):
     token = vault.new_token()
     with listening(tmp_path / "data", operator_token=vault.token_digest(token)) as live:

@@ -7,7 +7,7 @@ import threading
 import pytest
 import sqlalchemy as sa
 
-from blender_dp.collector import operator
+from blender_dp.collector import operator, vault
 from blender_dp.collector.campaign import CampaignSettings
 from blender_dp.collector.rounds import Rounds
 from blender_dp.collector.schema import answers, campaigns, rounds, tokens
@@ -100,12 +100,12 @@ def test_two_processes_at_a_time(live, http):
     found = []
 
     def work(made: Rounds):
-        return operator.CampaignAnswer(id=made.create_campaign(CampaignSettings(**CAMPAIGN)))
+        return made.create_campaign(CampaignSettings(**CAMPAIGN))
 
     def process():
         store = Store.open(live.service.settings.database_url)
         other = Rounds(store, ours.keys, ours.signer)
-        found.append(operator._done(other, "a" * 64, "b" * 64, 201, work)[2])
+        found.append(other.once("a" * 64, "b" * 64, 201, work)[2])
         store.close()
 
     threads = [threading.Thread(target=process) for _ in range(4)]
@@ -116,6 +116,19 @@ def test_two_processes_at_a_time(live, http):
     assert len(found) == 4
     assert len(set(found)) == 1
     assert count(live, campaigns) == 1
+
+
+def test_an_enrolment_is_its_operators(live, http):
+    """The tokens come of the operator's own: with another one other tokens would be told, which nobody enrolled."""
+    path = f"{PATH}/{live.campaign()}/enrolments"
+    assert http.post(path, json={"count": 3}, headers={"Idempotency-Key": "k"}).status_code == 201
+    row = {"digest": vault.token_digest("another"), "role": "operator", "campaign": None, "created": 0}
+    with live.service.rounds.store.write("test") as connection:
+        connection.execute(tokens.insert(), row)
+    known = count(live, tokens)
+    refused = http.post(path, json={"count": 3}, headers={"Idempotency-Key": "k", "Authorization": "Bearer another"})
+    assert (refused.status_code, refused.json()["type"]) == (422, "urn:blender-dp:problem:key-reused")
+    assert count(live, tokens) == known
 
 
 def test_the_same_tokens_again_which_nobody_keeps(live, http):

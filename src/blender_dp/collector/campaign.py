@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Annotated, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -11,6 +12,7 @@ from blender_dp.errors import BlenderError
 from blender_dp.records.head_list import HeadList
 
 DAY_SECONDS = 86_400
+_PEOPLE = 10**12  # more than there are
 
 Decimal = Annotated[str, Field(pattern=r"^[0-9]{1,9}(\.[0-9]{1,30})?(e-?[0-9]{1,2})?$", max_length=40)]
 """A number as it is written: ε and δ are kept exactly."""
@@ -26,16 +28,16 @@ class CampaignSettings(BaseModel):
     delta: Decimal
     max_queries: Annotated[int, Field(ge=1, le=10_000)] = 50
     f_o: Decimal = "0.95"
-    expected_clients: Annotated[int, Field(ge=2)] = 100_000
-    min_opt_in: Annotated[int, Field(ge=4)] = 1000
-    min_reports: Annotated[int, Field(ge=2)] = 10_000
+    expected_clients: Annotated[int, Field(ge=2, le=_PEOPLE)] = 100_000
+    min_opt_in: Annotated[int, Field(ge=4, le=_PEOPLE)] = 1000
+    min_reports: Annotated[int, Field(ge=2, le=_PEOPLE)] = 10_000
     max_epsilon: Decimal | None = None
     """No round begins that would bring what either group has spent in the campaign, composed, above this."""
     max_delta: Decimal | None = None
     """Likewise for the sum of δ."""
     period_epsilon: Decimal | None = None
     """Likewise for the ε of the rounds of the last `period_days`."""
-    period_days: Annotated[int, Field(ge=1)] | None = None
+    period_days: Annotated[int, Field(ge=1, le=36_500)] | None = None
     list_days: Annotated[int, Field(ge=1, le=3_650)] = 30
     """The list of a round that is not told when to close expires after so many days: devices answer it no more."""
     keep_reports_days: Annotated[int, Field(ge=0, le=36_500)] = 0
@@ -49,6 +51,11 @@ class CampaignSettings(BaseModel):
             self.collection()
         except BlenderError as error:
             raise ValueError(str(error)) from None
+        for most, one in (("max_epsilon", "epsilon"), ("max_delta", "delta"), ("period_epsilon", "epsilon")):
+            if getattr(self, most) is not None and Fraction(getattr(self, most)) < Fraction(getattr(self, one)):
+                raise ValueError(f"{most} is less than {one}: no round could be made")
+        if self.min_opt_in * Fraction(self.f_o) < Fraction(1, 2):
+            raise ValueError("min_opt_in times f_o is less than a half: nobody might be left to discover records")
         return self
 
     def collection(self, candidates: HeadList | None = None) -> Collection:

@@ -88,6 +88,8 @@ class Contributions:
             if find(connection, name).state != "open":
                 return False
             deleted = connection.execute(records.delete().where(known))
+        if deleted.rowcount:
+            self.store.forget_deleted()
         return deleted.rowcount == 1
 
     def add_reports(self, name: str, arrived: Iterable[tuple[bytes, bytes]]) -> None:

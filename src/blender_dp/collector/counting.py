@@ -109,20 +109,20 @@ def count_here(connection: Connection, name: str, cells: int) -> Counted:
     return counts, clients
 
 
-def export(connection: Connection, name: str, digest: str, sink: io.IOBase) -> Iterator[int]:
+def export(connection: Connection, name: str, digest: str, sink: io.IOBase, *, ordered: bool = False) -> Iterator[int]:
     """Write a round's reports as Parquet, step by step; how many were written in each."""
     lists = pa.array([digest])
     with pq.ParquetWriter(sink, _SCHEMA) as writer:
-        for some, told in _told(connection, name):
+        for some, told in _told(connection, name, ordered=ordered):
             answered = pa.DictionaryArray.from_arrays(np.zeros(len(told), np.int32), lists)
             writer.write_batch(pa.record_batch([answered, pa.array(told)], schema=_SCHEMA))
             yield some
 
 
 def exported(connection: Connection, name: str, digest: str) -> Iterator[bytes]:
-    """The same file, piece by piece, for whoever wants to send it."""
+    """The same file, piece by piece, for whoever wants to send it: in the order of random ids, not in that of arrival."""
     sink = _Pieces()
-    for _ in export(connection, name, digest, sink):
+    for _ in export(connection, name, digest, sink, ordered=True):
         yield sink.taken()
     yield sink.taken()
 
@@ -151,9 +151,9 @@ class _Pieces(io.RawIOBase):
         return b"".join(pieces)
 
 
-def _told(connection: Connection, name: str) -> Iterator[tuple[int, NDArray[np.uint32]]]:
+def _told(connection: Connection, name: str, *, ordered: bool = False) -> Iterator[tuple[int, NDArray[np.uint32]]]:
     """The cells of some reports at a time, and of how many."""
-    chosen = sa.select(reports.c.cells).where(reports.c.round == name)
+    chosen = sa.select(reports.c.cells).where(reports.c.round == name).order_by(*[reports.c.id] * ordered)
     with connection.execution_options(yield_per=_BATCH).execute(chosen) as found:
         for batch in found.scalars().partitions():
             told = b"".join(batch)

@@ -44,23 +44,26 @@ def _with_old_reports(store: Store, now: float) -> list[str]:
     with store.read() as connection:
         found = connection.execute(chosen).all()
     days = [CampaignSettings.model_validate_json(row.settings).keep_reports_days for row in found]
-    return [row.id for row, kept in zip(found, days, strict=True) if row.at + kept * DAY_SECONDS <= now]
+    # What is not kept at all goes whatever the clock said at the release: it may have been wrong.
+    return [row.id for row, kept in zip(found, days, strict=True) if not kept or row.at + kept * DAY_SECONDS <= now]
 
 
-def destroy_left_keys(store: Store, keys: KeyFolder, now: float) -> None:
+def destroy_left_keys(store: Store, keys: KeyFolder, strange: dict[str, float], now: float) -> None:
     """Destroy the keys whose rounds need them no more, or never came to be: a crash may have come between.
 
-    A key without a round may be of one that is being opened just now, so it is left for a day. A database without any
-    round is not believed: somebody may have started a collector on another one by mistake.
+    A key without a round is left until we have known it as `strange` for a day, since when is kept there: its round may be
+    opened just now, or an old database may have been put back by mistake, and the right one may come back. A database
+    without any round is not believed at all.
     """
     with store.read() as connection:
-        needed = set(connection.scalars(sa.select(rounds.c.id).where(rounds.c.state.in_(("open", "listing")))))
-        known = set(connection.scalars(sa.select(rounds.c.id)))
-    for name in keys.names():
-        if (name in known and name not in needed) or (known and name not in known and _is_old(keys, name, now)):
+        states = {row.id: row.state for row in connection.execute(sa.select(rounds.c.id, rounds.c.state))}
+    names = keys.names()
+    for name in strange.keys() - (set(names) - states.keys()):
+        del strange[name]
+    for name in names:
+        if name in states:
+            is_left = states[name] not in {"open", "listing"}
+        else:
+            is_left = bool(states) and strange.setdefault(name, now) + DAY_SECONDS <= now
+        if is_left:
             keys.destroy(name)
-
-
-def _is_old(keys: KeyFolder, name: str, now: float) -> bool:
-    made = keys.made_at(name)
-    return made is not None and made + DAY_SECONDS <= now

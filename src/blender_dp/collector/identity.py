@@ -27,6 +27,8 @@ def own_signer(store: Store, signing_key: Path, keys: KeyFolder) -> Signer:
         if _SIGNING_KEY in known and not signing_key.exists():
             raise _another(_SIGNING_KEY, signing_key)
         if _KEY_FOLDER not in known:
+            if keys.names():  # of rounds of another database, which would seem to be left over
+                raise _another(_KEY_FOLDER, keys.folder)
             keys.found()
         signer = Signer.load(signing_key)
         found = {_SIGNING_KEY: signer.public, _KEY_FOLDER: keys.id}

@@ -16,7 +16,8 @@ Report = tuple[bytes, bytes]
 _Waiting = tuple[str, list[Report], "asyncio.Future[None]"]
 
 _STOPPED = StateError("collector", "is being stopped", "Send it again")
-_MOST = 50_000  # reports in one transaction
+_MOST_BYTES = 3_200_000  # in one transaction: 50,000 reports of one cell
+_ROW_BYTES = 60  # what a database keeps of a report beside its cells
 
 
 class Intake:
@@ -53,14 +54,14 @@ class Intake:
             if first is None:
                 return
             batch = [first]
-            taken = len(first[1])
-            while taken < _MOST and not self._waiting.empty():
+            taken = _size(first)
+            while taken < _MOST_BYTES and not self._waiting.empty():
                 more = self._waiting.get()
                 if more is None:
                     self._waiting.put(None)
                     break
                 batch.append(more)
-                taken += len(more[1])
+                taken += _size(more)
             self._write(batch)
 
     def _write(self, batch: list[_Waiting]) -> None:
@@ -75,6 +76,12 @@ class Intake:
             except Exception as error:  # noqa: BLE001 (whoever waits for it raises it again)
                 problem = error
             _tell([done for _, _, done in parts], problem)
+
+
+def _size(one: _Waiting) -> int:
+    """How many bytes a request's reports are in the database; they are all of one size."""
+    reports = one[1]
+    return len(reports) * (_ROW_BYTES + len(reports[0][1])) if reports else 0
 
 
 def _tell(waiting: list[asyncio.Future[None]], problem: Exception | None) -> None:

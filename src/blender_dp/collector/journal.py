@@ -25,7 +25,7 @@ from blender_dp.collector.faults import reached
 from blender_dp.collector.schema import ledger as ledger_table
 from blender_dp.collector.store import Store
 from blender_dp.durable import sync_folder, write_whole
-from blender_dp.errors import DocumentError
+from blender_dp.errors import DocumentError, StateError
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class Journal:
         return [Spent(at, entry) for at, entry in zip(times, ledger.check(pairs), strict=True)]
 
     def append(self, handle: int, some: Sequence[Spent]) -> None:
-        """Add entries; they are on the disk before this returns."""
+        """Add entries that follow the last one; they are on the disk before this returns."""
         if some:
             lines = "".join(f"{one.at} {one.entry.digest} {one.entry.text()}\n" for one in some)
             write_whole(handle, lines.encode())
@@ -88,7 +88,7 @@ def catch_up(store: Store, connection: Connection, journal: Journal) -> list[Spe
     with journal.held() as handle:
         noted = journal.read(handle)
         for one, other in zip(kept, noted, strict=False):
-            if one.entry != other.entry:
+            if one != other:
                 problem = f"entry {one.entry.number} is not the one in {journal.path}: nothing more can be spent"
                 raise DocumentError("ledger", problem, "Find out which is right; see docs/deployment.md, Backups")
         journal.append(handle, kept[len(noted) :])
@@ -98,8 +98,14 @@ def catch_up(store: Store, connection: Connection, journal: Journal) -> list[Spe
 
 
 def add(connection: Connection, journal: Journal, one: Spent) -> None:
-    """Write an entry into the journal, and then into the ledger. `catch_up` comes before it, in the same transaction."""
+    """Write an entry into the journal, and then into the ledger. `catch_up` comes before it, in the same transaction.
+
+    Nobody else can have spent meanwhile, unless the database has given us up, and with us the lock: after a long sleep, say.
+    """
     with journal.held() as handle:
+        noted = journal.read(handle)
+        if one.entry.before != (noted[-1].entry.digest if noted else ledger.START):
+            raise StateError("ledger", "somebody else has spent meanwhile", "It is tried again")
         journal.append(handle, [one])
     reached("journal: written")
     _insert(connection, one)

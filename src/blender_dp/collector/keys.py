@@ -51,7 +51,7 @@ class KeyFolder:
             key = self._path(name).read_bytes()
         except FileNotFoundError:
             key = b""
-        if len(key) != KEY_BYTES:
+        if len(key) != KEY_BYTES or not any(key):  # it may be overwritten, and not removed yet
             problem = "is not there: it was destroyed, or the folder was not restored"
             raise DocumentError("key of the raw records", problem, "Abort the round")
         return key
@@ -71,13 +71,6 @@ class KeyFolder:
     def names(self) -> list[str]:
         """The rounds whose keys are there."""
         return sorted(path.stem for path in self.folder.glob("*.key"))
-
-    def made_at(self, name: str) -> float | None:
-        """When a round's key was made, in seconds since 1970; None if it is gone."""
-        try:
-            return self._path(name).stat().st_mtime
-        except FileNotFoundError:
-            return None
 
     @property
     def _id(self) -> Path:

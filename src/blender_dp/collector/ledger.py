@@ -80,7 +80,7 @@ def check(entries: Iterable[tuple[str, str]]) -> list[Entry]:
     return checked
 
 
-def composed(losses: Sequence[Loss]) -> float:
+def composed(losses: Sequence[Loss]) -> Fraction:
     """The ε of all losses together, at the sum of their δ: the least that Google's accountant can prove, or their sum.
 
     Each loss is taken as an (ε, δ) bound, whatever mechanism it was. The accountant rounds up, to a grid that makes its work
@@ -88,10 +88,10 @@ def composed(losses: Sequence[Loss]) -> float:
     """
     plain, delta = sum((loss.epsilon for loss in losses), Fraction(0)), float(sum(loss.delta for loss in losses))
     if len(losses) < 2 or not 0 < delta < 1 or plain > _MOST:
-        return float(plain)  # nothing to compose, or nothing to gain: at a δ of 1 an accountant would allow anything
+        return plain  # nothing to compose, or nothing to gain: at a δ of 1 an accountant would allow anything
     whole: PrivacyLossDistribution | None = None
     for loss, times in Counter(losses).items():
         bound = DifferentialPrivacyParameters(float(loss.epsilon), float(loss.delta))
         part = from_privacy_parameters(bound, float(plain) / _GRID).self_compose(times)
         whole = part if whole is None else whole.compose(part)
-    return min(float(whole.get_epsilon_for_delta(delta)), float(plain)) if whole else float(plain)
+    return min(Fraction(whole.get_epsilon_for_delta(delta)), plain) if whole else plain

@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import asdict
+from itertools import chain
 from typing import Any
 
 import sqlalchemy as sa
@@ -61,6 +62,7 @@ class Rounds(Contributions):
         self.signer = signer
         self.clock = clock
         self.counting = counting or Counting()
+        self._strange: dict[str, float] = {}
 
     def once(self, key: str, asked: str, status: int, work: Callable[[Rounds], str]) -> tuple[str, int, str]:
         """Do some work once for a key; what was asked first, the status and the answer, which is kept with the work.
@@ -133,7 +135,6 @@ class Rounds(Contributions):
                 return
             settings = settings_of(connection, row.campaign)
             users = connection.scalar(sa.select(sa.func.count()).where(records.c.round == name)) or 0
-            catch_up(self.store, connection, self.journal)
             problem = (
                 self._too_late(row.closes_at)
                 or self._too_few("opt-in users", users, settings.min_opt_in)
@@ -144,7 +145,7 @@ class Rounds(Contributions):
                 return
             secret = vault.seal(self.keys.read(name), f"{name}/noise", system_bytes(vault.KEY_BYTES))
             loss = settings.collection().promises()[0].loss
-            spend(self.store, self.journal, connection, row, "opt-in", loss, self._dated(connection))
+            spend(self.store, self.journal, connection, row, "opt-in", loss, self._dated(connection, name))
             changes = {"state": "listing", "noise": secret, "problem": None}
             connection.execute(rounds.update().where(rounds.c.id == name).values(changes))
             self._event(connection, name, "frozen")
@@ -179,6 +180,7 @@ class Rounds(Contributions):
         body = self.signer.sign("head-list", self._list_content(row, settings, made, expires))
         with self.store.write("list") as connection:
             self._hold(connection, name)
+            self.store.take_time(connection)
             changes: dict[str, Any] = {
                 "state": "listed",
                 "listing": listing.dump(made),
@@ -191,7 +193,7 @@ class Rounds(Contributions):
             connection.execute(records.delete().where(records.c.round == name))
             self._publish(connection, "head-list", body)
             loss = collection.promises()[1].loss
-            spend(self.store, self.journal, connection, row, "client", loss, self._dated(connection))
+            spend(self.store, self.journal, connection, row, "client", loss, self._dated(connection, name))
             self._event(connection, name, "listed")
         self.keys.destroy(name)
         self.store.forget_deleted()
@@ -200,12 +202,12 @@ class Rounds(Contributions):
         """Take no more reports, if there are enough."""
         with self.store.write("close") as connection:
             self._hold(connection, name)
+            self.store.take_time(connection)
             row = connection.execute(sa.select(rounds).where(rounds.c.id == name)).one_or_none()
             if row is None or row.state != "listed":
                 return
             settings = settings_of(connection, row.campaign)
-            count = connection.scalar(sa.select(sa.func.count()).where(reports.c.round == name)) or 0
-            if problem := self._too_few("reports", count, settings.min_reports):
+            if problem := self._too_few("reports", self._kept(connection, name), settings.min_reports):
                 self._say(connection, row, problem)
                 return
             self._advance(connection, name, "listed", {"state": "closed", "problem": None})
@@ -252,6 +254,7 @@ class Rounds(Contributions):
         """End a round without a release. What was spent stays spent; raw records are deleted, and reports by and by."""
         with self.store.write("abort") as connection:
             self._hold(connection, name)
+            self.store.take_time(connection)
             if find(connection, name).state in {"released", "aborted"}:
                 raise StateError("round", "is over already", "Open another one")
             changes: dict[str, Any] = {"state": "aborted", "noise": None, "problem": reason}
@@ -276,7 +279,7 @@ class Rounds(Contributions):
                 failed.append(error)
                 with suppress(sa.exc.SQLAlchemyError):  # a storage that fails cannot be told either
                     self._stuck(one, _said(error))
-        destroy_left_keys(self.store, self.keys, self.clock())
+        destroy_left_keys(self.store, self.keys, self._strange, self.clock())
         self.counting.clean()
         if failed:
             raise failed[0]
@@ -297,7 +300,7 @@ class Rounds(Contributions):
         with self.store.write("stuck") as connection:
             self._hold(connection, one.id)
             row = connection.execute(sa.select(rounds).where(rounds.c.id == one.id)).one()
-            if row.state not in {"released", "aborted"}:
+            if row.state in {one.state, "listing", "closed"}:  # or else the step was done, and only its clearing up failed
                 self._say(connection, row, problem)
 
     def ledger_entries(self) -> list[ledger.Entry]:
@@ -322,20 +325,27 @@ class Rounds(Contributions):
 
     def exported(self, name: str) -> Iterator[bytes]:
         """The reports of a round that takes no more, piece by piece, as a file that `blender-dp aggregate` reads."""
-        with self.store.read() as connection:
-            state = find(connection, name).state
-            kept = connection.scalar(sa.select(reports.c.round).where(reports.c.round == name).limit(1))
-            made = connection.scalar(sa.select(rounds.c.listing).where(rounds.c.id == name))
-        if state not in {"closed", "released"}:
-            raise StateError("round", f"is {state}", "Only a round that is closed or released can be exported")
-        if kept is None or made is None:
-            raise StateError("round", "has no reports any more", "Let the campaign keep them longer: keep_reports_days")
-        return self._exported(name, HeadList.from_document(json.loads(made)["head_list"]).digest)
+        pieces = self._exported(name)
+        return chain([next(pieces)], pieces)  # what can be refused is refused now, not when it is sent
 
-    def _exported(self, name: str, answered: str) -> Iterator[bytes]:
+    def _exported(self, name: str) -> Iterator[bytes]:
         with self.store.read() as connection:
             self.store.take_time(connection)
-            yield from exported(connection, name, answered)
+            found = find(connection, name)
+            if found.state not in {"closed", "released"}:
+                raise StateError("round", f"is {found.state}", "Only a round that is closed or released can be exported")
+            if found.release and self._told(connection, found.release) != self._kept(connection, name):
+                raise StateError("round", "has lost reports by now", "Let the campaign keep them longer: keep_reports_days")
+            made = connection.scalar(sa.select(rounds.c.listing).where(rounds.c.id == name))
+            yield from exported(connection, name, HeadList.from_document(json.loads(made or "")["head_list"]).digest)
+
+    def _kept(self, connection: Connection, name: str) -> int:
+        return connection.scalar(sa.select(sa.func.count()).where(reports.c.round == name)) or 0
+
+    def _told(self, connection: Connection, release: str) -> int:
+        """How many reports a release was made of."""
+        body = connection.scalar(sa.select(objects.c.body).where(objects.c.digest == release))
+        return int(json.loads(body or b"")["content"]["release"]["manifest"]["reports"])
 
     def _too_few(self, what: str, count: int, least: int) -> str | None:
         return f"too few {what}: {count}, and {least} is the least" if count < least else None
@@ -347,11 +357,16 @@ class Rounds(Contributions):
         return f"closes_at is past, or less than {LEAST_SECONDS} seconds away: abort the round, and open another one"
 
     def _may_not_spend(self, connection: Connection, row: Any, settings: CampaignSettings) -> str | None:  # noqa: ANN401
-        if is_spent(connection, row.id, "client"):  # a list may be public: another one would cost as much again
+        entries = catch_up(self.store, connection, self.journal)
+        if is_spent(entries, row.id, "client"):  # a list may be public: another one would cost as much again
             return "the list of this round was made before the database was put back: abort the round"
-        if is_spent(connection, row.id, "opt-in"):  # by a transaction that was interrupted: nothing came of it
+        if is_spent(entries, row.id, "opt-in"):  # by a transaction that was interrupted: nothing came of it
             return None
-        return over_limit(connection, row.campaign, settings, self.clock())
+        ended = sa.select(events.c.round, events.c.at).where(
+            sa.or_(events.c.what == "closed", events.c.what.startswith("aborted"))
+        )
+        ends = {name: int(at) for name, at in connection.execute(ended)}
+        return over_limit(entries, row.campaign, settings, self.clock(), ends)
 
     def _candidates(self, connection: Connection, row: Any) -> HeadList | None:  # noqa: ANN401
         """The list of the last round that was released: it is public."""
@@ -403,11 +418,11 @@ class Rounds(Contributions):
             connection.execute(rounds.update().where(rounds.c.id == row.id).values(problem=problem))
 
     def _event(self, connection: Connection, name: str, what: str) -> None:
-        connection.execute(events.insert(), {"at": self._dated(connection), "round": name, "what": what})
+        connection.execute(events.insert(), {"at": self._now(), "round": name, "what": what})
 
-    def _dated(self, connection: Connection) -> int:
-        """Now, or when something happened last: a clock that goes back must not date what is spent before its period."""
-        return max(self._now(), connection.scalar(sa.select(sa.func.max(events.c.at))) or 0)
+    def _dated(self, connection: Connection, name: str) -> int:
+        """Now, or when something happened last to a round: a clock may go back, and what is spent must not look old."""
+        return max(self._now(), connection.scalar(sa.select(sa.func.max(events.c.at)).where(events.c.round == name)) or 0)
 
 
 def _said(error: Exception) -> str:

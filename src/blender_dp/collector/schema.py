@@ -114,7 +114,7 @@ events = Table(
 answers = Table(
     "answers",
     metadata,
-    Column("key", String(64), primary_key=True),  # a digest of Idempotency-Key and token
+    Column("key", String(64), primary_key=True),  # a digest of the path and the Idempotency-Key
     Column("request", String(64), nullable=False),
     Column("status", Integer, nullable=False),
     Column("body", Text, nullable=False),

@@ -1,0 +1,37 @@
+"""A promise that cannot be kept is refused before anything is spent on it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from tests.collector.places import settings
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"max_epsilon": "7.9"}, "max_epsilon is less than epsilon"),
+        ({"max_delta": "0.009"}, "max_delta is less than delta"),
+        ({"period_epsilon": "7", "period_days": 3}, "period_epsilon is less than epsilon"),
+        ({"period_days": 3}, "belong together"),
+        ({"f_o": "0.05"}, "nobody might be left to discover"),
+        ({"expected_clients": 10**13}, "expected_clients"),
+        ({"min_opt_in": 10**13}, "min_opt_in"),
+        ({"min_reports": 10**13}, "min_reports"),
+        ({"period_epsilon": "8", "period_days": 10**6}, "period_days"),
+        ({"epsilon": "0"}, "epsilon"),
+        ({"delta": "1"}, "delta"),
+    ],
+)
+def test_what_cannot_be_is_refused(changes: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValidationError, match=said):
+        settings(**changes)
+
+
+def test_the_least_that_can_be() -> None:
+    caps = {"max_epsilon": "8.0", "max_delta": "1e-2", "period_epsilon": "8", "period_days": 36_500}
+    made = settings(**caps, expected_clients=10**12, min_reports=10**12, f_o="0.1")
+    assert made.max_epsilon == "8.0"
