@@ -39,12 +39,6 @@ class Contributions:
             connection.execute(campaigns.insert(), row)
         return name
 
-    def campaigns(self) -> list[tuple[str, CampaignSettings]]:
-        """All campaigns."""
-        with self.store.read() as connection:
-            found = connection.execute(sa.select(campaigns.c.id, campaigns.c.settings).order_by(campaigns.c.created)).all()
-        return [(row.id, CampaignSettings.model_validate_json(row.settings)) for row in found]
-
     def enrol(self, campaign: str, count: int = 1, made: list[str] | None = None) -> list[str]:
         """Tokens for opt-in users, new ones or those that were made; to be handed out and forgotten."""
         made = [vault.new_token() for _ in range(count)] if made is None else made

@@ -11,28 +11,28 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict
-from itertools import chain
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from blender_dp.collection import Listing
-from blender_dp.collector import ledger, listing, vault
+from blender_dp.collector import listing, vault
 from blender_dp.collector.campaign import DAY_SECONDS, CampaignSettings
 from blender_dp.collector.contributions import Contributions, new_id
-from blender_dp.collector.counting import Counting, exported
+from blender_dp.collector.counting import Counting
 from blender_dp.collector.documents import Signer, digest
 from blender_dp.collector.faults import reached
 from blender_dp.collector.forgetting import destroy_left_keys, forget_reports
 from blender_dp.collector.forging import forging
-from blender_dp.collector.found import Round, State, find, newest, settings_of
+from blender_dp.collector.found import Round, State, find, settings_of
 from blender_dp.collector.journal import Journal, catch_up
 from blender_dp.collector.keys import KeyFolder
-from blender_dp.collector.schema import answers, events, objects, records, reports, rounds
+from blender_dp.collector.reading import Reading, kept
+from blender_dp.collector.schema import answers, events, objects, records, rounds
 from blender_dp.collector.schema import ledger as ledger_table
 from blender_dp.collector.spending import is_spent, over_limit, spend
 from blender_dp.collector.store import Store
@@ -45,7 +45,7 @@ LEAST_SECONDS = 600
 """A list is open to reports for at least so long: devices hear of it up to five minutes late."""
 
 
-class Rounds(Contributions):
+class Rounds(Contributions, Reading):
     """All that can be done to campaigns and rounds."""
 
     def __init__(
@@ -110,21 +110,6 @@ class Rounds(Contributions):
             )
             self._event(connection, name, "opened")
             return find(connection, name)
-
-    def round(self, name: str) -> Round:
-        """How a round is now."""
-        with self.store.read() as connection:
-            return find(connection, name)
-
-    def current(self, campaign: str | None = None) -> Round | None:
-        """The newest round, of one campaign or of all."""
-        with self.store.read() as connection:
-            return newest(connection, "opened", campaign)
-
-    def newest_release(self, campaign: str | None = None) -> Round | None:
-        """The newest round that is released, of one campaign or of all."""
-        with self.store.read() as connection:
-            return newest(connection, "released", campaign)
 
     def freeze(self, name: str) -> None:
         """Take no more records, spend the opt-in users' budget, and fix the noise."""
@@ -207,7 +192,7 @@ class Rounds(Contributions):
             if row is None or row.state != "listed":
                 return
             settings = settings_of(connection, row.campaign)
-            if problem := self._too_few("reports", self._kept(connection, name), settings.min_reports):
+            if problem := self._too_few("reports", kept(connection, name), settings.min_reports):
                 self._say(connection, row, problem)
                 return
             self._advance(connection, name, "listed", {"state": "closed", "problem": None})
@@ -303,49 +288,9 @@ class Rounds(Contributions):
             if row.state in {one.state, "listing", "closed"}:  # or else the step was done, and only its clearing up failed
                 self._say(connection, row, problem)
 
-    def ledger_entries(self) -> list[ledger.Entry]:
-        """The whole ledger, checked."""
-        with self.store.read() as connection:
-            found = connection.execute(
-                sa.select(ledger_table.c.entry, ledger_table.c.digest).order_by(ledger_table.c.number)
-            )
-            return ledger.check((row.entry, row.digest) for row in found)
-
-    def object(self, name: str, kind: str) -> bytes | None:
-        """A published document by its digest."""
-        with self.store.read() as connection:
-            body: bytes | None = connection.scalar(
-                sa.select(objects.c.body).where(objects.c.digest == name, objects.c.kind == kind)
-            )
-            return body
-
     def forget_reports(self) -> int:
         """Delete the reports of rounds that were released long enough ago, or aborted; return how many."""
         return forget_reports(self.store, self.clock())
-
-    def exported(self, name: str) -> Iterator[bytes]:
-        """The reports of a round that takes no more, piece by piece, as a file that `blender-dp aggregate` reads."""
-        pieces = self._exported(name)
-        return chain([next(pieces)], pieces)  # what can be refused is refused now, not when it is sent
-
-    def _exported(self, name: str) -> Iterator[bytes]:
-        with self.store.read() as connection:
-            self.store.take_time(connection)
-            found = find(connection, name)
-            if found.state not in {"closed", "released"}:
-                raise StateError("round", f"is {found.state}", "Only a round that is closed or released can be exported")
-            if found.release and self._told(connection, found.release) != self._kept(connection, name):
-                raise StateError("round", "has lost reports by now", "Let the campaign keep them longer: keep_reports_days")
-            made = connection.scalar(sa.select(rounds.c.listing).where(rounds.c.id == name))
-            yield from exported(connection, name, HeadList.from_document(json.loads(made or "")["head_list"]).digest)
-
-    def _kept(self, connection: Connection, name: str) -> int:
-        return connection.scalar(sa.select(sa.func.count()).where(reports.c.round == name)) or 0
-
-    def _told(self, connection: Connection, release: str) -> int:
-        """How many reports a release was made of."""
-        body = connection.scalar(sa.select(objects.c.body).where(objects.c.digest == release))
-        return int(json.loads(body or b"")["content"]["release"]["manifest"]["reports"])
 
     def _too_few(self, what: str, count: int, least: int) -> str | None:
         return f"too few {what}: {count}, and {least} is the least" if count < least else None

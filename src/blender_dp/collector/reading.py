@@ -1,0 +1,90 @@
+"""What can be looked at, and is not changed by it: campaigns, rounds, the ledger, documents, reports."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from itertools import chain
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from blender_dp.collector import ledger
+from blender_dp.collector.campaign import CampaignSettings
+from blender_dp.collector.counting import exported
+from blender_dp.collector.found import Round, find, newest
+from blender_dp.collector.schema import campaigns, objects, reports, rounds
+from blender_dp.collector.schema import ledger as ledger_table
+from blender_dp.collector.store import Store
+from blender_dp.errors import StateError
+from blender_dp.records.head_list import HeadList
+
+
+class Reading:
+    """All that a collector can be asked."""
+
+    store: Store
+
+    def campaigns(self) -> list[tuple[str, CampaignSettings]]:
+        """All campaigns."""
+        with self.store.read() as connection:
+            found = connection.execute(sa.select(campaigns.c.id, campaigns.c.settings).order_by(campaigns.c.created)).all()
+        return [(row.id, CampaignSettings.model_validate_json(row.settings)) for row in found]
+
+    def round(self, name: str) -> Round:
+        """How a round is now."""
+        with self.store.read() as connection:
+            return find(connection, name)
+
+    def current(self, campaign: str | None = None) -> Round | None:
+        """The newest round, of one campaign or of all."""
+        with self.store.read() as connection:
+            return newest(connection, "opened", campaign)
+
+    def newest_release(self, campaign: str | None = None) -> Round | None:
+        """The newest round that is released, of one campaign or of all."""
+        with self.store.read() as connection:
+            return newest(connection, "released", campaign)
+
+    def ledger_entries(self) -> list[ledger.Entry]:
+        """The whole ledger, checked."""
+        with self.store.read() as connection:
+            found = connection.execute(
+                sa.select(ledger_table.c.entry, ledger_table.c.digest).order_by(ledger_table.c.number)
+            )
+            return ledger.check((row.entry, row.digest) for row in found)
+
+    def object(self, name: str, kind: str) -> bytes | None:
+        """A published document by its digest."""
+        with self.store.read() as connection:
+            body: bytes | None = connection.scalar(
+                sa.select(objects.c.body).where(objects.c.digest == name, objects.c.kind == kind)
+            )
+            return body
+
+    def exported(self, name: str) -> Iterator[bytes]:
+        """The reports of a round that takes no more, piece by piece, as a file that `blender-dp aggregate` reads."""
+        pieces = self._exported(name)
+        return chain([next(pieces)], pieces)  # what can be refused is refused now, not when it is sent
+
+    def _exported(self, name: str) -> Iterator[bytes]:
+        with self.store.read() as connection:
+            self.store.take_time(connection)
+            found = find(connection, name)
+            if found.state not in {"closed", "released"}:
+                raise StateError("round", f"is {found.state}", "Only a round that is closed or released can be exported")
+            if found.release and _told(connection, found.release) != kept(connection, name):
+                raise StateError("round", "has lost reports by now", "Let the campaign keep them longer: keep_reports_days")
+            made = connection.scalar(sa.select(rounds.c.listing).where(rounds.c.id == name))
+            yield from exported(connection, name, HeadList.from_document(json.loads(made or "")["head_list"]).digest)
+
+
+def kept(connection: Connection, name: str) -> int:
+    """How many reports of a round there are."""
+    return connection.scalar(sa.select(sa.func.count()).where(reports.c.round == name)) or 0
+
+
+def _told(connection: Connection, release: str) -> int:
+    """How many reports a release was made of."""
+    body = connection.scalar(sa.select(objects.c.body).where(objects.c.digest == release))
+    return int(json.loads(body or b"")["content"]["release"]["manifest"]["reports"])
