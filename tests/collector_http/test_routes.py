@@ -318,6 +318,24 @@ class TestLimits:
         assert answer.startswith(b"HTTP/1.1 408 ")
         assert b"urn:blender-dp:problem:slow" in answer
 
+    def test_too_many_bytes_at_a_time(self, tmp_path):
+        with listening(tmp_path / "data", max_body_bytes=9_000, max_waiting_bytes=10_000, max_body_seconds=5) as one:
+            host, port = one.url.removeprefix("http://").split(":")
+            with socket.create_connection((host, int(port)), timeout=10) as slow, one.http() as http:
+                lines = f"POST /v1/rounds/{'0' * 32}/reports HTTP/1.1", "Host: x", "Content-Type: application/json"
+                slow.sendall("\r\n".join([*lines, "Content-Length: 8000", "", " " * 7_000]).encode())
+                while one.service.bytes_under_way < 7_000:
+                    time.sleep(0.01)
+                path, headers = f"/v1/rounds/{'0' * 32}/reports", {"Content-Type": "application/json"}
+                refused = http.post(path, content=b" " * 4_000, headers=headers)
+                small = http.post(path, content=b"{}", headers=headers)
+            assert is_problem(refused, 429, "busy")
+            assert refused.headers["retry-after"] == "5"
+            assert small.status_code == 422
+            while one.service.under_way:
+                time.sleep(0.01)
+            assert one.service.bytes_under_way == 0
+
     def test_too_many_at_a_time(self, live):
         live.service.under_way = live.service.settings.max_waiting
         try:

@@ -35,7 +35,7 @@ from blender_dp.release.manifest import package_versions
 
 _REMEMBERED = 16  # documents that are kept in memory, as they are and packed
 _OPERATIONS = ("/__", "/metrics")
-_BUSY_SECONDS = 5
+_BUSY = HTTPStatus.TOO_MANY_REQUESTS, "busy", "too many requests at a time", {"Retry-After": "5"}
 
 
 class Service:
@@ -61,6 +61,7 @@ class Service:
         self.waiting = Gauge("blender_dp_waiting", "Requests under way", registry=self.registry)
         self.free = Gauge("blender_dp_free_bytes", "Room on the disk", registry=self.registry)
         self.under_way = 0
+        self.bytes_under_way = 0
         self.keys_in_flight: set[str] = set()
         self.keys_lock = threading.Lock()
         self.listed: dict[str, public.Listed] = {}
@@ -163,15 +164,17 @@ class Limits:
         service = self._service
         answer = _Answer(service, send, with_body=scope["method"] != "HEAD")
         inner = {**scope, "method": "GET"} if scope["method"] == "HEAD" else scope
+        body = _Body(service, receive)
         service.under_way += 1
         try:
-            await (self._refusal(scope) or self._app)(inner, _Body(service.settings, receive), answer)
+            await (self._refusal(scope) or self._app)(inner, body, answer)
         except Exception as error:  # noqa: BLE001 (a server would log it with its text, which may quote a record)
             refusal = unexpected(error)
             if not answer.begun:
                 await refusal(inner, receive, answer)
         finally:
             service.under_way -= 1
+            service.bytes_under_way -= body.bytes
 
     def _refusal(self, scope: Scope) -> ASGIApp | None:
         settings = self._service.settings
@@ -179,19 +182,19 @@ class Limits:
         if not length.isdigit() or len(length) > 18 or int(length) > settings.max_body_bytes:
             return problem(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too-large", _too_large(settings), {"Connection": "close"})
         if self._service.under_way > settings.max_waiting and not scope["path"].startswith(_OPERATIONS):
-            headers = {"Retry-After": str(_BUSY_SECONDS)}
-            return problem(HTTPStatus.TOO_MANY_REQUESTS, "busy", "too many requests at a time", headers)
+            return problem(*_BUSY)
         return None
 
 
 class _Body:
-    """A request's body, as long as it is short and quick enough, whatever its headers say."""
+    """A request's body, as long as it is short and quick enough, whatever its headers say, and there is room for it."""
 
-    def __init__(self, settings: Settings, receive: Receive) -> None:
-        self._settings = settings
+    def __init__(self, service: Service, receive: Receive) -> None:
+        self._service = service
+        self._settings = service.settings
         self._receive = receive
-        self._bytes = 0
-        self._until = asyncio.get_running_loop().time() + settings.max_body_seconds
+        self.bytes = 0
+        self._until = asyncio.get_running_loop().time() + service.settings.max_body_seconds
         self._ended = False
 
     async def __call__(self) -> Message:
@@ -204,12 +207,15 @@ class _Body:
             raise ProblemError(
                 HTTPStatus.REQUEST_TIMEOUT, "slow", "the body did not arrive in time", {"Connection": "close"}
             ) from None
-        self._bytes += len(message.get("body", b""))
+        self.bytes += len(message.get("body", b""))
+        self._service.bytes_under_way += len(message.get("body", b""))
         self._ended = not message.get("more_body", False)
-        if self._bytes > self._settings.max_body_bytes:
+        if self.bytes > self._settings.max_body_bytes:
             raise ProblemError(
                 HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too-large", _too_large(self._settings), {"Connection": "close"}
             )
+        if self._service.bytes_under_way > self._settings.max_waiting_bytes:
+            raise ProblemError(*_BUSY)
         return message
 
 

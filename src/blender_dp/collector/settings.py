@@ -40,6 +40,8 @@ class Settings(BaseModel):
     """Reports in one request."""
     max_waiting: Annotated[int, Field(ge=1)] = 1_000
     """Requests that may wait at a time; more are sent away with 429."""
+    max_waiting_bytes: Annotated[int, Field(ge=1_000)] = 128_000_000
+    """Likewise for the bytes of their bodies, together."""
     min_free_bytes: Annotated[int, Field(ge=0)] = 100_000_000
     """The heartbeat fails, and uploads get 507, with less free disk than this."""
 
