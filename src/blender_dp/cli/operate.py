@@ -221,12 +221,7 @@ def _lead(collector: CollectorClient, campaign: str | None, verb: str, state: st
 
 
 def _current(collector: CollectorClient, campaign: str | None) -> dict[str, Any]:
-    from blender_dp.errors import StateError
-
-    pointer = collector.get("/v1/rounds/current", campaign=campaign_id(collector, campaign))
-    found: dict[str, Any] | None = pointer["round"]
-    if found is None:
-        raise StateError("round", "there is none", "See blender-dp round open --help", kind="missing")
+    found: dict[str, Any] = collector.get(f"/v1/operator/campaigns/{campaign_id(collector, campaign)}/rounds/current")
     return found
 
 

@@ -35,6 +35,7 @@ from blender_dp.collector.problems import ProblemError
 from blender_dp.collector.public import bearer, service_of
 from blender_dp.collector.rounds import Rounds
 from blender_dp.collector.schema import tokens
+from blender_dp.errors import StateError
 
 if TYPE_CHECKING:
     from blender_dp.collector.app import Service
@@ -99,6 +100,15 @@ def open_round(request: Request, campaign: Name, message: RoundMessage, key: Key
         return _answer(rounds.open_round(campaign, lists_at=message.lists_at, closes_at=message.closes_at))
 
     return _once(request, key, message, HTTPStatus.CREATED, work)
+
+
+@router.get("/campaigns/{campaign}/rounds/current", responses=may(HTTPStatus.NOT_FOUND))
+def current_round(request: Request, campaign: Name) -> RoundAnswer:
+    """A campaign's newest round as it is now; what everybody may ask for can come from a cache, and be minutes old."""
+    found = service_of(request).rounds.current(campaign)
+    if found is None:
+        raise StateError("round", "there is none", "Open one", kind="missing")
+    return _answer(found)
 
 
 @router.post(
