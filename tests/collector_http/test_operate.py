@@ -61,6 +61,31 @@ def test_several_are_told_apart(live, command):
     assert "not known" in said
 
 
+CREATE = ("campaign", "create", "searches", "--epsilon", "4", "--delta", "1e-6")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--min-opt-in", "1"), "body.min_opt_in: Input should be greater than or equal to 4. Mend the request."),
+        (("--period-days", "3"), "period_epsilon and period_days belong together. Mend the request."),
+        (("--epsilon", "0"), "epsilon: "),
+        (("--epsilon", "four"), "body.epsilon: String should match pattern"),
+    ],
+)
+def test_a_mistake_is_named(command, words, said):
+    code, _, told = command(*CREATE, *words)
+    assert code == 2
+    assert said in " ".join(told.split())
+
+
+def test_what_is_there_already_is_not_repeated(command):
+    assert command(*CREATE)[0] == 0
+    code, _, told = command(*CREATE)
+    assert code == 2
+    assert told.endswith("answers 409: campaign: one of this name is there already. Take another name.\n")
+
+
 def test_what_a_cache_has_kept_is_not_believed(live, command, monkeypatch):
     """A proxy may give everybody's answers for five minutes; the operator means the round as it is now."""
     campaign = live.campaign()

@@ -213,7 +213,7 @@ def test_other_messages_are_refused_without_repeating_them(ready, body):
     with live.http() as http:
         answer = http.post(f"/v1/rounds/{done['id']}/reports", json=body)
     assert is_problem(answer, 422, "invalid")
-    assert answer.json()["errors"]
+    assert {name for one in answer.json()["errors"] for name in one} == {"where", "what"}  # words might quote it
     assert "canary" not in answer.text
 
 

@@ -46,7 +46,7 @@ _PROBLEM = {
             "type": "array",
             "items": {
                 "type": "object",
-                "properties": {"where": {"type": "string"}, "what": {"type": "string"}},
+                "properties": {"where": {"type": "string"}, "what": {"type": "string"}, "why": {"type": "string"}},
                 "required": ["where", "what"],
             },
         },

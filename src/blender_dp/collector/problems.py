@@ -52,6 +52,7 @@ _HTTP = {
     HTTPStatus.METHOD_NOT_ALLOWED: "method",
 }
 _FULL = ("disk is full", "no space left", "disk full")
+_OPERATORS = "/v1/operator/"
 _MOST_ERRORS = 20  # more would make a long answer to a short mistake
 
 
@@ -97,8 +98,9 @@ def install(app: FastAPI) -> None:
         return problem(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid", str(error))
 
     @app.exception_handler(RequestValidationError)
-    async def _invalid(_: Request, error: RequestValidationError) -> JSONResponse:
-        found = [{"where": _place(one), "what": one["type"]} for one in error.errors()[:_MOST_ERRORS]]
+    async def _invalid(request: Request, error: RequestValidationError) -> JSONResponse:
+        told = request.url.path.startswith(_OPERATORS)
+        found = [_mistake(one, told=told) for one in error.errors()[:_MOST_ERRORS]]
         return problem(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid", "the request is not what its schema says", errors=found)
 
     @app.exception_handler(HTTPException)
@@ -120,6 +122,12 @@ def install(app: FastAPI) -> None:
     async def _files(_: Request, error: OSError) -> JSONResponse:
         _LOG.error("storage: %s", type(error).__name__)
         return _full() if error.errno in {errno.ENOSPC, errno.EDQUOT} else _no_storage()
+
+
+def _mistake(error: dict[str, Any], *, told: bool) -> dict[str, str]:
+    """Where and what a mistake is. An operator, who sends parameters and nothing private, is told in words as well."""
+    found = {"where": _place(error), "what": error["type"]}
+    return found | {"why": error["msg"].removeprefix("Value error, ").rstrip(".")} if told else found
 
 
 def _place(error: dict[str, Any]) -> str:
