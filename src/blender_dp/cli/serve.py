@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import socket
+import sys
+from contextlib import suppress
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from blender_dp.cli.output import say
-from blender_dp.errors import ParameterError
+from blender_dp.errors import ParameterError, StateError
+
+if TYPE_CHECKING:
+    from blender_dp.collector.settings import Settings
+
+_BACKLOG = 2048  # connections that may wait to be taken, as many as uvicorn lets
+_NOT_STARTED = 3  # uvicorn's own
 
 
 def serve(
-    config: Annotated[Path | None, typer.Option(metavar="FILE", help="Settings as TOML; see docs/collector.md.")] = None,
+    config: Annotated[Path | None, typer.Option(metavar="FILE", help="Settings as TOML; see docs/deployment.md.")] = None,
     data: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Where the database and the signing key are.")] = None,
     keys: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Where the keys of raw records are.")] = None,
     database: Annotated[str | None, typer.Option(metavar="URL", help="PostgreSQL, instead of SQLite in the folder.")] = None,
@@ -33,8 +42,7 @@ def serve(
       blender-dp serve --database postgresql://blender@db/blender --workers 4
     """
     try:
-        import uvicorn
-
+        from blender_dp.collector.connecting import database_told
         from blender_dp.collector.documents import Signer
         from blender_dp.collector.run import migrated, prepare
     except ModuleNotFoundError as error:
@@ -44,25 +52,56 @@ def serve(
 
     flags = {"data": data, "keys": keys, "database": database, "host": host, "port": port, "workers": workers}
     chosen = load(config, flags)
-    if migrate_only:
-        migrated(chosen).close()
-        say("The tables are up to date.")
-        return
-    prepare(chosen, _tell)
-    say(f"The collector listens on http://{chosen.host}:{chosen.port}, with its data in {chosen.data}.")
-    say(f"Devices pin its key: {Signer.load(chosen.signing_key).public}")
-    uvicorn.run(
+    with database_told():
+        if migrate_only:
+            migrated(chosen).close()
+            say("The tables are up to date.")
+            return
+        with _bound(chosen.host, chosen.port) as door:  # first: a token that is shown is of a collector that can be reached
+            prepare(chosen, _tell)
+            say(f"The collector listens on {_address(chosen.host, door)}, with its data in {chosen.data}.")
+            say(f"Devices pin its key: {Signer.load(chosen.signing_key).public}")
+            _answer(chosen, door)
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    """A socket that listens. Whoever comes before the collector is ready waits at it."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=_BACKLOG)
+    except OSError as error:
+        why = str(error.strerror).partition(" (")[0]  # Python adds the address once more
+        said = f"cannot listen on port {port} of {host} ({why})"
+        raise StateError("serve", said, "Give another --port or --host") from None
+
+
+def _address(host: str, door: socket.socket) -> str:
+    return f"http://{f'[{host}]' if ':' in host else host}:{door.getsockname()[1]}"
+
+
+def _answer(settings: Settings, door: socket.socket) -> None:
+    """Answer until told to stop: as `uvicorn.run` does, which binds too late."""
+    import uvicorn
+    from uvicorn.supervisors import Multiprocess
+
+    config = uvicorn.Config(
         "blender_dp.collector.run:app",
         factory=True,
-        host=chosen.host,
-        port=chosen.port,
-        workers=chosen.workers,
+        workers=settings.workers,
         access_log=False,  # it would keep addresses
         log_level="warning",
         server_header=False,
-        forwarded_allow_ips=chosen.trusted_proxies,
+        forwarded_allow_ips=settings.trusted_proxies,
         timeout_graceful_shutdown=30,
     )
+    with suppress(KeyboardInterrupt):
+        if settings.workers > 1:
+            Multiprocess(config, sockets=[door]).run()
+            return
+        server = uvicorn.Server(config)
+        server.run(sockets=[door])
+        if not server.started:
+            sys.exit(_NOT_STARTED)
 
 
 def _tell(token: str) -> None:

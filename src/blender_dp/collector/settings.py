@@ -8,7 +8,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+import sqlalchemy.exc
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from sqlalchemy.engine import make_url
 
 from blender_dp.collector.counting import EXPORT_FROM, Counting
 from blender_dp.errors import ParameterError
@@ -53,6 +55,19 @@ class Settings(BaseModel):
     engine: Annotated[str, Field(pattern=r"^(duckdb|spark(:.+)?)$")] = "duckdb"
     """What counts such a round: duckdb, spark or spark:MASTER. A cluster must see the data folder under the same path."""
 
+    @field_validator("database")
+    @classmethod
+    def _postgresql(cls, url: str) -> str:
+        if url and not url.startswith(("postgresql://", "postgresql+psycopg://")):
+            raise ValueError("is not the URL of a PostgreSQL database: postgresql://USER:PASSWORD@HOST/NAME")
+        if url.count("@") > 1:  # else a part of the password would be taken for the host, and be named when it is not found
+            raise ValueError("has more than one @: write that of a user or a password as %40")
+        try:
+            make_url(url or "postgresql://")
+        except (sqlalchemy.exc.ArgumentError, ValueError):
+            raise ValueError("cannot be read: check its port, and write special characters as %XX") from None
+        return url
+
     @property
     def database_url(self) -> str:
         """What to connect to."""
@@ -89,4 +104,5 @@ def load(file: Path | None, flags: Mapping[str, Any], environment: Mapping[str, 
         return Settings.model_validate(values)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
-        raise ParameterError(str(first["loc"][0]), first["msg"], "See blender-dp serve --help") from None
+        said = first["msg"].removeprefix("Value error, ")
+        raise ParameterError(str(first["loc"][0]), said, "See blender-dp serve --help") from None

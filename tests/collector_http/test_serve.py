@@ -1,0 +1,106 @@
+"""`blender-dp serve` as it is called: what it says before it answers, and what it says when it cannot."""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import httpx
+import pytest
+
+from blender_dp.collector.settings import load
+from blender_dp.errors import ParameterError
+
+PROGRAM = Path(sys.executable).parent / "blender-dp"
+PASSWORD = "kanarienvogel"
+
+
+def ended(*words: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    given = {**os.environ, "COLUMNS": "200", **environment}
+    return subprocess.run([PROGRAM, "serve", *words], env=given, capture_output=True, text=True, check=False, timeout=60)
+
+
+def is_one_line(done: subprocess.CompletedProcess[str], said: str) -> bool:
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said in done.stderr
+    assert done.stderr.count("\n") == 1, done.stderr
+    assert PASSWORD not in done.stderr
+    return True
+
+
+@pytest.mark.parametrize(
+    ("database", "said"),
+    [
+        (f"mysql://a:{PASSWORD}@127.0.0.1/a", "is not the URL of a PostgreSQL database"),
+        (PASSWORD, "is not the URL of a PostgreSQL database"),
+        (f"postgresql://a:x@{PASSWORD}@127.0.0.1:1/a", "has more than one @"),
+        (f"postgresql://a:x@{PASSWORD}/x@127.0.0.1:1/a", "has more than one @"),
+        (f"postgresql://a:{PASSWORD}@127.0.0.1:one/a", "cannot be read"),
+    ],
+)
+def test_a_url_that_is_none(database: str, said: str) -> None:
+    with pytest.raises(ParameterError) as refused:
+        load(None, {"database": database}, {})
+    assert str(refused.value).startswith(f"database: {said}")
+    assert PASSWORD not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "url", ["", "postgresql://blender@db/blender", "postgresql://a:p%40ss@[::1]:5432/a?sslmode=require"]
+)
+def test_urls_that_are_some(url: str) -> None:
+    assert load(None, {"database": url}, {}).database == url
+
+
+@pytest.mark.parametrize("flags", [[], ["--migrate-only"]], ids=["serve", "migrate"])
+def test_a_database_that_does_not_answer(tmp_path: Path, flags: list[str]) -> None:
+    database = f"postgresql://a:{PASSWORD}@127.0.0.1:1/a"
+    done = ended("--data", tmp_path / "data", "--port", "0", "--database", database, *flags)
+    assert is_one_line(done, "database: does not answer: nothing listens there. Check that it runs, and its URL.")
+
+
+def test_a_folder_that_holds_something_else(tmp_path: Path) -> None:
+    (tmp_path / "collector.db").write_text("this is no database, and it is long enough to tell" * 100, encoding="utf-8")
+    assert is_one_line(ended("--data", tmp_path, "--port", "0"), "database: is a file that is no database")
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_port_that_is_taken(tmp_path: Path, workers: str) -> None:
+    """Nothing is made, and no token shown that nobody could use."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        done = ended("--data", tmp_path / "data", "--port", port, "--workers", workers)
+    assert is_one_line(done, f"cannot listen on port {port} of 127.0.0.1 (Address already in use).")
+    assert not (tmp_path / "data").exists()
+
+
+@pytest.mark.parametrize("flags", [[], ["--workers", "2"], ["--host", "::1"]], ids=["one", "two workers", "IPv6"])
+def test_what_it_says_is_true_when_it_says_it(tmp_path: Path, flags: list[str]) -> None:
+    if "::1" in flags and not has_ipv6():
+        pytest.skip("there is no IPv6 here")
+    command = [PROGRAM, "serve", "--data", tmp_path / "data", "--port", "0", *flags]
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1", "COLUMNS": "200", "BLENDER_DP_MIN_FREE_BYTES": "0"}
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as one:
+        try:
+            lines = [one.stdout.readline() for _ in range(3)]
+            (url,) = re.findall(r"listens on (http://[\w.:\[\]]+[0-9]),", lines[2])
+            assert not url.endswith(":0")
+            assert httpx.get(f"{url}/__heartbeat__", timeout=30).is_success
+            token = lines[1].rpartition("=")[2].strip()
+            asked = httpx.get(f"{url}/v1/operator/campaigns", headers={"Authorization": f"Bearer {token}"})
+            assert asked.json() == []
+        finally:
+            one.terminate()
+            one.wait(30)
+
+
+def has_ipv6() -> bool:
+    try:
+        with socket.create_server(("::1", 0), family=socket.AF_INET6):
+            return True
+    except OSError:
+        return False
