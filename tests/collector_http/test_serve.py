@@ -8,15 +8,20 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
+import typer.main
 
-from blender_dp.collector.settings import load
+from blender_dp.cli.app import app
+from blender_dp.collector.settings import Settings, load
 from blender_dp.errors import ParameterError
+from tests.conftest import ROOT
 
 PROGRAM = Path(sys.executable).parent / "blender-dp"
-PASSWORD = "kanarienvogel"
+VARIABLE = re.compile(r"\bBLENDER_DP_([A-Z_]+)")
+CANARY = "kanarienvogel"
 
 
 def ended(*words: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -25,28 +30,28 @@ def ended(*words: str | Path, **environment: str) -> subprocess.CompletedProcess
 
 
 def is_one_line(done: subprocess.CompletedProcess[str], said: str) -> bool:
-    assert (done.returncode, done.stdout) == (2, "")
+    assert (done.returncode, done.stdout) == (2, ""), done.stderr
     assert said in done.stderr
     assert done.stderr.count("\n") == 1, done.stderr
-    assert PASSWORD not in done.stderr
+    assert CANARY not in done.stderr
     return True
 
 
 @pytest.mark.parametrize(
     ("database", "said"),
     [
-        (f"mysql://a:{PASSWORD}@127.0.0.1/a", "is not the URL of a PostgreSQL database"),
-        (PASSWORD, "is not the URL of a PostgreSQL database"),
-        (f"postgresql://a:x@{PASSWORD}@127.0.0.1:1/a", "has more than one @"),
-        (f"postgresql://a:x@{PASSWORD}/x@127.0.0.1:1/a", "has more than one @"),
-        (f"postgresql://a:{PASSWORD}@127.0.0.1:one/a", "cannot be read"),
+        (f"mysql://a:{CANARY}@127.0.0.1/a", "is not the URL of a PostgreSQL database"),
+        (CANARY, "is not the URL of a PostgreSQL database"),
+        (f"postgresql://a:x@{CANARY}@127.0.0.1:1/a", "has more than one @"),
+        (f"postgresql://a:x@{CANARY}/x@127.0.0.1:1/a", "has more than one @"),
+        (f"postgresql://a:{CANARY}@127.0.0.1:one/a", "cannot be read"),
     ],
 )
 def test_a_url_that_is_none(database: str, said: str) -> None:
     with pytest.raises(ParameterError) as refused:
         load(None, {"database": database}, {})
     assert str(refused.value).startswith(f"database: {said}")
-    assert PASSWORD not in str(refused.value)
+    assert CANARY not in str(refused.value)
 
 
 @pytest.mark.parametrize(
@@ -56,9 +61,37 @@ def test_urls_that_are_some(url: str) -> None:
     assert load(None, {"database": url}, {}).database == url
 
 
+@pytest.mark.parametrize(
+    ("name", "fix"), [("PROT", "Do you mean BLENDER_DP_PORT"), ("XYZZY", "See blender-dp serve --help")]
+)
+def test_a_variable_that_is_mistyped(name: str, fix: str) -> None:
+    with pytest.raises(ParameterError) as refused:
+        load(None, {}, {f"BLENDER_DP_{name}": CANARY})
+    assert str(refused.value) == f"BLENDER_DP_{name}: is no setting. {fix}."
+
+
+def test_variables_that_others_read() -> None:
+    read = {found for path in (ROOT / "src").rglob("*.py") for found in VARIABLE.findall(path.read_text(encoding="utf-8"))}
+    assert {"TOKEN", "URL", "CRASH_AT"} <= read
+    others = {f"BLENDER_DP_{name}": "x" for name in {*read, "SETTINGS"} if name.lower() not in Settings.model_fields}
+    assert load(None, {}, {**others, "BLENDER_DP_PORT": "1"}).port == 1
+
+
+def test_the_help_has_every_setting_with_what_it_is() -> None:
+    text = " ".join(ended("--help", NO_COLOR="1", TERM="dumb").stdout.split())
+    for name, field in Settings.model_fields.items():
+        assert field.description, name
+        usual = f" = {field.default}" if field.default not in {None, ""} else ""
+        assert f"{name}{usual}: {' '.join(field.description.split())}" in text
+    command: Any = typer.main.get_command(app)
+    shown = {one.name: one.show_default for one in command.commands["serve"].params if isinstance(one.show_default, str)}
+    assert shown.pop("keys") == "DATA/round-keys"
+    assert shown == {name: str(Settings.model_fields[name].default) for name in ("data", "host", "port", "workers")}
+
+
 @pytest.mark.parametrize("flags", [[], ["--migrate-only"]], ids=["serve", "migrate"])
 def test_a_database_that_does_not_answer(tmp_path: Path, flags: list[str]) -> None:
-    database = f"postgresql://a:{PASSWORD}@127.0.0.1:1/a"
+    database = f"postgresql://a:{CANARY}@127.0.0.1:1/a"
     done = ended("--data", tmp_path / "data", "--port", "0", "--database", database, *flags)
     assert is_one_line(done, "database: does not answer: nothing listens there. Check that it runs, and its URL.")
 

@@ -6,9 +6,11 @@ import socket
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.markup import escape
+from typer.core import TyperCommand
 
 from blender_dp.cli.output import say
 from blender_dp.errors import ParameterError, StateError
@@ -20,14 +22,40 @@ _BACKLOG = 2048  # connections that may wait to be taken, as many as uvicorn let
 _NOT_STARTED = 3  # uvicorn's own
 
 
+class WithSettings(TyperCommand):
+    """A verb whose help ends with all settings. They are looked up when it is asked for: other verbs need no collector."""
+
+    def format_help(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]  # noqa: ANN401 (typer's)
+        """Add the settings, unless what they need is not installed."""
+        with suppress(ModuleNotFoundError):
+            from blender_dp.collector.settings import Settings
+
+            self.epilog = _settings(Settings)
+        super().format_help(ctx, formatter)
+
+
+def _settings(model: type[Settings]) -> str:
+    lines = ["All settings, with what they are if they are not given; in the environment, port is BLENDER_DP_PORT:"]
+    for name, field in model.model_fields.items():
+        usual = "" if field.default in {None, ""} else f" = {field.default}"
+        lines.append(escape(f"{name}{usual}: {' '.join((field.description or '').split())}"))
+    return "\n\n".join(lines)
+
+
 def serve(
     config: Annotated[Path | None, typer.Option(metavar="FILE", help="Settings as TOML; see docs/deployment.md.")] = None,
-    data: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Where the database and the signing key are.")] = None,
-    keys: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Where the keys of raw records are.")] = None,
+    data: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", show_default="collector-data", help="Where the database and the signing key are."),
+    ] = None,
+    keys: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", show_default="DATA/round-keys", help="Where the keys of raw records are."),
+    ] = None,
     database: Annotated[str | None, typer.Option(metavar="URL", help="PostgreSQL, instead of SQLite in the folder.")] = None,
-    host: Annotated[str | None, typer.Option(help="Address to listen on.")] = None,
-    port: Annotated[int | None, typer.Option(help="Port to listen on.")] = None,
-    workers: Annotated[int | None, typer.Option(metavar="N", help="Processes.")] = None,
+    host: Annotated[str | None, typer.Option(show_default="127.0.0.1", help="Address to listen on.")] = None,
+    port: Annotated[int | None, typer.Option(show_default="8000", help="Port to listen on; 0: any.")] = None,
+    workers: Annotated[int | None, typer.Option(metavar="N", show_default="1", help="Processes.")] = None,
     migrate_only: Annotated[bool, typer.Option("--migrate-only", help="Bring the tables up to date, and stop.")] = False,
 ) -> None:
     """Run the collector: it enrols, collects, lists, takes reports, blends and publishes, round by round.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 import tomllib
 from collections.abc import Mapping
@@ -16,12 +17,13 @@ from blender_dp.collector.counting import EXPORT_FROM, Counting
 from blender_dp.errors import ParameterError
 
 PREFIX = "BLENDER_DP_"
+_OTHERS = {"token", "url", "settings", "crash_at", "needs_browser", "needs_spark"}  # what others than `serve` read
 
 
 class Settings(BaseModel):
     """Where a collector keeps things, and its limits."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)  # `serve --help` shows them
 
     data: Path = Path("collector-data")
     """Folder of the database (if it is SQLite) and the signing key."""
@@ -31,11 +33,15 @@ class Settings(BaseModel):
     database: str = ""
     """URL of a PostgreSQL database; SQLite in the data folder if it is empty."""
     host: str = "127.0.0.1"
+    """Address to listen on."""
     port: Annotated[int, Field(ge=0, le=65_535)] = 8000
+    """Port to listen on; 0 is any that is free."""
     workers: Annotated[int, Field(ge=1, le=64)] = 1
+    """Processes; more than one want PostgreSQL."""
     operator_token: Annotated[str, Field(pattern=r"^([0-9a-f]{64})?$")] = ""
     """Digest (SHA-256, hexadecimal) of the operator's token; one is made and printed if it is empty."""
     max_body_bytes: Annotated[int, Field(ge=1_000)] = 4_000_000
+    """A body that is longer is refused."""
     max_body_seconds: Annotated[float, Field(gt=0)] = 30.0
     """A body that takes longer is refused."""
     max_reports: Annotated[int, Field(ge=1)] = 10_000
@@ -98,6 +104,8 @@ def load(file: Path | None, flags: Mapping[str, Any], environment: Mapping[str, 
         except (OSError, ValueError) as error:
             raise ParameterError("config", f"{file} cannot be read ({type(error).__name__})", "Give a TOML file") from None
     named = {name.removeprefix(PREFIX).lower(): value for name, value in environment.items() if name.startswith(PREFIX)}
+    for name in named.keys() - Settings.model_fields.keys() - _OTHERS:  # mistyped, it would change nothing, unnoticed
+        raise ParameterError(f"{PREFIX}{name.upper()}", "is no setting", _closest(name))
     values |= {name: value for name, value in named.items() if name in Settings.model_fields}
     values |= {name: value for name, value in flags.items() if value is not None}
     try:
@@ -106,3 +114,8 @@ def load(file: Path | None, flags: Mapping[str, Any], environment: Mapping[str, 
         first = error.errors(include_url=False, include_input=False)[0]
         said = first["msg"].removeprefix("Value error, ")
         raise ParameterError(str(first["loc"][0]), said, "See blender-dp serve --help") from None
+
+
+def _closest(name: str) -> str:
+    close = difflib.get_close_matches(name, Settings.model_fields, n=1)
+    return f"Do you mean {PREFIX}{close[0].upper()}" if close else "See blender-dp serve --help"
