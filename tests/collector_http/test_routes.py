@@ -29,7 +29,7 @@ from blender_dp.collector.sources import Sources
 from blender_dp.engines import DuckDBEngine
 from blender_dp.logs import find_reports
 from blender_dp.records.head_list import HeadList
-from tests.collector_http.conftest import RECORDS, listening
+from tests.collector_http.conftest import CAMPAIGN, RECORDS, listening
 
 
 def is_problem(answer: httpx.Response, status: int, name: str) -> bool:
@@ -196,7 +196,9 @@ REPORT = {"id": "0" * 32, "head_list": "0" * 64, "cells": [1]}
     [
         {"reports": [REPORT], "canary": 1},
         {"reports": [{**REPORT, "canary": 1}]},
-        {"reports": [REPORT], "version": 2},
+        {"reports": [REPORT], "version": True},
+        {"reports": [REPORT], "version": 1.0},
+        {"reports": [REPORT], "version": "1"},
         {"reports": []},
         {"reports": [{**REPORT, "cells": ["1"]}]},
         {"reports": [{**REPORT, "cells": [True]}]},
@@ -215,6 +217,17 @@ def test_other_messages_are_refused_without_repeating_them(ready, body):
     assert is_problem(answer, 422, "invalid")
     assert {name for one in answer.json()["errors"] for name in one} == {"where", "what"}  # words might quote it
     assert "canary" not in answer.text
+
+
+def test_another_version(ready):
+    """Whatever else a message of another version holds: that it is one is the problem."""
+    live, done = ready
+    bodies = {f"/v1/rounds/{done['id']}/reports": {"reports": [REPORT]}, "/v1/operator/campaigns": CAMPAIGN}
+    with live.http(live.token) as http:
+        for path, body in bodies.items():
+            assert is_problem(http.post(path, json={**body, "version": 2, "canary": 1}), 422, "version")
+            assert is_problem(http.post(path, json={**body, "version": True}), 422, "invalid")
+            assert is_problem(http.post(path, json={**body, "version": 1}), 409, "conflict")  # it is read
 
 
 @pytest.mark.parametrize(

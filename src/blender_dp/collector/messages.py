@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic_core import PydanticCustomError
 
 from blender_dp.collector.campaign import CampaignSettings
 
@@ -12,6 +13,16 @@ Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Identifier = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
 Text = Annotated[str, Field(min_length=1, max_length=2_048)]
 Cell = Annotated[int, Field(ge=0, lt=1 << 32)]
+
+
+def _integer(given: object) -> object:
+    """As it is: `true` and `1.0` are equal to 1, and no version."""
+    if type(given) is not int:
+        raise PydanticCustomError("int_type", "Input should be a valid integer")
+    return given
+
+
+Version = Annotated[Literal[1], BeforeValidator(_integer)]
 
 
 class Message(BaseModel):
@@ -23,7 +34,7 @@ class Message(BaseModel):
 class Versioned(Message):
     """What is sent to the collector may say which major version it is of; another one is refused."""
 
-    version: Literal[1] = 1
+    version: Version = 1
 
 
 class ReportMessage(Message):
@@ -136,6 +147,16 @@ class CampaignShown(Message):
 
     id: Identifier
     settings: CampaignSettings
+
+
+class CampaignMessage(CampaignSettings):
+    """A campaign to begin."""
+
+    version: Version = 1
+
+    def settings(self) -> CampaignSettings:
+        """What is kept of it."""
+        return CampaignSettings(**self.model_dump(exclude={"version"}))
 
 
 class CampaignAnswer(Message):

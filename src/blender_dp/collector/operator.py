@@ -18,11 +18,11 @@ from fastapi.responses import StreamingResponse
 from pydantic import BaseModel
 
 from blender_dp.collector import vault
-from blender_dp.collector.campaign import CampaignSettings
 from blender_dp.collector.found import Round
 from blender_dp.collector.messages import (
     AbortMessage,
     CampaignAnswer,
+    CampaignMessage,
     CampaignShown,
     EnrolAnswer,
     EnrolMessage,
@@ -77,8 +77,9 @@ router = APIRouter(
     response_model=CampaignAnswer,
     responses=may(HTTPStatus.CONFLICT, HTTPStatus.UNPROCESSABLE_ENTITY),
 )
-def create_campaign(request: Request, settings: CampaignSettings, key: Key = None) -> Response:
+def create_campaign(request: Request, message: CampaignMessage, key: Key = None) -> Response:
     """Begin a campaign."""
+    settings = message.settings()
 
     def work(rounds: Rounds) -> BaseModel:
         return CampaignAnswer(id=rounds.create_campaign(settings))

@@ -52,6 +52,7 @@ _HTTP = {
     HTTPStatus.METHOD_NOT_ALLOWED: "method",
 }
 _FULL = ("disk is full", "no space left", "disk full")
+_SPEAKS = "this collector speaks version 1"
 _OPERATORS = "/v1/operator/"
 _MOST_ERRORS = 20  # more would make a long answer to a short mistake
 
@@ -99,6 +100,8 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(RequestValidationError)
     async def _invalid(request: Request, error: RequestValidationError) -> JSONResponse:
+        if any(one["loc"] == ("body", "version") and one["type"] == "literal_error" for one in error.errors()):
+            return problem(HTTPStatus.UNPROCESSABLE_ENTITY, "version", _SPEAKS)
         told = request.url.path.startswith(_OPERATORS)
         found = [_mistake(one, told=told) for one in error.errors()[:_MOST_ERRORS]]
         return problem(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid", "the request is not what its schema says", errors=found)
@@ -108,7 +111,7 @@ def install(app: FastAPI) -> None:
         status = HTTPStatus(error.status_code)
         headers = dict(error.headers or {})
         if status == HTTPStatus.NOT_FOUND and _is_other_version(request.url.path):
-            return problem(status, "version", "this collector speaks version 1", headers)
+            return problem(status, "version", _SPEAKS, headers)
         return problem(status, _HTTP.get(status, "http"), status.phrase, headers)
 
     @app.exception_handler(sqlalchemy.exc.SQLAlchemyError)
