@@ -188,6 +188,31 @@ def test_http_problems(ready):
         assert is_problem(http.get("/v1/search"), 422, "invalid")
 
 
+def test_steps_that_are_taken_can_be_asked_for_again(live):
+    """Whoever did not hear the answer asks again, however far the round has come."""
+    done = live.released(live.campaign())
+    where = f"/v1/operator/rounds/{done['id']}"
+    with live.http(live.token) as http:
+        for step in ("list", "close"):
+            answer = http.post(f"{where}/{step}")
+            assert (answer.status_code, answer.json()) == (202, done)
+            assert (answer.headers["location"], answer.headers["retry-after"]) == (where, "1")
+        assert http.get(answer.headers["location"]).json() == done
+        other = live.opened(done["campaign"])
+        assert is_problem(http.post(f"/v1/operator/rounds/{other}/close"), 409, "conflict")
+        live.operator("POST", f"/v1/operator/rounds/{other}/abort", json={"reason": "enough"})
+        for step in ("list", "close"):
+            assert is_problem(http.post(f"/v1/operator/rounds/{other}/{step}"), 409, "conflict")
+
+
+@pytest.mark.parametrize("reason", ["a\0", "\x1b[2J", "two\nlines", "\x85", ""])
+def test_a_reason_is_one_line(live, reason):
+    path = f"/v1/operator/rounds/{live.opened(live.campaign())}/abort"
+    with live.http(live.token) as http:
+        assert is_problem(http.post(path, json={"reason": reason}), 422, "invalid")
+        assert http.post(path, json={"reason": "genug für heute"}).json()["problem"] == "genug für heute"
+
+
 REPORT = {"id": "0" * 32, "head_list": "0" * 64, "cells": [1]}
 
 

@@ -118,13 +118,13 @@ def close(token: Token, name: Name = None, url: Url = LOCAL, as_json: AsJson = F
 
 @round_.command("abort")
 def abort(
-    reason: Annotated[str, typer.Argument(help="Why.")],
+    reason: Annotated[str, typer.Argument(help="Why; everybody can read it.")],
     token: Token,
     name: Name = None,
     url: Url = LOCAL,
     as_json: AsJson = False,
 ) -> None:
-    """End a campaign's current round without a release. What was spent stays spent."""
+    """End a campaign's current round without a release. What was spent stays spent; the reason becomes public."""
     collector = client(url, token)
     _show(collector.post(f"/v1/operator/rounds/{_current(collector, name)['id']}/abort", {"reason": reason}), as_json)
 

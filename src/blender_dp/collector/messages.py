@@ -178,6 +178,7 @@ class EnrolAnswer(Message):
 
 
 class AbortMessage(Versioned):
-    """Why."""
+    """Why. Everybody can read it, as the round's `problem`."""
 
-    reason: Annotated[str, Field(min_length=1, max_length=200)]
+    reason: Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f-\x9f]+$", max_length=200)]
+    """One line: some databases cannot keep control characters, and a terminal would obey them."""

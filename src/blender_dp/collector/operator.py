@@ -40,7 +40,7 @@ from blender_dp.errors import StateError
 if TYPE_CHECKING:
     from blender_dp.collector.app import Service
 
-Key = Annotated[str | None, Header(alias="Idempotency-Key", max_length=200)]
+Key = Annotated[str | None, Header(alias="Idempotency-Key", min_length=1, max_length=200)]
 Name = Annotated[Identifier, Path()]
 
 
@@ -146,32 +146,37 @@ def export(request: Request, round_id: Name) -> Response:
 
 
 @router.post("/rounds/{round_id}/list", status_code=HTTPStatus.ACCEPTED, responses=_STATE)
-def make_list(request: Request, round_id: Name) -> RoundAnswer:
+def make_list(request: Request, response: Response, round_id: Name) -> RoundAnswer:
     """Take no more records, and make the head list; poll the round for it."""
-    return _begin(request, round_id, "open", service_of(request).rounds.freeze)
+    return _begin(request, response, round_id, "open", service_of(request).rounds.freeze)
 
 
 @router.post("/rounds/{round_id}/close", status_code=HTTPStatus.ACCEPTED, responses=_STATE)
-def close(request: Request, round_id: Name) -> RoundAnswer:
+def close(request: Request, response: Response, round_id: Name) -> RoundAnswer:
     """Take no more reports, and make the release; poll the round for it."""
-    return _begin(request, round_id, "listed", service_of(request).rounds.close)
+    return _begin(request, response, round_id, "listed", service_of(request).rounds.close)
 
 
 @router.post("/rounds/{round_id}/abort", responses=_STATE)
 def abort(request: Request, round_id: Name, message: AbortMessage) -> RoundAnswer:
-    """End a round without a release. What was spent stays spent."""
+    """End a round without a release. What was spent stays spent; the reason becomes public."""
     rounds = service_of(request).rounds
     if rounds.round(round_id).state != "aborted":  # it was asked for already
         rounds.abort(round_id, message.reason)
     return _answer(rounds.round(round_id))
 
 
-def _begin(request: Request, name: str, state: str, step: Callable[[str], None]) -> RoundAnswer:
+_LATER = {"open": {"listing", "listed", "closed", "released"}, "listed": {"closed", "released"}}
+
+
+def _begin(request: Request, response: Response, name: str, state: str, step: Callable[[str], None]) -> RoundAnswer:
+    """Take the step that leads out of a state, and say where to look for what comes of it."""
     service = service_of(request)
     before = service.rounds.round(name)
-    if before.state != state and state == "open" and before.state in {"listing", "listed"}:
+    response.headers.update({"Location": f"{router.prefix}/rounds/{name}", "Retry-After": "1"})
+    if before.state in _LATER[state]:
         return _answer(before)  # it was asked for already
-    if before.state != state and not (state == "listed" and before.state in {"closed", "released"}):
+    if before.state != state:
         raise ProblemError(HTTPStatus.CONFLICT, "conflict", f"the round is {before.state}")
     step(name)
     after = service.rounds.round(name)
