@@ -18,6 +18,7 @@ import anyio
 import httpx
 import numpy as np
 import pytest
+import sqlalchemy as sa
 import sqlalchemy.exc
 
 from blender_dp.collector.counting import count_here
@@ -25,6 +26,7 @@ from blender_dp.collector.documents import opened
 from blender_dp.collector.messages import ReportMessage
 from blender_dp.collector.problems import NAMES, PREFIX
 from blender_dp.collector.public import Listed
+from blender_dp.collector.schema import reports
 from blender_dp.collector.sources import Sources
 from blender_dp.engines import DuckDBEngine
 from blender_dp.logs import find_reports
@@ -66,9 +68,14 @@ def test_a_whole_round(live):
         path = f"/v1/rounds/{round_id}/reports"
         bad = {**messages[0], "id": "f" * 32}
         mixed = [messages[0], {**bad, "head_list": "0" * 64}, messages[1], {**bad, "cells": [4_000_000]}]
+        mixed += [{**bad, "cells": ["canary"]}, messages[2], {}, None]
         refused = http.post(path, json={"reports": mixed}).json()["refused"]
         assert refused[0] == {"index": 1, "reason": "another head list"}
-        assert [one["index"] for one in refused] == [1, 3]
+        assert [one["index"] for one in refused] == [1, 3, 4, 6, 7]
+        assert [one["reason"] for one in refused[2:]] == ["malformed"] * 3
+        assert is_problem(http.post(path, json={"reports": [{}, None]}), 422, "invalid")  # nothing in it can be read
+        with live.service.rounds.store.read() as connection:
+            assert connection.scalar(sa.select(sa.func.count()).select_from(reports)) == 3
         for _ in range(2):  # a duplicate is fine
             assert http.post(path, json={"reports": messages}).json() == {"refused": []}
         live.operator("POST", f"/v1/operator/rounds/{round_id}/close")
@@ -265,6 +272,36 @@ def test_nonsense_is_the_senders_fault(ready, content):
         answer = http.post(f"/v1/rounds/{done['id']}/reports", content=content, headers={"Content-Type": "application/json"})
     assert answer.status_code in {400, 422}
     assert answer.headers["content-type"] == "application/problem+json"
+
+
+@pytest.mark.parametrize(
+    ("headers", "word"),
+    [
+        ({"Content-Type": "text/plain"}, "application/json"),
+        ({"Content-Type": "application/jsonx"}, "application/json"),
+        ({}, "application/json"),
+        ({"Content-Type": "application/json", "Content-Encoding": "gzip"}, "packed"),
+        ({"Content-Type": "application/json", "Content-Encoding": "identity, br"}, "packed"),
+    ],
+)
+def test_a_body_of_another_kind(ready, headers, word):
+    live, done = ready
+    body = gzip.compress(b"{}") if "Content-Encoding" in headers else json.dumps({"reports": [REPORT]}).encode()
+    with live.http(live.token) as http:
+        for path in (f"/v1/rounds/{done['id']}/reports", "/v1/operator/campaigns"):
+            answer = http.post(path, content=body, headers=headers)
+            assert is_problem(answer, 415, "media")
+            assert word in answer.json()["detail"]
+        assert http.post(f"/v1/operator/rounds/{done['id']}/close", headers=headers).status_code == 202  # it reads none
+
+
+@pytest.mark.parametrize("kind", ["application/json", "Application/JSON; charset=utf-8", "application/problem+json"])
+def test_a_body_of_our_kind(ready, kind):
+    live, done = ready
+    body, headers = json.dumps({"reports": [REPORT]}).encode(), {"Content-Type": kind, "Content-Encoding": "identity"}
+    with live.http() as http:
+        answer = http.post(f"/v1/rounds/{done['id']}/reports", content=body, headers=headers)
+    assert is_problem(answer, 409, "conflict")  # it is read
 
 
 def test_a_long_list_of_mistakes_gets_a_short_answer(ready):

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+)
 from pydantic_core import PydanticCustomError
 
 from blender_dp.collector.campaign import CampaignSettings
@@ -45,13 +53,36 @@ class ReportMessage(Message):
     cells: Annotated[list[Cell], Field(min_length=1, max_length=10_000)]
 
 
+MALFORMED = ReportMessage.model_construct(id="", head_list="", cells=[])
+"""Stands for a report that cannot be read."""
+_MOST_REPORTS = 100_000
+
+
+def _one_by_one(given: Any, together: ValidatorFunctionWrapHandler) -> list[ReportMessage]:  # noqa: ANN401 (JSON)
+    """All reports; one that cannot be read does not take the others with it, unless it is alone."""
+    try:
+        return together(given)  # type: ignore[no-any-return]  # as quick as without this function
+    except ValidationError:
+        found = [_report(one) for one in given] if isinstance(given, list) and len(given) <= _MOST_REPORTS else []
+        if all(one is MALFORMED for one in found):
+            raise
+        return found
+
+
+def _report(given: Any) -> ReportMessage:  # noqa: ANN401 (JSON)
+    try:
+        return ReportMessage.model_validate(given)
+    except ValidationError:
+        return MALFORMED
+
+
 class ReportsMessage(Versioned):
     """Some reports."""
 
-    reports: Annotated[list[ReportMessage], Field(min_length=1, max_length=100_000)]
+    reports: Annotated[list[ReportMessage], Field(min_length=1, max_length=_MOST_REPORTS), WrapValidator(_one_by_one)]
 
 
-Reason = Literal["another head list", "wrong number of cells", "no such cell", "not sorted", "a query twice"]
+Reason = Literal["malformed", "another head list", "wrong number of cells", "no such cell", "not sorted", "a query twice"]
 
 
 class Refusal(Message):

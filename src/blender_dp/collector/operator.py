@@ -33,6 +33,7 @@ from blender_dp.collector.messages import (
 from blender_dp.collector.openapi import may
 from blender_dp.collector.problems import ProblemError
 from blender_dp.collector.public import bearer, service_of
+from blender_dp.collector.reading import ReadingRoute
 from blender_dp.collector.rounds import Rounds
 from blender_dp.collector.schema import tokens
 from blender_dp.errors import StateError
@@ -66,6 +67,7 @@ def _operator(request: Request, token: Annotated[str, Depends(bearer)]) -> None:
 
 router = APIRouter(
     prefix="/v1/operator",
+    route_class=ReadingRoute,
     dependencies=[Depends(_operator)],
     responses=may(HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN),
 )

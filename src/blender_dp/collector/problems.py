@@ -32,6 +32,7 @@ NAMES = {
     "key-reused": "The Idempotency-Key was used for another request.",
     "limited": "This source has sent too much in the last minute; wait as long as Retry-After says.",
     "malformed": "The request cannot be read.",
+    "media": "The body is not JSON by its Content-Type, or it is packed (Content-Encoding).",
     "method": "The path is there, but not for this method.",
     "missing": "There is no such thing.",
     "not-ready": "The round cannot take this step yet; the detail says what it waits for.",

@@ -31,6 +31,7 @@ _FIXES = {
     404: "Ask for what is there",
     409: "Look at how things are now",
     413: "Send less at a time",
+    415: "Mend the request",
     422: "Mend the request",
 }
 _ITS_FAULT = "The collector's operator must look"
