@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import socket
@@ -137,3 +138,33 @@ def has_ipv6() -> bool:
             return True
     except OSError:
         return False
+
+
+def test_no_address_is_written(tmp_path: Path) -> None:
+    """Whatever is asked, well or badly, from wherever: all that `serve` prints tells nobody's address."""
+    command = [PROGRAM, "serve", "--data", tmp_path / "data", "--port", "0"]
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1", "COLUMNS": "200", "BLENDER_DP_MIN_FREE_BYTES": "0"}
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as one:
+        try:
+            printed = [one.stdout.readline() for _ in range(4)]
+            port = int(re.findall(r"listens on http://127.0.0.1:(\d+),", printed[2])[0])
+            transport = httpx.HTTPTransport(local_address="127.0.0.5")
+            headers = {"X-Forwarded-For": "192.0.2.7", "Forwarded": "for=192.0.2.8"}
+            with httpx.Client(base_url=f"http://127.0.0.1:{port}", transport=transport, headers=headers, timeout=30) as http:
+                for method, path in [("GET", "/v1/ledger"), ("GET", "/v1/nothing"), ("POST", "/v1/operator/campaigns")]:
+                    http.request(method, path)
+                http.post(f"/v1/rounds/{'0' * 32}/reports", content=b"{", headers={"Content-Type": "application/json"})
+            upgrade = "GET / HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+            key = "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
+            for sent in (b"nonsense\r\n\r\n", (upgrade + key).encode(), b"POST / HTTP/1.1\r\nContent-Length: 9\r\n\r\n"):
+                with socket.create_connection(("127.0.0.1", port), source_address=("127.0.0.5", 0)) as raw:
+                    raw.sendall(sent)
+                    raw.settimeout(0.5)
+                    with contextlib.suppress(TimeoutError):
+                        raw.recv(1000)
+        finally:
+            one.terminate()
+            rest = one.stdout.read()
+    said = "".join(printed) + rest
+    assert "Devices pin its key" in said
+    assert [address for address in ("127.0.0.5", "192.0.2.7", "192.0.2.8") if address in said] == []
