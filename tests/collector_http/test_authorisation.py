@@ -36,6 +36,7 @@ MATRIX: dict[tuple[str, str], dict[str, bool | int]] = {
     ("POST", "/v1/operator/campaigns"): OPERATOR,
     ("GET", "/v1/operator/campaigns"): OPERATOR,
     ("POST", "/v1/operator/campaigns/{campaign}/rounds"): OPERATOR,
+    ("GET", "/v1/operator/campaigns/{campaign}/rounds/current"): OPERATOR,
     ("POST", "/v1/operator/campaigns/{campaign}/enrolments"): OPERATOR,
     ("GET", "/v1/operator/rounds/{round_id}"): OPERATOR,
     ("GET", "/v1/operator/rounds/{round_id}/reports"): OPERATOR,

@@ -110,6 +110,27 @@ def test_answers_that_are_no_json(body):
         client(lambda _: httpx.Response(500, content=body)).get("/")
 
 
+@pytest.mark.parametrize(
+    ("status", "problem", "said"),
+    [
+        (409, {"detail": "campaign: is taken. Take another name."}, "409: campaign: is taken. Take another name."),
+        (409, {"detail": "the round is open"}, "409: the round is open. Look at how things are now."),
+        (403, {"detail": "this token is not the operator's"}, "not the operator's. Give another token."),
+        (
+            422,
+            {"detail": "not so", "errors": [{"where": "body.n", "what": "int", "why": "Is 3"}, {"where": "b", "what": "c"}]},
+            "422: not so; body.n: Is 3; b: c. Mend the request.",
+        ),
+        (422, {"detail": "not so", "errors": [1]}, "422: Unprocessable Entity. Mend the request."),
+        (500, {"detail": "failed."}, "500: failed. The collector's operator must look."),
+    ],
+)
+def test_problems_are_told_whole(status, problem, said):
+    with pytest.raises(AnswerError) as told:
+        client(lambda _: httpx.Response(status, json=problem)).get("/")
+    assert str(told.value).endswith(said)
+
+
 def test_a_collector_that_is_busy():
     with pytest.raises(BusyError) as busy:
         client(lambda _: httpx.Response(429, headers={"Retry-After": "7"})).get("/")

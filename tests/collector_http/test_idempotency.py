@@ -46,6 +46,12 @@ def test_another_body(http):
     assert answer.json()["type"] == "urn:blender-dp:problem:key-reused"
 
 
+def test_an_empty_key(live, http):
+    answer = http.post(PATH, json=CAMPAIGN, headers={"Idempotency-Key": ""})
+    assert (answer.status_code, answer.json()["errors"][0]["where"]) == (422, "header.Idempotency-Key")
+    assert count(live, campaigns) == 0
+
+
 def test_what_failed_may_be_asked_again(live, http):
     http.post(PATH, json=CAMPAIGN)
     assert http.post(PATH, json=CAMPAIGN, headers={"Idempotency-Key": "k"}).status_code == 409

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from blender_dp.cli import main, operate
+from blender_dp.devices import CollectorClient
 
 
 @pytest.fixture
@@ -58,6 +59,54 @@ def test_several_are_told_apart(live, command):
     code, _, said = command("round", "show", "--campaign", "third")
     assert code != 0
     assert "not known" in said
+
+
+CREATE = ("campaign", "create", "searches", "--epsilon", "4", "--delta", "1e-6")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--min-opt-in", "1"), "body.min_opt_in: Input should be greater than or equal to 4. Mend the request."),
+        (("--period-days", "3"), "period_epsilon and period_days belong together. Mend the request."),
+        (("--epsilon", "0"), "epsilon: "),
+        (("--epsilon", "four"), "body.epsilon: String should match pattern"),
+    ],
+)
+def test_a_mistake_is_named(command, words, said):
+    code, _, told = command(*CREATE, *words)
+    assert code == 2
+    assert said in " ".join(told.split())
+
+
+def test_what_is_there_already_is_not_repeated(command):
+    assert command(*CREATE)[0] == 0
+    code, _, told = command(*CREATE)
+    assert code == 2
+    assert told.endswith("answers 409: campaign: one of this name is there already. Take another name.\n")
+
+
+def test_what_a_cache_has_kept_is_not_believed(live, command, monkeypatch):
+    """A proxy may give everybody's answers for five minutes; the operator means the round as it is now."""
+    campaign = live.campaign()
+    old = live.opened(campaign)
+    with live.http() as http:
+        kept = {path: http.get(path).json() for path in ("/v1/rounds/current", f"/v1/rounds/current?campaign={campaign}")}
+    live.operator("POST", f"/v1/operator/rounds/{old}/abort", json={"reason": "over"})
+    new = live.opened(campaign)
+    get = CollectorClient.get
+
+    def cached(self, path, **query):
+        named = f"{path}?{'&'.join(f'{name}={value}' for name, value in query.items())}" if query else path
+        return kept.get(named) or get(self, path, **query)
+
+    monkeypatch.setattr(CollectorClient, "get", cached)
+    code, printed, _ = command("round", "show", "--json")
+    assert (code, json.loads(printed)["id"]) == (0, new)
+    code, printed, _ = command("round", "abort", "enough", "--json")
+    assert (code, json.loads(printed)["id"], json.loads(printed)["state"]) == (0, new, "aborted")
+    with live.http(live.token) as http:
+        assert http.get(f"/v1/operator/campaigns/{campaign}/rounds/current").headers["cache-control"] == "no-store"
 
 
 def test_list_and_close(live, command):

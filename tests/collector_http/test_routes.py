@@ -18,6 +18,7 @@ import anyio
 import httpx
 import numpy as np
 import pytest
+import sqlalchemy as sa
 import sqlalchemy.exc
 
 from blender_dp.collector.counting import count_here
@@ -25,11 +26,12 @@ from blender_dp.collector.documents import opened
 from blender_dp.collector.messages import ReportMessage
 from blender_dp.collector.problems import NAMES, PREFIX
 from blender_dp.collector.public import Listed
+from blender_dp.collector.schema import reports
 from blender_dp.collector.sources import Sources
 from blender_dp.engines import DuckDBEngine
 from blender_dp.logs import find_reports
 from blender_dp.records.head_list import HeadList
-from tests.collector_http.conftest import RECORDS, listening
+from tests.collector_http.conftest import CAMPAIGN, RECORDS, listening
 
 
 def is_problem(answer: httpx.Response, status: int, name: str) -> bool:
@@ -66,9 +68,14 @@ def test_a_whole_round(live):
         path = f"/v1/rounds/{round_id}/reports"
         bad = {**messages[0], "id": "f" * 32}
         mixed = [messages[0], {**bad, "head_list": "0" * 64}, messages[1], {**bad, "cells": [4_000_000]}]
+        mixed += [{**bad, "cells": ["canary"]}, messages[2], {}, None]
         refused = http.post(path, json={"reports": mixed}).json()["refused"]
         assert refused[0] == {"index": 1, "reason": "another head list"}
-        assert [one["index"] for one in refused] == [1, 3]
+        assert [one["index"] for one in refused] == [1, 3, 4, 6, 7]
+        assert [one["reason"] for one in refused[2:]] == ["malformed"] * 3
+        assert is_problem(http.post(path, json={"reports": [{}, None]}), 422, "invalid")  # nothing in it can be read
+        with live.service.rounds.store.read() as connection:
+            assert connection.scalar(sa.select(sa.func.count()).select_from(reports)) == 3
         for _ in range(2):  # a duplicate is fine
             assert http.post(path, json={"reports": messages}).json() == {"refused": []}
         live.operator("POST", f"/v1/operator/rounds/{round_id}/close")
@@ -188,6 +195,31 @@ def test_http_problems(ready):
         assert is_problem(http.get("/v1/search"), 422, "invalid")
 
 
+def test_steps_that_are_taken_can_be_asked_for_again(live):
+    """Whoever did not hear the answer asks again, however far the round has come."""
+    done = live.released(live.campaign())
+    where = f"/v1/operator/rounds/{done['id']}"
+    with live.http(live.token) as http:
+        for step in ("list", "close"):
+            answer = http.post(f"{where}/{step}")
+            assert (answer.status_code, answer.json()) == (202, done)
+            assert (answer.headers["location"], answer.headers["retry-after"]) == (where, "1")
+        assert http.get(answer.headers["location"]).json() == done
+        other = live.opened(done["campaign"])
+        assert is_problem(http.post(f"/v1/operator/rounds/{other}/close"), 409, "conflict")
+        live.operator("POST", f"/v1/operator/rounds/{other}/abort", json={"reason": "enough"})
+        for step in ("list", "close"):
+            assert is_problem(http.post(f"/v1/operator/rounds/{other}/{step}"), 409, "conflict")
+
+
+@pytest.mark.parametrize("reason", ["a\0", "\x1b[2J", "two\nlines", "\x85", ""])
+def test_a_reason_is_one_line(live, reason):
+    path = f"/v1/operator/rounds/{live.opened(live.campaign())}/abort"
+    with live.http(live.token) as http:
+        assert is_problem(http.post(path, json={"reason": reason}), 422, "invalid")
+        assert http.post(path, json={"reason": "genug für heute"}).json()["problem"] == "genug für heute"
+
+
 REPORT = {"id": "0" * 32, "head_list": "0" * 64, "cells": [1]}
 
 
@@ -196,7 +228,9 @@ REPORT = {"id": "0" * 32, "head_list": "0" * 64, "cells": [1]}
     [
         {"reports": [REPORT], "canary": 1},
         {"reports": [{**REPORT, "canary": 1}]},
-        {"reports": [REPORT], "version": 2},
+        {"reports": [REPORT], "version": True},
+        {"reports": [REPORT], "version": 1.0},
+        {"reports": [REPORT], "version": "1"},
         {"reports": []},
         {"reports": [{**REPORT, "cells": ["1"]}]},
         {"reports": [{**REPORT, "cells": [True]}]},
@@ -213,8 +247,19 @@ def test_other_messages_are_refused_without_repeating_them(ready, body):
     with live.http() as http:
         answer = http.post(f"/v1/rounds/{done['id']}/reports", json=body)
     assert is_problem(answer, 422, "invalid")
-    assert answer.json()["errors"]
+    assert {name for one in answer.json()["errors"] for name in one} == {"where", "what"}  # words might quote it
     assert "canary" not in answer.text
+
+
+def test_another_version(ready):
+    """Whatever else a message of another version holds: that it is one is the problem."""
+    live, done = ready
+    bodies = {f"/v1/rounds/{done['id']}/reports": {"reports": [REPORT]}, "/v1/operator/campaigns": CAMPAIGN}
+    with live.http(live.token) as http:
+        for path, body in bodies.items():
+            assert is_problem(http.post(path, json={**body, "version": 2, "canary": 1}), 422, "version")
+            assert is_problem(http.post(path, json={**body, "version": True}), 422, "invalid")
+            assert is_problem(http.post(path, json={**body, "version": 1}), 409, "conflict")  # it is read
 
 
 @pytest.mark.parametrize(
@@ -227,6 +272,36 @@ def test_nonsense_is_the_senders_fault(ready, content):
         answer = http.post(f"/v1/rounds/{done['id']}/reports", content=content, headers={"Content-Type": "application/json"})
     assert answer.status_code in {400, 422}
     assert answer.headers["content-type"] == "application/problem+json"
+
+
+@pytest.mark.parametrize(
+    ("headers", "word"),
+    [
+        ({"Content-Type": "text/plain"}, "application/json"),
+        ({"Content-Type": "application/jsonx"}, "application/json"),
+        ({}, "application/json"),
+        ({"Content-Type": "application/json", "Content-Encoding": "gzip"}, "packed"),
+        ({"Content-Type": "application/json", "Content-Encoding": "identity, br"}, "packed"),
+    ],
+)
+def test_a_body_of_another_kind(ready, headers, word):
+    live, done = ready
+    body = gzip.compress(b"{}") if "Content-Encoding" in headers else json.dumps({"reports": [REPORT]}).encode()
+    with live.http(live.token) as http:
+        for path in (f"/v1/rounds/{done['id']}/reports", "/v1/operator/campaigns"):
+            answer = http.post(path, content=body, headers=headers)
+            assert is_problem(answer, 415, "media")
+            assert word in answer.json()["detail"]
+        assert http.post(f"/v1/operator/rounds/{done['id']}/close", headers=headers).status_code == 202  # it reads none
+
+
+@pytest.mark.parametrize("kind", ["application/json", "Application/JSON; charset=utf-8", "application/problem+json"])
+def test_a_body_of_our_kind(ready, kind):
+    live, done = ready
+    body, headers = json.dumps({"reports": [REPORT]}).encode(), {"Content-Type": kind, "Content-Encoding": "identity"}
+    with live.http() as http:
+        answer = http.post(f"/v1/rounds/{done['id']}/reports", content=body, headers=headers)
+    assert is_problem(answer, 409, "conflict")  # it is read
 
 
 def test_a_long_list_of_mistakes_gets_a_short_answer(ready):

@@ -15,6 +15,7 @@ import typer.main
 import yaml
 
 from blender_dp.cli.app import app
+from blender_dp.collector import vault
 from blender_dp.collector.settings import PREFIX, Settings, load
 from tests.conftest import ROOT
 
@@ -59,10 +60,40 @@ def test_compose_sets_what_is_valid_and_names_what_is_there() -> None:
         assert set(service.get("depends_on", ())) <= set(COMPOSE["services"])
     mounted = {one.split(":")[1] for one in collector["volumes"]}
     assert {str(found.data), str(found.keys)} == mounted  # the keys outlive the container, each kind by itself
-    assert collector["memswap_limit"] == collector["mem_limit"]  # no swap
     assert f":{found.port}" in collector["ports"][0]
     assert all(one.startswith("127.0.0.1:") for one in collector["ports"])  # only the proxy gets there
     assert f"{found.port}/__heartbeat__" in " ".join(collector["healthcheck"]["test"])
+
+
+def test_neither_swap_nor_core_dumps() -> None:
+    """Raw records are in memory while a list is made."""
+    assert {"LimitCORE=0", "MemorySwapMax=0"} <= set(UNIT.splitlines())
+    collector = COMPOSE["services"]["collector"]
+    assert collector["ulimits"]["core"] == 0
+    assert collector["memswap_limit"] == collector["mem_limit"]  # as much with swap as without
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="there is no openssl")
+def test_the_recipes_make_a_token_and_keep_its_digest(tmp_path: Path) -> None:
+    (block,) = re.findall(r"^```sh\n(python3 -m venv.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    file = tmp_path / "blender-dp.toml"
+    shutil.copy(DEPLOY / "collector.toml", file)
+    lines = [line for line in block.splitlines() if "TOKEN" in line]
+    lines += re.findall(
+        r"^#   ((?:TOKEN|echo|openssl).*)$", (DEPLOY / "compose.yaml").read_text(encoding="utf-8"), re.MULTILINE
+    )
+    script = "\n".join(["set -e", *lines[:2], 'echo "$TOKEN"', *lines[2:], 'echo "$TOKEN"'])
+    done = subprocess.run(
+        ["sh", "-c", script.replace("/etc/", f"{tmp_path}/")], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    shown, first, second = done.stdout.split("\n")[:3]
+    assert shown == f"export BLENDER_DP_TOKEN={first}"
+    assert load(file, {}, {}).operator_token == vault.token_digest(first)
+    name, _, digest = (tmp_path / ".env").read_text(encoding="utf-8").strip().partition("=")
+    assert load(None, {}, {name: digest}).operator_token == vault.token_digest(second)
+    assert re.fullmatch(r"[0-9a-f]{64}\n", (tmp_path / "database-password").read_text(encoding="utf-8"))
+    assert Path(COMPOSE["secrets"]["database"]["file"]) == Path("database-password")
+    assert {one.get("restart") for one in COMPOSE["services"].values()} == {"unless-stopped"}
 
 
 def test_the_image_is_made_of_what_is_there() -> None:
@@ -92,7 +123,7 @@ def test_the_image_gets_nothing_that_is_not_named() -> None:
     assert {project["readme"], *project["license-files"]} <= allowed
 
 
-@pytest.mark.parametrize("path", ["collector-data/signing-key.pem", "deploy/database-password"])
+@pytest.mark.parametrize("path", ["collector-data/signing-key.pem", "deploy/database-password", "deploy/.env"])
 def test_what_is_secret_is_never_committed(path: str) -> None:
     done = subprocess.run(["git", "-C", ROOT, "check-ignore", "--no-index", path], capture_output=True, check=False)
     if done.returncode == 128:

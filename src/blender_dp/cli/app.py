@@ -16,7 +16,7 @@ from blender_dp.cli.operate import campaign, ledger, round_
 from blender_dp.cli.output import fail
 from blender_dp.cli.run import run
 from blender_dp.cli.search import search
-from blender_dp.cli.serve import serve
+from blender_dp.cli.serve import WithSettings, serve
 from blender_dp.cli.simulate import simulate
 from blender_dp.cli.trends import trends
 from blender_dp.errors import BlenderError
@@ -33,7 +33,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for verb in (demo, run, search, trends, disagreement, aggregate, audit, serve, simulate, ledger):
-    app.command()(verb)
+    app.command(cls=WithSettings if verb is serve else None)(verb)
 app.add_typer(campaign, name="campaign")
 app.add_typer(round_, name="round")
 

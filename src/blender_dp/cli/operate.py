@@ -118,13 +118,13 @@ def close(token: Token, name: Name = None, url: Url = LOCAL, as_json: AsJson = F
 
 @round_.command("abort")
 def abort(
-    reason: Annotated[str, typer.Argument(help="Why.")],
+    reason: Annotated[str, typer.Argument(help="Why; everybody can read it.")],
     token: Token,
     name: Name = None,
     url: Url = LOCAL,
     as_json: AsJson = False,
 ) -> None:
-    """End a campaign's current round without a release. What was spent stays spent."""
+    """End a campaign's current round without a release. What was spent stays spent; the reason becomes public."""
     collector = client(url, token)
     _show(collector.post(f"/v1/operator/rounds/{_current(collector, name)['id']}/abort", {"reason": reason}), as_json)
 
@@ -221,12 +221,7 @@ def _lead(collector: CollectorClient, campaign: str | None, verb: str, state: st
 
 
 def _current(collector: CollectorClient, campaign: str | None) -> dict[str, Any]:
-    from blender_dp.errors import StateError
-
-    pointer = collector.get("/v1/rounds/current", campaign=campaign_id(collector, campaign))
-    found: dict[str, Any] | None = pointer["round"]
-    if found is None:
-        raise StateError("round", "there is none", "See blender-dp round open --help", kind="missing")
+    found: dict[str, Any] = collector.get(f"/v1/operator/campaigns/{campaign_id(collector, campaign)}/rounds/current")
     return found
 
 

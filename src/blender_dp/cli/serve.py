@@ -2,23 +2,60 @@
 
 from __future__ import annotations
 
+import socket
+import sys
+from contextlib import suppress
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.markup import escape
+from typer.core import TyperCommand
 
 from blender_dp.cli.output import say
-from blender_dp.errors import ParameterError
+from blender_dp.errors import ParameterError, StateError
+
+if TYPE_CHECKING:
+    from blender_dp.collector.settings import Settings
+
+_BACKLOG = 2048  # connections that may wait to be taken, as many as uvicorn lets
+_NOT_STARTED = 3  # uvicorn's own
+
+
+class WithSettings(TyperCommand):
+    """A verb whose help ends with all settings. They are looked up when it is asked for: other verbs need no collector."""
+
+    def format_help(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]  # noqa: ANN401 (typer's)
+        """Add the settings, unless what they need is not installed."""
+        with suppress(ModuleNotFoundError):
+            from blender_dp.collector.settings import Settings
+
+            self.epilog = _settings(Settings)
+        super().format_help(ctx, formatter)
+
+
+def _settings(model: type[Settings]) -> str:
+    lines = ["All settings, with what they are if they are not given; in the environment, port is BLENDER_DP_PORT:"]
+    for name, field in model.model_fields.items():
+        usual = "" if field.default in {None, ""} else f" = {field.default}"
+        lines.append(escape(f"{name}{usual}: {' '.join((field.description or '').split())}"))
+    return "\n\n".join(lines)
 
 
 def serve(
-    config: Annotated[Path | None, typer.Option(metavar="FILE", help="Settings as TOML; see docs/collector.md.")] = None,
-    data: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Where the database and the signing key are.")] = None,
-    keys: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Where the keys of raw records are.")] = None,
+    config: Annotated[Path | None, typer.Option(metavar="FILE", help="Settings as TOML; see docs/deployment.md.")] = None,
+    data: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", show_default="collector-data", help="Where the database and the signing key are."),
+    ] = None,
+    keys: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", show_default="DATA/round-keys", help="Where the keys of raw records are."),
+    ] = None,
     database: Annotated[str | None, typer.Option(metavar="URL", help="PostgreSQL, instead of SQLite in the folder.")] = None,
-    host: Annotated[str | None, typer.Option(help="Address to listen on.")] = None,
-    port: Annotated[int | None, typer.Option(help="Port to listen on.")] = None,
-    workers: Annotated[int | None, typer.Option(metavar="N", help="Processes.")] = None,
+    host: Annotated[str | None, typer.Option(show_default="127.0.0.1", help="Address to listen on.")] = None,
+    port: Annotated[int | None, typer.Option(show_default="8000", help="Port to listen on; 0: any.")] = None,
+    workers: Annotated[int | None, typer.Option(metavar="N", show_default="1", help="Processes.")] = None,
     migrate_only: Annotated[bool, typer.Option("--migrate-only", help="Bring the tables up to date, and stop.")] = False,
 ) -> None:
     """Run the collector: it enrols, collects, lists, takes reports, blends and publishes, round by round.
@@ -33,8 +70,7 @@ def serve(
       blender-dp serve --database postgresql://blender@db/blender --workers 4
     """
     try:
-        import uvicorn
-
+        from blender_dp.collector.connecting import database_told
         from blender_dp.collector.documents import Signer
         from blender_dp.collector.run import migrated, prepare
     except ModuleNotFoundError as error:
@@ -44,25 +80,56 @@ def serve(
 
     flags = {"data": data, "keys": keys, "database": database, "host": host, "port": port, "workers": workers}
     chosen = load(config, flags)
-    if migrate_only:
-        migrated(chosen).close()
-        say("The tables are up to date.")
-        return
-    prepare(chosen, _tell)
-    say(f"The collector listens on http://{chosen.host}:{chosen.port}, with its data in {chosen.data}.")
-    say(f"Devices pin its key: {Signer.load(chosen.signing_key).public}")
-    uvicorn.run(
+    with database_told():
+        if migrate_only:
+            migrated(chosen).close()
+            say("The tables are up to date.")
+            return
+        with _bound(chosen.host, chosen.port) as door:  # first: a token that is shown is of a collector that can be reached
+            prepare(chosen, _tell)
+            say(f"The collector listens on {_address(chosen.host, door)}, with its data in {chosen.data}.")
+            say(f"Devices pin its key: {Signer.load(chosen.signing_key).public}")
+            _answer(chosen, door)
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    """A socket that listens. Whoever comes before the collector is ready waits at it."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=_BACKLOG)
+    except OSError as error:
+        why = str(error.strerror).partition(" (")[0]  # Python adds the address once more
+        said = f"cannot listen on port {port} of {host} ({why})"
+        raise StateError("serve", said, "Give another --port or --host") from None
+
+
+def _address(host: str, door: socket.socket) -> str:
+    return f"http://{f'[{host}]' if ':' in host else host}:{door.getsockname()[1]}"
+
+
+def _answer(settings: Settings, door: socket.socket) -> None:
+    """Answer until told to stop: as `uvicorn.run` does, which binds too late."""
+    import uvicorn
+    from uvicorn.supervisors import Multiprocess
+
+    config = uvicorn.Config(
         "blender_dp.collector.run:app",
         factory=True,
-        host=chosen.host,
-        port=chosen.port,
-        workers=chosen.workers,
+        workers=settings.workers,
         access_log=False,  # it would keep addresses
         log_level="warning",
         server_header=False,
-        forwarded_allow_ips=chosen.trusted_proxies,
+        forwarded_allow_ips=settings.trusted_proxies,
         timeout_graceful_shutdown=30,
     )
+    with suppress(KeyboardInterrupt):
+        if settings.workers > 1:
+            Multiprocess(config, sockets=[door]).run()
+            return
+        server = uvicorn.Server(config)
+        server.run(sockets=[door])
+        if not server.started:
+            sys.exit(_NOT_STARTED)
 
 
 def _tell(token: str) -> None:

@@ -34,7 +34,7 @@ class Contributions:
         with self.store.write("campaign") as connection:
             self.store.hold(connection, "campaigns")
             if connection.scalar(sa.select(campaigns.c.id).where(campaigns.c.name == settings.name)):
-                raise StateError("campaign", f"{settings.name} is there already", "Take another name")
+                raise StateError("campaign", "one of this name is there already", "Take another name")
             row = {"id": name, "name": settings.name, "settings": settings.model_dump_json(), "created": self._now()}
             connection.execute(campaigns.insert(), row)
         return name

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+)
+from pydantic_core import PydanticCustomError
 
 from blender_dp.collector.campaign import CampaignSettings
 
@@ -12,6 +21,16 @@ Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Identifier = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
 Text = Annotated[str, Field(min_length=1, max_length=2_048)]
 Cell = Annotated[int, Field(ge=0, lt=1 << 32)]
+
+
+def _integer(given: object) -> object:
+    """As it is: `true` and `1.0` are equal to 1, and no version."""
+    if type(given) is not int:
+        raise PydanticCustomError("int_type", "Input should be a valid integer")
+    return given
+
+
+Version = Annotated[Literal[1], BeforeValidator(_integer)]
 
 
 class Message(BaseModel):
@@ -23,7 +42,7 @@ class Message(BaseModel):
 class Versioned(Message):
     """What is sent to the collector may say which major version it is of; another one is refused."""
 
-    version: Literal[1] = 1
+    version: Version = 1
 
 
 class ReportMessage(Message):
@@ -34,13 +53,36 @@ class ReportMessage(Message):
     cells: Annotated[list[Cell], Field(min_length=1, max_length=10_000)]
 
 
+MALFORMED = ReportMessage.model_construct(id="", head_list="", cells=[])
+"""Stands for a report that cannot be read."""
+_MOST_REPORTS = 100_000
+
+
+def _one_by_one(given: Any, together: ValidatorFunctionWrapHandler) -> list[ReportMessage]:  # noqa: ANN401 (JSON)
+    """All reports; one that cannot be read does not take the others with it, unless it is alone."""
+    try:
+        return together(given)  # type: ignore[no-any-return]  # as quick as without this function
+    except ValidationError:
+        found = [_report(one) for one in given] if isinstance(given, list) and len(given) <= _MOST_REPORTS else []
+        if all(one is MALFORMED for one in found):
+            raise
+        return found
+
+
+def _report(given: Any) -> ReportMessage:  # noqa: ANN401 (JSON)
+    try:
+        return ReportMessage.model_validate(given)
+    except ValidationError:
+        return MALFORMED
+
+
 class ReportsMessage(Versioned):
     """Some reports."""
 
-    reports: Annotated[list[ReportMessage], Field(min_length=1, max_length=100_000)]
+    reports: Annotated[list[ReportMessage], Field(min_length=1, max_length=_MOST_REPORTS), WrapValidator(_one_by_one)]
 
 
-Reason = Literal["another head list", "wrong number of cells", "no such cell", "not sorted", "a query twice"]
+Reason = Literal["malformed", "another head list", "wrong number of cells", "no such cell", "not sorted", "a query twice"]
 
 
 class Refusal(Message):
@@ -138,6 +180,16 @@ class CampaignShown(Message):
     settings: CampaignSettings
 
 
+class CampaignMessage(CampaignSettings):
+    """A campaign to begin."""
+
+    version: Version = 1
+
+    def settings(self) -> CampaignSettings:
+        """What is kept of it."""
+        return CampaignSettings(**self.model_dump(exclude={"version"}))
+
+
 class CampaignAnswer(Message):
     """A campaign's id."""
 
@@ -157,6 +209,7 @@ class EnrolAnswer(Message):
 
 
 class AbortMessage(Versioned):
-    """Why."""
+    """Why. Everybody can read it, as the round's `problem`."""
 
-    reason: Annotated[str, Field(min_length=1, max_length=200)]
+    reason: Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f-\x9f]+$", max_length=200)]
+    """One line: some databases cannot keep control characters, and a terminal would obey them."""

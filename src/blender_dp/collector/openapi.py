@@ -18,6 +18,7 @@ SAID = {
     HTTPStatus.REQUEST_TIMEOUT: "The body did not arrive in time.",
     HTTPStatus.CONFLICT: "It does not fit the state that things are in.",
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE: "Too large, or too many reports.",
+    HTTPStatus.UNSUPPORTED_MEDIA_TYPE: "The body is not JSON, or is packed.",
     HTTPStatus.UNPROCESSABLE_ENTITY: "Not what the schema says.",
     HTTPStatus.TOO_MANY_REQUESTS: "Too much at a time; Retry-After says how long to wait.",
     HTTPStatus.INTERNAL_SERVER_ERROR: "The collector failed.",
@@ -30,7 +31,12 @@ _EVERYWHERE = (
     HTTPStatus.INTERNAL_SERVER_ERROR,
     HTTPStatus.SERVICE_UNAVAILABLE,
 )
-_WITH_A_BODY = (HTTPStatus.BAD_REQUEST, HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.UNPROCESSABLE_ENTITY)
+_WITH_A_BODY = (
+    HTTPStatus.BAD_REQUEST,
+    HTTPStatus.REQUEST_TIMEOUT,
+    HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
+    HTTPStatus.UNPROCESSABLE_ENTITY,
+)
 
 _PROBLEM = {
     "title": "Problem",
@@ -46,7 +52,7 @@ _PROBLEM = {
             "type": "array",
             "items": {
                 "type": "object",
-                "properties": {"where": {"type": "string"}, "what": {"type": "string"}},
+                "properties": {"where": {"type": "string"}, "what": {"type": "string"}, "why": {"type": "string"}},
                 "required": ["where", "what"],
             },
         },

@@ -18,11 +18,12 @@ from fastapi.responses import StreamingResponse
 from pydantic import BaseModel
 
 from blender_dp.collector import vault
-from blender_dp.collector.campaign import CampaignSettings
 from blender_dp.collector.found import Round
+from blender_dp.collector.media import JsonRoute
 from blender_dp.collector.messages import (
     AbortMessage,
     CampaignAnswer,
+    CampaignMessage,
     CampaignShown,
     EnrolAnswer,
     EnrolMessage,
@@ -35,11 +36,12 @@ from blender_dp.collector.problems import ProblemError
 from blender_dp.collector.public import bearer, service_of
 from blender_dp.collector.rounds import Rounds
 from blender_dp.collector.schema import tokens
+from blender_dp.errors import StateError
 
 if TYPE_CHECKING:
     from blender_dp.collector.app import Service
 
-Key = Annotated[str | None, Header(alias="Idempotency-Key", max_length=200)]
+Key = Annotated[str | None, Header(alias="Idempotency-Key", min_length=1, max_length=200)]
 Name = Annotated[Identifier, Path()]
 
 
@@ -64,6 +66,7 @@ def _operator(request: Request, token: Annotated[str, Depends(bearer)]) -> None:
 
 router = APIRouter(
     prefix="/v1/operator",
+    route_class=JsonRoute,
     dependencies=[Depends(_operator)],
     responses=may(HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN),
 )
@@ -75,8 +78,9 @@ router = APIRouter(
     response_model=CampaignAnswer,
     responses=may(HTTPStatus.CONFLICT, HTTPStatus.UNPROCESSABLE_ENTITY),
 )
-def create_campaign(request: Request, settings: CampaignSettings, key: Key = None) -> Response:
+def create_campaign(request: Request, message: CampaignMessage, key: Key = None) -> Response:
     """Begin a campaign."""
+    settings = message.settings()
 
     def work(rounds: Rounds) -> BaseModel:
         return CampaignAnswer(id=rounds.create_campaign(settings))
@@ -98,6 +102,15 @@ def open_round(request: Request, campaign: Name, message: RoundMessage, key: Key
         return _answer(rounds.open_round(campaign, lists_at=message.lists_at, closes_at=message.closes_at))
 
     return _once(request, key, message.model_dump_json(), HTTPStatus.CREATED, work)
+
+
+@router.get("/campaigns/{campaign}/rounds/current", responses=may(HTTPStatus.NOT_FOUND))
+def current_round(request: Request, campaign: Name) -> RoundAnswer:
+    """A campaign's newest round as it is now; what everybody may ask for can come from a cache, and be minutes old."""
+    found = service_of(request).rounds.current(campaign)
+    if found is None:
+        raise StateError("round", "there is none", "Open one", kind="missing")
+    return _answer(found)
 
 
 @router.post(
@@ -135,32 +148,37 @@ def export(request: Request, round_id: Name) -> Response:
 
 
 @router.post("/rounds/{round_id}/list", status_code=HTTPStatus.ACCEPTED, responses=_STATE)
-def make_list(request: Request, round_id: Name) -> RoundAnswer:
+def make_list(request: Request, response: Response, round_id: Name) -> RoundAnswer:
     """Take no more records, and make the head list; poll the round for it."""
-    return _begin(request, round_id, "open", service_of(request).rounds.freeze)
+    return _begin(request, response, round_id, "open", service_of(request).rounds.freeze)
 
 
 @router.post("/rounds/{round_id}/close", status_code=HTTPStatus.ACCEPTED, responses=_STATE)
-def close(request: Request, round_id: Name) -> RoundAnswer:
+def close(request: Request, response: Response, round_id: Name) -> RoundAnswer:
     """Take no more reports, and make the release; poll the round for it."""
-    return _begin(request, round_id, "listed", service_of(request).rounds.close)
+    return _begin(request, response, round_id, "listed", service_of(request).rounds.close)
 
 
 @router.post("/rounds/{round_id}/abort", responses=_STATE)
 def abort(request: Request, round_id: Name, message: AbortMessage) -> RoundAnswer:
-    """End a round without a release. What was spent stays spent."""
+    """End a round without a release. What was spent stays spent; the reason becomes public."""
     rounds = service_of(request).rounds
     if rounds.round(round_id).state != "aborted":  # it was asked for already
         rounds.abort(round_id, message.reason)
     return _answer(rounds.round(round_id))
 
 
-def _begin(request: Request, name: str, state: str, step: Callable[[str], None]) -> RoundAnswer:
+_LATER = {"open": {"listing", "listed", "closed", "released"}, "listed": {"closed", "released"}}
+
+
+def _begin(request: Request, response: Response, name: str, state: str, step: Callable[[str], None]) -> RoundAnswer:
+    """Take the step that leads out of a state, and say where to look for what comes of it."""
     service = service_of(request)
     before = service.rounds.round(name)
-    if before.state != state and state == "open" and before.state in {"listing", "listed"}:
+    response.headers.update({"Location": f"{router.prefix}/rounds/{name}", "Retry-After": "1"})
+    if before.state in _LATER[state]:
         return _answer(before)  # it was asked for already
-    if before.state != state and not (state == "listed" and before.state in {"closed", "released"}):
+    if before.state != state:
         raise ProblemError(HTTPStatus.CONFLICT, "conflict", f"the round is {before.state}")
     step(name)
     after = service.rounds.round(name)

@@ -32,6 +32,7 @@ NAMES = {
     "key-reused": "The Idempotency-Key was used for another request.",
     "limited": "This source has sent too much in the last minute; wait as long as Retry-After says.",
     "malformed": "The request cannot be read.",
+    "media": "The body is not JSON by its Content-Type, or it is packed (Content-Encoding).",
     "method": "The path is there, but not for this method.",
     "missing": "There is no such thing.",
     "not-ready": "The round cannot take this step yet; the detail says what it waits for.",
@@ -52,6 +53,8 @@ _HTTP = {
     HTTPStatus.METHOD_NOT_ALLOWED: "method",
 }
 _FULL = ("disk is full", "no space left", "disk full")
+_SPEAKS = "this collector speaks version 1"
+_OPERATORS = "/v1/operator/"
 _MOST_ERRORS = 20  # more would make a long answer to a short mistake
 
 
@@ -97,8 +100,11 @@ def install(app: FastAPI) -> None:
         return problem(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid", str(error))
 
     @app.exception_handler(RequestValidationError)
-    async def _invalid(_: Request, error: RequestValidationError) -> JSONResponse:
-        found = [{"where": _place(one), "what": one["type"]} for one in error.errors()[:_MOST_ERRORS]]
+    async def _invalid(request: Request, error: RequestValidationError) -> JSONResponse:
+        if any(one["loc"] == ("body", "version") and one["type"] == "literal_error" for one in error.errors()):
+            return problem(HTTPStatus.UNPROCESSABLE_ENTITY, "version", _SPEAKS)
+        told = request.url.path.startswith(_OPERATORS)
+        found = [_mistake(one, told=told) for one in error.errors()[:_MOST_ERRORS]]
         return problem(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid", "the request is not what its schema says", errors=found)
 
     @app.exception_handler(HTTPException)
@@ -106,7 +112,7 @@ def install(app: FastAPI) -> None:
         status = HTTPStatus(error.status_code)
         headers = dict(error.headers or {})
         if status == HTTPStatus.NOT_FOUND and _is_other_version(request.url.path):
-            return problem(status, "version", "this collector speaks version 1", headers)
+            return problem(status, "version", _SPEAKS, headers)
         return problem(status, _HTTP.get(status, "http"), status.phrase, headers)
 
     @app.exception_handler(sqlalchemy.exc.SQLAlchemyError)
@@ -120,6 +126,12 @@ def install(app: FastAPI) -> None:
     async def _files(_: Request, error: OSError) -> JSONResponse:
         _LOG.error("storage: %s", type(error).__name__)
         return _full() if error.errno in {errno.ENOSPC, errno.EDQUOT} else _no_storage()
+
+
+def _mistake(error: dict[str, Any], *, told: bool) -> dict[str, str]:
+    """Where and what a mistake is. An operator, who sends parameters and nothing private, is told in words as well."""
+    found = {"where": _place(error), "what": error["type"]}
+    return found | {"why": error["msg"].removeprefix("Value error, ").rstrip(".")} if told else found
 
 
 def _place(error: dict[str, Any]) -> str:

@@ -14,7 +14,9 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from blender_dp.collector.documents import canonical
 from blender_dp.collector.intake import Report
+from blender_dp.collector.media import JsonRoute
 from blender_dp.collector.messages import (
+    MALFORMED,
     Digest,
     Identifier,
     LedgerEntry,
@@ -38,7 +40,7 @@ from blender_dp.records.head_list import HeadList
 if TYPE_CHECKING:
     from blender_dp.collector.app import Service
 
-router = APIRouter(prefix="/v1")
+router = APIRouter(prefix="/v1", route_class=JsonRoute)
 
 _NEVER = re.compile(r"q\s*=\s*0(\.0*)?")
 _POINTER_SECONDS = 300
@@ -205,7 +207,7 @@ class Listed:
     def problem(self, report: ReportMessage) -> Reason | None:
         """Why a report is refused."""
         if report.head_list != self._document:
-            return "another head list"
+            return "malformed" if report is MALFORMED else "another head list"
         if len(report.cells) != self._size:
             return "wrong number of cells"
         if max(report.cells) >= self._cells:

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+import sqlalchemy.exc
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from sqlalchemy.engine import make_url
 
 from blender_dp.collector.counting import EXPORT_FROM, Counting
 from blender_dp.errors import ParameterError
 
 PREFIX = "BLENDER_DP_"
+_OTHERS = {"token", "url", "settings", "crash_at", "needs_browser", "needs_spark"}  # what others than `serve` read
 
 
 class Settings(BaseModel):
     """Where a collector keeps things, and its limits."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)  # `serve --help` shows them
 
     data: Path = Path("collector-data")
     """Folder of the database (if it is SQLite) and the signing key."""
@@ -29,11 +33,15 @@ class Settings(BaseModel):
     database: str = ""
     """URL of a PostgreSQL database; SQLite in the data folder if it is empty."""
     host: str = "127.0.0.1"
+    """Address to listen on."""
     port: Annotated[int, Field(ge=0, le=65_535)] = 8000
+    """Port to listen on; 0 is any that is free."""
     workers: Annotated[int, Field(ge=1, le=64)] = 1
+    """Processes; more than one want PostgreSQL."""
     operator_token: Annotated[str, Field(pattern=r"^([0-9a-f]{64})?$")] = ""
     """Digest (SHA-256, hexadecimal) of the operator's token; one is made and printed if it is empty."""
     max_body_bytes: Annotated[int, Field(ge=1_000)] = 4_000_000
+    """A body that is longer is refused."""
     max_body_seconds: Annotated[float, Field(gt=0)] = 30.0
     """A body that takes longer is refused."""
     max_reports: Annotated[int, Field(ge=1)] = 10_000
@@ -54,6 +62,19 @@ class Settings(BaseModel):
     """A round with so many reports is exported to Parquet in the data folder, and counted by the engine."""
     engine: Annotated[str, Field(pattern=r"^(duckdb|spark(:.+)?)$")] = "duckdb"
     """What counts such a round: duckdb, spark or spark:MASTER. A cluster must see the data folder under the same path."""
+
+    @field_validator("database")
+    @classmethod
+    def _postgresql(cls, url: str) -> str:
+        if url and not url.startswith(("postgresql://", "postgresql+psycopg://")):
+            raise ValueError("is not the URL of a PostgreSQL database: postgresql://USER:PASSWORD@HOST/NAME")
+        if url.count("@") > 1:  # else a part of the password would be taken for the host, and be named when it is not found
+            raise ValueError("has more than one @: write that of a user or a password as %40")
+        try:
+            make_url(url or "postgresql://")
+        except (sqlalchemy.exc.ArgumentError, ValueError):
+            raise ValueError("cannot be read: check its port, and write special characters as %XX") from None
+        return url
 
     @property
     def database_url(self) -> str:
@@ -85,10 +106,18 @@ def load(file: Path | None, flags: Mapping[str, Any], environment: Mapping[str, 
         except (OSError, ValueError) as error:
             raise ParameterError("config", f"{file} cannot be read ({type(error).__name__})", "Give a TOML file") from None
     named = {name.removeprefix(PREFIX).lower(): value for name, value in environment.items() if name.startswith(PREFIX)}
+    for name in named.keys() - Settings.model_fields.keys() - _OTHERS:  # mistyped, it would change nothing, unnoticed
+        raise ParameterError(f"{PREFIX}{name.upper()}", "is no setting", _closest(name))
     values |= {name: value for name, value in named.items() if name in Settings.model_fields}
     values |= {name: value for name, value in flags.items() if value is not None}
     try:
         return Settings.model_validate(values)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
-        raise ParameterError(str(first["loc"][0]), first["msg"], "See blender-dp serve --help") from None
+        said = first["msg"].removeprefix("Value error, ")
+        raise ParameterError(str(first["loc"][0]), said, "See blender-dp serve --help") from None
+
+
+def _closest(name: str) -> str:
+    close = difflib.get_close_matches(name, Settings.model_fields, n=1)
+    return f"Do you mean {PREFIX}{close[0].upper()}" if close else "See blender-dp serve --help"

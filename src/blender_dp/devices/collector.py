@@ -24,6 +24,18 @@ _STEP_SECONDS = 30.0
 _SECONDS = 120.0
 _MOST_BYTES = 64_000_000
 
+_FIXES = {
+    400: "Mend the request",
+    401: "Give a token",
+    403: "Give another token",
+    404: "Ask for what is there",
+    409: "Look at how things are now",
+    413: "Send less at a time",
+    415: "Mend the request",
+    422: "Mend the request",
+}
+_ITS_FAULT = "The collector's operator must look"
+
 _Made = TypeVar("_Made")
 
 
@@ -176,15 +188,26 @@ def _parsed(body: bytes) -> Any:  # noqa: ANN401 (JSON)
 
 def _problem(response: httpx.Response, body: bytes) -> AnswerError:
     """An answer other than the one that was asked for."""
+    status = response.status_code
     try:
-        detail = str(json.loads(body)["detail"])
+        detail, fix = _told(json.loads(body))
     except (ValueError, KeyError, TypeError, RecursionError):
-        detail = response.reason_phrase
-    status, said = response.status_code, f"answers {response.status_code}: {detail}"
+        detail, fix = response.reason_phrase, ""
+    said = f"answers {status}: {detail}"
     if status in {429, 503}:
         return BusyError("collector", said, "Try again later", status=status, seconds=_seconds(response))
     kind = {404: "missing", 401: "forbidden", 403: "forbidden"}.get(status, "conflict")
-    return AnswerError("collector", said, "Mend the request", status=status, kind=kind)
+    return AnswerError("collector", said, fix or _FIXES.get(status, _ITS_FAULT), status=status, kind=kind)
+
+
+def _told(problem: dict[str, Any]) -> tuple[str, str]:
+    """What a problem document says is wrong, with the places, and what to do if it says that."""
+    detail = str(problem["detail"])
+    said, _, fix = detail.removesuffix(".").rpartition(". ")
+    if not said or not detail.endswith("."):  # it is no sentence with advice after it
+        said, fix = detail.removesuffix("."), ""
+    places = [f"{one['where']}: {one.get('why') or one['what']}" for one in problem.get("errors", ())]
+    return "; ".join([said, *places]), fix
 
 
 def _silent(how: str) -> SilentError:

@@ -1,0 +1,170 @@
+"""`blender-dp serve` as it is called: what it says before it answers, and what it says when it cannot."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import typer.main
+
+from blender_dp.cli.app import app
+from blender_dp.collector.settings import Settings, load
+from blender_dp.errors import ParameterError
+from tests.conftest import ROOT
+
+PROGRAM = Path(sys.executable).parent / "blender-dp"
+VARIABLE = re.compile(r"\bBLENDER_DP_([A-Z_]+)")
+CANARY = "kanarienvogel"
+
+
+def ended(*words: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    given = {**os.environ, "COLUMNS": "200", **environment}
+    return subprocess.run([PROGRAM, "serve", *words], env=given, capture_output=True, text=True, check=False, timeout=60)
+
+
+def is_one_line(done: subprocess.CompletedProcess[str], said: str) -> bool:
+    assert (done.returncode, done.stdout) == (2, ""), done.stderr
+    assert said in done.stderr
+    assert done.stderr.count("\n") == 1, done.stderr
+    assert CANARY not in done.stderr
+    return True
+
+
+@pytest.mark.parametrize(
+    ("database", "said"),
+    [
+        (f"mysql://a:{CANARY}@127.0.0.1/a", "is not the URL of a PostgreSQL database"),
+        (CANARY, "is not the URL of a PostgreSQL database"),
+        (f"postgresql://a:x@{CANARY}@127.0.0.1:1/a", "has more than one @"),
+        (f"postgresql://a:x@{CANARY}/x@127.0.0.1:1/a", "has more than one @"),
+        (f"postgresql://a:{CANARY}@127.0.0.1:one/a", "cannot be read"),
+    ],
+)
+def test_a_url_that_is_none(database: str, said: str) -> None:
+    with pytest.raises(ParameterError) as refused:
+        load(None, {"database": database}, {})
+    assert str(refused.value).startswith(f"database: {said}")
+    assert CANARY not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "url", ["", "postgresql://blender@db/blender", "postgresql://a:p%40ss@[::1]:5432/a?sslmode=require"]
+)
+def test_urls_that_are_some(url: str) -> None:
+    assert load(None, {"database": url}, {}).database == url
+
+
+@pytest.mark.parametrize(
+    ("name", "fix"), [("PROT", "Do you mean BLENDER_DP_PORT"), ("XYZZY", "See blender-dp serve --help")]
+)
+def test_a_variable_that_is_mistyped(name: str, fix: str) -> None:
+    with pytest.raises(ParameterError) as refused:
+        load(None, {}, {f"BLENDER_DP_{name}": CANARY})
+    assert str(refused.value) == f"BLENDER_DP_{name}: is no setting. {fix}."
+
+
+def test_variables_that_others_read() -> None:
+    read = {found for path in (ROOT / "src").rglob("*.py") for found in VARIABLE.findall(path.read_text(encoding="utf-8"))}
+    assert {"TOKEN", "URL", "CRASH_AT"} <= read
+    others = {f"BLENDER_DP_{name}": "x" for name in {*read, "SETTINGS"} if name.lower() not in Settings.model_fields}
+    assert load(None, {}, {**others, "BLENDER_DP_PORT": "1"}).port == 1
+
+
+def test_the_help_has_every_setting_with_what_it_is() -> None:
+    text = " ".join(ended("--help", NO_COLOR="1", TERM="dumb").stdout.split())
+    for name, field in Settings.model_fields.items():
+        assert field.description, name
+        usual = f" = {field.default}" if field.default not in {None, ""} else ""
+        assert f"{name}{usual}: {' '.join(field.description.split())}" in text
+    command: Any = typer.main.get_command(app)
+    shown = {one.name: one.show_default for one in command.commands["serve"].params if isinstance(one.show_default, str)}
+    assert shown.pop("keys") == "DATA/round-keys"
+    assert shown == {name: str(Settings.model_fields[name].default) for name in ("data", "host", "port", "workers")}
+
+
+@pytest.mark.parametrize("flags", [[], ["--migrate-only"]], ids=["serve", "migrate"])
+def test_a_database_that_does_not_answer(tmp_path: Path, flags: list[str]) -> None:
+    database = f"postgresql://a:{CANARY}@127.0.0.1:1/a"
+    done = ended("--data", tmp_path / "data", "--port", "0", "--database", database, *flags)
+    assert is_one_line(done, "database: does not answer: nothing listens there. Check that it runs, and its URL.")
+
+
+def test_a_folder_that_holds_something_else(tmp_path: Path) -> None:
+    (tmp_path / "collector.db").write_text("this is no database, and it is long enough to tell" * 100, encoding="utf-8")
+    assert is_one_line(ended("--data", tmp_path, "--port", "0"), "database: is a file that is no database")
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_port_that_is_taken(tmp_path: Path, workers: str) -> None:
+    """Nothing is made, and no token shown that nobody could use."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        done = ended("--data", tmp_path / "data", "--port", port, "--workers", workers)
+    assert is_one_line(done, f"cannot listen on port {port} of 127.0.0.1 (Address already in use).")
+    assert not (tmp_path / "data").exists()
+
+
+@pytest.mark.parametrize("flags", [[], ["--workers", "2"], ["--host", "::1"]], ids=["one", "two workers", "IPv6"])
+def test_what_it_says_is_true_when_it_says_it(tmp_path: Path, flags: list[str]) -> None:
+    if "::1" in flags and not has_ipv6():
+        pytest.skip("there is no IPv6 here")
+    command = [PROGRAM, "serve", "--data", tmp_path / "data", "--port", "0", *flags]
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1", "COLUMNS": "200", "BLENDER_DP_MIN_FREE_BYTES": "0"}
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as one:
+        try:
+            lines = [one.stdout.readline() for _ in range(3)]
+            (url,) = re.findall(r"listens on (http://[\w.:\[\]]+[0-9]),", lines[2])
+            assert not url.endswith(":0")
+            assert httpx.get(f"{url}/__heartbeat__", timeout=30).is_success
+            token = lines[1].rpartition("=")[2].strip()
+            asked = httpx.get(f"{url}/v1/operator/campaigns", headers={"Authorization": f"Bearer {token}"})
+            assert asked.json() == []
+        finally:
+            one.terminate()
+            one.wait(30)
+
+
+def has_ipv6() -> bool:
+    try:
+        with socket.create_server(("::1", 0), family=socket.AF_INET6):
+            return True
+    except OSError:
+        return False
+
+
+def test_no_address_is_written(tmp_path: Path) -> None:
+    """Whatever is asked, well or badly, from wherever: all that `serve` prints tells nobody's address."""
+    command = [PROGRAM, "serve", "--data", tmp_path / "data", "--port", "0"]
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1", "COLUMNS": "200", "BLENDER_DP_MIN_FREE_BYTES": "0"}
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as one:
+        try:
+            printed = [one.stdout.readline() for _ in range(4)]
+            port = int(re.findall(r"listens on http://127.0.0.1:(\d+),", printed[2])[0])
+            transport = httpx.HTTPTransport(local_address="127.0.0.5")
+            headers = {"X-Forwarded-For": "192.0.2.7", "Forwarded": "for=192.0.2.8"}
+            with httpx.Client(base_url=f"http://127.0.0.1:{port}", transport=transport, headers=headers, timeout=30) as http:
+                for method, path in [("GET", "/v1/ledger"), ("GET", "/v1/nothing"), ("POST", "/v1/operator/campaigns")]:
+                    http.request(method, path)
+                http.post(f"/v1/rounds/{'0' * 32}/reports", content=b"{", headers={"Content-Type": "application/json"})
+            upgrade = "GET / HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+            key = "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
+            for sent in (b"nonsense\r\n\r\n", (upgrade + key).encode(), b"POST / HTTP/1.1\r\nContent-Length: 9\r\n\r\n"):
+                with socket.create_connection(("127.0.0.1", port), source_address=("127.0.0.5", 0)) as raw:
+                    raw.sendall(sent)
+                    raw.settimeout(0.5)
+                    with contextlib.suppress(TimeoutError):
+                        raw.recv(1000)
+        finally:
+            one.terminate()
+            rest = one.stdout.read()
+    said = "".join(printed) + rest
+    assert "Devices pin its key" in said
+    assert [address for address in ("127.0.0.5", "192.0.2.7", "192.0.2.8") if address in said] == []
