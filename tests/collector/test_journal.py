@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
+import sys
+import threading
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +14,7 @@ import pytest
 from blender_dp.collector.journal import Journal, Spent, add, catch_up
 from blender_dp.collector.ledger import START, Entry
 from blender_dp.collector.rounds import Rounds
+from blender_dp.collector.run import prepare
 from blender_dp.errors import DocumentError, StateError
 from tests.collector.places import NOON, Place, listed, settings, uploaded
 
@@ -58,6 +62,20 @@ def test_what_was_spent_stays_spent(place: Place, tmp_path: Path, opened: bool) 
     assert groups(again) == ["opt-in", "client", "opt-in"]
     assert again.ledger_entries()[:2] == before
     backup.close()
+
+
+def test_a_start_finds_what_was_spent(place: Place, tmp_path: Path) -> None:
+    """Before anybody spends: the public ledger must say it as soon as it is asked."""
+    prepare(place.settings, lambda _: None)
+    rounds = place.rounds(migrated=False)
+    made = uploaded(rounds)
+    backup = restored(place, tmp_path / "backup")
+    rounds.freeze(made.round)
+    rounds.make_list(made.round)
+    prepare(backup.settings, lambda _: None)
+    assert backup.rounds(migrated=False).ledger_entries() == rounds.ledger_entries()
+    assert groups(rounds) == ["opt-in", "client"]
+    backup.remove()
 
 
 def test_it_is_found_before_spending_too(place: Place, tmp_path: Path) -> None:
@@ -126,6 +144,34 @@ def test_whoever_was_given_up_by_the_database_spends_nothing(place: Place) -> No
     assert rounds.journal.path.read_bytes() == before
     rounds.freeze(made.round)
     assert [entry.round for entry in rounds.ledger_entries()] == [other.round, made.round]
+
+
+def test_one_process_at_a_time_has_the_journal(tmp_path: Path) -> None:
+    code = """
+import sys
+from pathlib import Path
+from blender_dp.collector.journal import Journal
+with Journal(Path(sys.argv[1])).held():
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+    command = [sys.executable, "-c", code, str(tmp_path)]
+    came = threading.Event()
+
+    def take() -> None:
+        with Journal(tmp_path).held():
+            came.set()
+
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "held\n"
+        ours = threading.Thread(target=take)
+        ours.start()
+        waited = not came.wait(0.3)
+        other.communicate()
+    assert came.wait(10)
+    ours.join()
+    assert waited
 
 
 def test_two_histories_are_refused(place: Place, tmp_path: Path) -> None:
