@@ -8,7 +8,7 @@ import os
 import shutil
 import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -19,13 +19,15 @@ import pyarrow.parquet as pq
 import pytest
 import sqlalchemy as sa
 
-from blender_dp.collector import listing, vault
+from blender_dp.collector import contributions, listing, vault
 from blender_dp.collector import store as store_module
 from blender_dp.collector.counting import count_here
 from blender_dp.collector.documents import digest, opened
 from blender_dp.collector.migrate import migrate
 from blender_dp.collector.rounds import Rounds
 from blender_dp.collector.schema import campaigns, events, ledger, metadata, objects, records, reports
+from blender_dp.collector.schema import rounds as rounds_table
+from blender_dp.collector.store import Store
 from blender_dp.errors import DocumentError, ParameterError, StateError
 from blender_dp.records.head_list import HeadList
 from tests.collector.places import NOON, QUERIES, Place, listed, report, settings, uploaded
@@ -255,6 +257,45 @@ def test_a_step_waits_for_whoever_is_writing(postgresql: Place) -> None:
     assert counted(one, made.round) == {0: 4}
 
 
+@pytest.mark.parametrize("writing", ["reports", "record", "withdrawal"])
+def test_whoever_adds_or_takes_back_holds_the_round(
+    postgresql: Place, monkeypatch: pytest.MonkeyPatch, writing: str
+) -> None:
+    """Between the look at the state and the commit no step may be done: what it comes upon is not complete."""
+    one, other = postgresql.rounds(), postgresql.rounds()
+    made = listed(one) if writing == "reports" else uploaded(one)
+    if writing == "reports":
+        one.add_reports(made.round, [report(i) for i in range(3)])
+    (late,) = one.enrol(made.campaign)
+    place, name, work, step, state = {
+        "reports": (Store, "insert_reports", partial(one.add_reports, made.round, [report(9)]), other.close, "closed"),
+        "record": (Store, "put", partial(one.upload_record, made.round, late, "late", None), other.freeze, "listing"),
+        "withdrawal": (contributions, "find", partial(one.withdraw, made.receipts[0]), other.freeze, "listing"),
+    }[writing]
+    real, reached, go_on = getattr(place, name), threading.Event(), threading.Event()
+
+    def slow(*given: Any, **more: Any) -> Any:
+        came = real(*given, **more)
+        reached.set()
+        assert go_on.wait(10)
+        return came
+
+    monkeypatch.setattr(place, name, slow)
+    with ThreadPoolExecutor(2) as pool:
+        try:
+            working = pool.submit(work)
+            assert reached.wait(10)
+            stepping = pool.submit(step, made.round)
+            assert not wait([stepping], 0.3).done  # it waits
+        finally:
+            go_on.set()
+        assert working.result(10) is not False
+        stepping.result(10)
+    assert one.round(made.round).state == state
+    assert len(rows(one, sa.select(records))) == {"reports": 0, "record": 25, "withdrawal": 23}[writing]
+    assert counted(one, made.round) == ({0: 4} if writing == "reports" else {})
+
+
 def test_a_second_record_replaces_the_first(rounds: Rounds) -> None:
     made = uploaded(rounds, users=6)
     second = rounds.upload_record(made.round, made.tokens[0], "another", "https://two.example/")
@@ -457,6 +498,35 @@ def test_what_is_spent_by_a_clock_that_has_gone_back_counts(place: Place) -> Non
     assert rounds.round(second.round).state == "open"
 
 
+def test_nothing_is_spent_before_the_last_entry(place: Place) -> None:
+    """Even if the round itself is of the time that the clock was wrong: the ledger knows better."""
+    now = [float(NOON)]
+    rounds = place.rounds(lambda: now[0])
+    rounds.freeze(uploaded(rounds, name="other").round)
+    now[0] = 0.0
+    first = uploaded(rounds, period_epsilon="8", period_days=30)
+    rounds.freeze(first.round)
+    rounds.abort(first.round, "opened and spent in 1970")
+    now[0] = float(NOON) + 29 * DAY
+    second = uploaded(rounds, campaign=first.campaign)
+    rounds.freeze(second.round)
+    assert "used up" in (rounds.round(second.round).problem or "")
+    assert {row.at for row in rows(rounds, sa.select(ledger.c.at))} == {NOON // 3600 * 3600}
+
+
+def test_a_period_is_not_an_hour_too_short(place: Place) -> None:
+    """What is kept of a time is its hour, so that it may look an hour older than it is."""
+    now = [NOON // 3600 * 3600 + 59 * 60.0]
+    rounds = place.rounds(lambda: now[0])
+    first = uploaded(rounds, period_epsilon="8", period_days=30)
+    rounds.freeze(first.round)
+    rounds.abort(first.round, "spent")
+    second = uploaded(rounds, campaign=first.campaign)
+    now[0] += 30 * DAY - 30 * 60
+    rounds.freeze(second.round)
+    assert "used up" in (rounds.round(second.round).problem or "")
+
+
 def test_caps_of_campaigns_are_their_own(rounds: Rounds) -> None:
     released(rounds, max_epsilon="8")
     made = uploaded(rounds, name="other", max_epsilon="8")
@@ -488,6 +558,18 @@ def test_abort(rounds: Rounds, state: str) -> None:
     assert rounds.open_round(made.campaign).number == 2
 
 
+@pytest.mark.parametrize("end", ["list", "abort"])
+def test_what_fixed_the_noise_is_forgotten(rounds: Rounds, end: str) -> None:
+    made = uploaded(rounds)
+    rounds.freeze(made.round)
+    assert rows(rounds, sa.select(rounds_table.c.noise))[0].noise is not None
+    if end == "list":
+        rounds.make_list(made.round)
+    else:
+        rounds.abort(made.round, "enough")
+    assert rows(rounds, sa.select(rounds_table.c.noise))[0].noise is None
+
+
 def test_abort_races_with_the_list(place: Place) -> None:
     one, other = place.rounds(), place.rounds()
     made = uploaded(one)
@@ -497,25 +579,57 @@ def test_abort_races_with_the_list(place: Place) -> None:
     assert one.keys.names() == []
 
 
-def test_candidates_come_from_the_last_released_list(rounds: Rounds) -> None:
-    campaign = released(rounds, users=60)
-    first = rounds.current(campaign)
-    assert first is not None
-    aborted = listed(rounds, campaign=campaign)
-    rounds.abort(aborted.round, "its list does not count")
+def listed_with(rounds: Rounds, campaign: str, queries: list[str]) -> set[tuple[str, Any]]:
+    """Make a list of 24 users' queries; its entries."""
     made = rounds.open_round(campaign)
     for place, token in enumerate(rounds.enrol(campaign, 24)):
-        rounds.upload_record(made.id, token, f"rare {place}", None)  # nothing that the threshold would let pass
+        rounds.upload_record(
+            made.id, token, queries[place % len(queries)], None if len(queries) > 2 else "https://a.example/"
+        )
     rounds.freeze(made.id)
     rounds.make_list(made.id)
-    with rounds.store.read() as connection:
-        row = connection.execute(sa.text("SELECT listing FROM rounds WHERE id = :id"), {"id": made.id}).one()
-    found = listing.load(row.listing, settings().collection())
-    earlier = json.loads(rounds.object(first.head_list or "", "head-list") or b"")["content"]["head_list"]
-    known = set(HeadList.from_document(earlier).entries)
+    return {*HeadList.from_document(content_of(rounds, made.id)["head_list"]).entries}
+
+
+def finished(rounds: Rounds, campaign: str, first: int = 0) -> None:
+    """Bring the current round from its list to its release."""
+    name = rounds.current(campaign).id  # type: ignore[union-attr]
+    rounds.add_reports(name, [report(first + i) for i in range(4)])
+    rounds.close(name)
+    rounds.make_release(name)
+
+
+def test_candidates_come_from_the_last_released_list_of_the_campaign(rounds: Rounds) -> None:
+    campaign, other = rounds.create_campaign(settings()), rounds.create_campaign(settings("other"))
+    known = listed_with(rounds, campaign, ["alpha", "beta"])
+    finished(rounds, campaign)
+    for _ in range(2):  # its second release is the newest, and later than the first of ours
+        elsewhere = listed_with(rounds, other, ["gamma", "delta"])
+        finished(rounds, other)
+    aborted = listed_with(rounds, campaign, ["epsilon", "zeta"])
+    rounds.abort(rounds.current(campaign).id, "its list does not count")  # type: ignore[union-attr]
     assert known
-    assert {*found.context.discovery.head_list.entries} & known
-    assert found.context.discovery.is_candidate.any()
+    assert elsewhere - known
+    assert aborted - known - elsewhere
+    listed_with(rounds, campaign, [f"rare {place}" for place in range(24)])  # nothing that the threshold would let pass
+    with rounds.store.read() as connection:
+        texts = connection.scalars(sa.text("SELECT listing FROM rounds WHERE number = 3")).all()
+    found = listing.load(texts[0], settings().collection()).context.discovery
+    assert found.is_candidate.any()
+    assert {*found.head_list.entries} & known
+    assert not {*found.head_list.entries} & ((aborted | elsewhere) - known)
+
+
+def test_a_release_names_what_its_own_round_has_spent(rounds: Rounds) -> None:
+    """Not what another campaign has spent meanwhile: whoever checks the ledger would look for the wrong entry."""
+    made = listed(rounds)
+    listed(rounds, name="other")
+    finished(rounds, made.campaign)
+    body = rounds.object(rounds.round(made.round).release or "", "release") or b""
+    named = opened(body, "release", rounds.signer.public)["ledger"]
+    assert [(entry.round, entry.group) for entry in rounds.ledger_entries() if entry.digest == named] == [
+        (made.round, "client")
+    ]
 
 
 def test_one_round_of_a_campaign_at_a_time(place: Place) -> None:
@@ -982,6 +1096,27 @@ def test_a_server_with_another_usage_is_told_ours(postgresql: Place) -> None:
             with pytest.raises(StateError):
                 late.result(10)
     assert counted(one, made.round) == {0: 3}
+
+
+def test_a_look_sees_one_state(place: Place) -> None:
+    one, other = place.rounds(), place.rounds()
+    made = uploaded(one)
+    states = sa.select(rounds_table.c.state)
+    with one.store.read() as connection:
+        assert connection.scalars(states).all() == ["open"]
+        other.freeze(made.round)
+        assert connection.scalars(states).all() == ["open"]
+        assert connection.scalar(sa.select(sa.func.count()).select_from(ledger)) == 0  # of the same moment
+    with one.store.read() as connection:
+        assert connection.scalars(states).all() == ["listing"]
+
+
+def test_every_connection_to_sqlite_is_durable_and_forgets_well(sqlite: Place) -> None:
+    store = sqlite.rounds().store
+    asked = {"journal_mode": "wal", "synchronous": 2, "secure_delete": 1, "foreign_keys": 1}
+    with store.read() as one, store.read() as another:
+        for connection in (one, another):
+            assert {name: connection.exec_driver_sql(f"PRAGMA {name}").scalar() for name in asked} == asked
 
 
 def test_nobody_waits_for_ever(postgresql: Place) -> None:
