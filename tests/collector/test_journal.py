@@ -222,3 +222,6 @@ def test_the_journal_is_private_and_says_what_the_ledger_says(sqlite: Place) -> 
         entries: list[Entry] = [one.entry for one in journal.read(handle)]
     assert entries == rounds.ledger_entries()
     assert replace(entries[0], epsilon="9").digest != entries[0].digest
+    new = Journal(sqlite.folder / "new")
+    with new.held():
+        assert new.folder.stat().st_mode & 0o777 == 0o700
