@@ -19,10 +19,11 @@ import pyarrow.parquet as pq
 import pytest
 import sqlalchemy as sa
 
-from blender_dp.collector import contributions, listing, vault
+from blender_dp.collector import contributions, listing, reading, vault
 from blender_dp.collector import store as store_module
-from blender_dp.collector.counting import count_here
+from blender_dp.collector.counting import Counting, count_here
 from blender_dp.collector.documents import digest, opened
+from blender_dp.collector.forgetting import destroy_left_keys
 from blender_dp.collector.migrate import migrate
 from blender_dp.collector.rounds import Rounds
 from blender_dp.collector.schema import campaigns, events, ledger, metadata, objects, records, reports
@@ -409,14 +410,18 @@ def test_the_cap_of_a_period_counts_from_when_it_was_spent(place: Place) -> None
         assert rounds.round(second.round).state == state
 
 
-def test_the_cap_of_a_period_counts_clients_as_long_as_they_can_report(place: Place) -> None:
+@pytest.mark.parametrize("end", ["close", "abort"])
+def test_the_cap_of_a_period_counts_clients_as_long_as_they_can_report(place: Place, end: str) -> None:
     now = [float(NOON)]
     rounds = place.rounds(lambda: now[0])
     first = listed(rounds, period_epsilon="8", period_days=7)
     now[0] += 20 * DAY
     rounds.add_reports(first.round, [report(i) for i in range(4)])
-    rounds.close(first.round)
-    rounds.make_release(first.round)
+    if end == "close":
+        rounds.close(first.round)
+        rounds.make_release(first.round)
+    else:
+        rounds.abort(first.round, "enough")
     second = uploaded(rounds, campaign=first.campaign)
     for days, problem in ((0, "the budget of client users"), (6.9, "the budget of client users"), (0.2, "")):
         now[0] += days * DAY
@@ -439,6 +444,15 @@ def test_a_budget_may_be_used_up_exactly(sqlite: Place, epsilon: str, delta: str
     again = uploaded(rounds, users=6, campaign=made.campaign)
     rounds.freeze(again.round)
     assert "used up" in (rounds.round(again.round).problem or "")
+
+
+def test_a_budget_is_not_exceeded_even_by_the_least(rounds: Rounds) -> None:
+    made = uploaded(rounds, max_delta="0.019999999999999999999999")  # to a computer's own numbers that is 0.02
+    rounds.freeze(made.round)
+    rounds.abort(made.round, "spent")
+    again = uploaded(rounds, campaign=made.campaign)
+    rounds.freeze(again.round)
+    assert "δ would be 0.02, and 0.0199" in (rounds.round(again.round).problem or "")
 
 
 @pytest.mark.parametrize("column", ["campaign", "user_group", "round"])
@@ -568,6 +582,53 @@ def test_what_fixed_the_noise_is_forgotten(rounds: Rounds, end: str) -> None:
     else:
         rounds.abort(made.round, "enough")
     assert rows(rounds, sa.select(rounds_table.c.noise))[0].noise is None
+
+
+def test_every_round_has_noise_of_its_own(rounds: Rounds) -> None:
+    secrets = []
+    for name in ("one", "two"):
+        made = uploaded(rounds, users=6, name=name)
+        rounds.freeze(made.round)
+        (sealed,) = rows(rounds, sa.select(rounds_table.c.noise).where(rounds_table.c.id == made.round))
+        secrets.append(vault.unseal(rounds.keys.read(made.round), f"{made.round}/noise", sealed.noise))
+    assert [len(one) for one in secrets] == [32, 32]
+    assert len({*secrets, bytes(32)}) == 3
+
+
+def test_raw_records_are_not_written_to_a_disk_while_the_list_is_made(
+    rounds: Rounds, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, places = uploaded(rounds), []
+
+    class Seen(listing.DuckDBEngine):
+        def __init__(self, **more: Any) -> None:
+            super().__init__(**more)
+            places.append(self._connection.cursor().execute("SELECT current_setting('temp_directory')").fetchone())
+
+    monkeypatch.setattr(listing, "DuckDBEngine", Seen)
+    rounds.freeze(made.round)
+    rounds.make_list(made.round)
+    assert places == [("",)]
+
+
+@pytest.mark.parametrize("meanwhile", ["listed", "aborted"])
+def test_who_comes_too_late_with_a_list_has_not_failed(
+    place: Place, monkeypatch: pytest.MonkeyPatch, meanwhile: str
+) -> None:
+    """The key is gone, and with it the way to the records: the one who was faster has destroyed it."""
+    one, other = place.rounds(), place.rounds()
+    made = uploaded(one)
+    one.freeze(made.round)
+    with monkeypatch.context() as patch:
+
+        def overtaken(point: str) -> None:
+            if point == "list: before work":
+                patch.undo()
+                other.make_list(made.round) if meanwhile == "listed" else other.abort(made.round, "stop")
+
+        patch.setattr("blender_dp.collector.rounds.reached", overtaken)
+        one.make_list(made.round)
+    assert one.round(made.round).state == meanwhile
 
 
 def test_abort_races_with_the_list(place: Place) -> None:
@@ -776,6 +837,51 @@ def test_a_round_that_is_stuck_holds_up_no_other(rounds: Rounds) -> None:
     rounds.advance_due()
 
 
+def scheduled(rounds: Rounds, name: str = "searches") -> str:
+    """A round whose list is due."""
+    campaign = rounds.create_campaign(settings(name))
+    made = rounds.open_round(campaign, lists_at=NOON)
+    for token in rounds.enrol(campaign, 10):
+        rounds.upload_record(made.id, token, "alpha", None)
+    return made.id
+
+
+def test_a_step_that_fails_right_after_another_says_so(rounds: Rounds, monkeypatch: pytest.MonkeyPatch) -> None:
+    name = scheduled(rounds)
+
+    def fail(*_: object) -> None:
+        raise KeyError
+
+    monkeypatch.setattr(listing, "make", fail)
+    with pytest.raises(KeyError):
+        rounds.advance_due()
+    found = rounds.round(name)
+    assert (found.state, found.problem) == ("listing", "the work failed: KeyError; it is tried again")
+
+
+def test_a_first_step_that_fails_says_so(rounds: Rounds) -> None:
+    name = scheduled(rounds)
+    rounds.journal.path.write_bytes(b"nonsense\n")
+    with pytest.raises(DocumentError):
+        rounds.advance_due()
+    assert rounds.round(name).state == "open"
+    assert "has a line that is none" in (rounds.round(name).problem or "")
+
+
+def test_a_failure_that_cannot_be_told_holds_up_no_other_round(rounds: Rounds, monkeypatch: pytest.MonkeyPatch) -> None:
+    stuck, well = scheduled(rounds), scheduled(rounds, "other")
+    rounds.freeze(stuck)
+    rounds.keys.destroy(stuck)
+
+    def fail(*_: object) -> None:
+        raise sa.exc.OperationalError("", {}, OSError())
+
+    monkeypatch.setattr(rounds, "_stuck", fail)
+    with pytest.raises(DocumentError):  # what failed first, not that it cannot be told
+        rounds.advance_due()
+    assert rounds.round(well).state == "listed"
+
+
 @pytest.mark.parametrize(
     "queries",
     [
@@ -906,6 +1012,22 @@ def test_an_old_database_that_is_put_back_for_an_hour_costs_no_key(place: Place,
     rounds.freeze(young.round)
     rounds.make_list(young.round)
     assert rounds.round(young.round).state == "listed"
+
+
+def test_a_key_that_was_strange_once_is_not_so_for_ever(place: Place, tmp_path: Path) -> None:
+    """Since when counts from the last time: it was known in between."""
+    rounds = place.rounds()
+    rounds.abort(uploaded(rounds).round, "so that the backup has a round")
+    place.close()
+    backup = place.copy(tmp_path / "backup")
+    made = uploaded(rounds, name="other")
+    old, strange = backup.rounds(), dict[str, float]()
+    for store, now in ((old.store, 0), (rounds.store, 60), (old.store, 9 * DAY), (old.store, 10 * DAY - 60)):
+        destroy_left_keys(store, rounds.keys, strange, now)
+        assert rounds.keys.names() == [made.round]
+    destroy_left_keys(old.store, rounds.keys, strange, 10 * DAY)
+    assert rounds.keys.names() == []
+    backup.remove()
 
 
 def test_a_clock_that_ran_ahead_spoils_no_later_dates(place: Place) -> None:
@@ -1156,6 +1278,32 @@ def test_a_step_may_take_long(postgresql: Place, monkeypatch: pytest.MonkeyPatch
     rounds.close(made.round)
     rounds.abort(other.round, "enough")
     assert [rounds.round(name).state for name in (made.round, other.round)] == ["closed", "aborted"]
+
+
+def test_a_look_may_take_long(postgresql: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who reads millions to make a list or a release, or to send them, is not cut off either."""
+    first = postgresql.rounds()
+    made = uploaded(first)
+    first.freeze(made.round)
+
+    def slowly(work: Callable[..., Any]) -> Callable[..., Any]:
+        def slow(*given: Any) -> Any:
+            (connection,) = (one for one in given if isinstance(one, sa.engine.Connection))
+            connection.exec_driver_sql("SELECT pg_sleep(0.4)")
+            return work(*given)
+
+        return slow
+
+    for owner, name in ((Rounds, "_candidates"), (Counting, "count"), (reading, "exported")):
+        monkeypatch.setattr(owner, name, slowly(getattr(owner, name)))
+    monkeypatch.setitem(store_module._PATIENCE, "statement_timeout", 300)
+    rounds = postgresql.rounds()
+    rounds.make_list(made.round)
+    rounds.add_reports(made.round, [report(i) for i in range(4)])
+    rounds.close(made.round)
+    assert b"".join(rounds.exported(made.round))
+    rounds.make_release(made.round)
+    assert rounds.round(made.round).state == "released"
 
 
 def test_a_lock_that_is_never_freed_is_given_up(postgresql: Place, monkeypatch: pytest.MonkeyPatch) -> None:

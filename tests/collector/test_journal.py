@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from blender_dp.collector.campaign import DAY_SECONDS
 from blender_dp.collector.journal import Journal, Spent, add, catch_up
 from blender_dp.collector.ledger import START, Entry
 from blender_dp.collector.rounds import Rounds
@@ -95,6 +96,23 @@ def test_it_is_found_before_spending_too(place: Place, tmp_path: Path) -> None:
     backup.close()
 
 
+def test_clients_of_a_round_that_nobody_knows_count_until_its_list_ends(place: Place, tmp_path: Path) -> None:
+    """Only the journal has it: nobody can say when it was closed, and until its list ended it may have been answered."""
+    now = [float(NOON)]
+    rounds = place.rounds(lambda: now[0])
+    campaign = rounds.create_campaign(settings(period_epsilon="8", period_days=7, list_days=30))
+    backup = restored(place, tmp_path / "backup")
+    listed(rounds, campaign=campaign)
+    again = backup.rounds(lambda: now[0])
+    made = uploaded(again, campaign=campaign)
+    for days, problem in ((20, "the budget of client users"), (16.9, "the budget of client users"), (0.2, "")):
+        now[0] += days * DAY_SECONDS
+        again.freeze(made.round)
+        assert (again.round(made.round).problem or "").startswith(problem)
+    assert again.round(made.round).state == "listing"
+    backup.remove()
+
+
 def test_no_second_list_of_a_round_that_was_listed(place: Place, tmp_path: Path) -> None:
     """Even if the key outlived its list, as after a crash at the worst moment."""
     rounds = place.rounds()
@@ -150,6 +168,7 @@ def test_one_process_at_a_time_has_the_journal(tmp_path: Path) -> None:
     code = """
 import sys
 from pathlib import Path
+from blender_dp.collector.campaign import DAY_SECONDS
 from blender_dp.collector.journal import Journal
 with Journal(Path(sys.argv[1])).held():
     print("held", flush=True)
