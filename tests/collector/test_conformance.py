@@ -348,6 +348,25 @@ def test_too_few_opt_in_users(rounds: Rounds) -> None:
     assert (rounds.round(made.round).state, rounds.round(made.round).problem) == ("listing", None)
 
 
+def test_a_problem_that_was_said_is_not_written_again(rounds: Rounds) -> None:
+    """The worker comes by every second."""
+    made, updates = uploaded(rounds, users=5), list[str]()
+    rounds.freeze(made.round)
+    listener = partial(_noted, updates)
+    sa.event.listen(rounds.store.engine, "before_cursor_execute", listener)
+    rounds.freeze(made.round)
+    assert updates == []
+    rounds.withdraw(made.receipts[0])
+    rounds.freeze(made.round)
+    assert len(updates) == 1
+    assert rounds.round(made.round).problem == "too few opt-in users: 4, and 6 is the least"
+
+
+def _noted(updates: list[str], _: object, __: object, statement: str, *___: object) -> None:
+    if statement.startswith("UPDATE"):
+        updates.append(statement)
+
+
 def test_too_few_reports(rounds: Rounds) -> None:
     made = listed(rounds)
     rounds.add_reports(made.round, [report(1), report(1)])
