@@ -1112,7 +1112,12 @@ def test_a_part_of_the_reports_is_no_export(rounds: Rounds) -> None:
         rounds.exported(made.round)
 
 
-def test_an_export_does_not_tell_who_came_first(rounds: Rounds) -> None:
+def test_an_export_does_not_tell_who_came_first(place: Place) -> None:
+    if place.server:  # an index would happen to be in the right order; a table that is read through is in that of arrival
+        with place.store().engine.execution_options(isolation_level="AUTOCOMMIT").connect() as connection:
+            for way in ("indexscan", "indexonlyscan", "bitmapscan"):
+                connection.execute(sa.text(f"ALTER DATABASE {place.database} SET enable_{way} = off"))
+    rounds = place.rounds()
     made = listed(rounds, users=60)
     for i in (500, 0, 900):
         rounds.add_reports(made.round, [report(i + k, 0 if i else 1) for k in range(3)])
