@@ -531,6 +531,23 @@ def test_what_is_spent_by_a_clock_that_has_gone_back_counts(place: Place) -> Non
     assert rounds.round(second.round).state == "open"
 
 
+def test_a_clock_that_has_gone_back_when_a_round_ends_shortens_no_period(place: Place) -> None:
+    """An end before the beginning is none: its clients count for as long as its list could be answered."""
+    now = [float(NOON)]
+    rounds = place.rounds(lambda: now[0])
+    first = listed(rounds, period_epsilon="8", period_days=7, list_days=30)
+    rounds.add_reports(first.round, [report(i) for i in range(4)])
+    now[0] = 0.0
+    rounds.close(first.round)
+    rounds.make_release(first.round)
+    second = uploaded(rounds, campaign=first.campaign)
+    for days, problem in ((21, "the budget of client users"), (36.9, "the budget of client users"), (37.1, "")):
+        now[0] = NOON + days * DAY
+        rounds.freeze(second.round)
+        assert (rounds.round(second.round).problem or "").startswith(problem)
+    assert rounds.round(second.round).state == "listing"
+
+
 def test_nothing_is_spent_before_the_last_entry(place: Place) -> None:
     """Even if the round itself is of the time that the clock was wrong: the ledger knows better."""
     now = [float(NOON)]
