@@ -17,7 +17,7 @@ from blender_dp.collector.keys import KeyFolder
 from blender_dp.collector.rounds import Rounds
 from blender_dp.collector.schema import metadata, records
 from blender_dp.errors import DocumentError
-from tests.collector.places import Place, uploaded
+from tests.collector.places import Place, listed, uploaded
 
 CANARY = "canary-7f3a"
 
@@ -122,6 +122,18 @@ def test_what_is_withdrawn_or_aborted_is_gone_from_the_files(sqlite: Place) -> N
     rounds.abort(made.round, "enough")
     after = all_bytes(sqlite.folder)
     assert not any(one[12:44] in after for one in sealed.values())
+
+
+def test_what_is_forgotten_of_reports_is_gone_from_the_files(sqlite: Place) -> None:
+    rounds = sqlite.rounds()
+    made = listed(rounds)
+    ids = [f"report {i:09}".encode() for i in range(20)]
+    rounds.add_reports(made.round, [(one, bytes(4)) for one in ids])
+    rounds.close(made.round)
+    rounds.make_release(made.round)
+    assert all(one in all_bytes(sqlite.folder) for one in ids)
+    assert rounds.forget_reports() == 20
+    assert not any(one in all_bytes(sqlite.folder) for one in ids)
 
 
 def test_a_record_opens_in_its_place_only() -> None:

@@ -54,6 +54,7 @@ def test_both_ways_agree(place: Place, size: int) -> None:
     assert found[1] == clients
     np.testing.assert_array_equal(found[0], expected)
     assert [file.name for file in scratch.iterdir()] == ["lock"]
+    assert scratch.stat().st_mode & 0o777 == 0o700
 
 
 @pytest.mark.skipif(not SPARK, reason="no Spark on this machine")

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
+from blender_dp import durable
 from blender_dp.collector.app import create_app
 from blender_dp.collector.keys import KeyFolder
 from blender_dp.collector.run import prepare
@@ -93,6 +94,22 @@ def test_many_first_starts_make_one_of_everything(place: Place) -> None:
     with store.read() as connection:
         assert connection.scalar(sa.select(sa.func.count()).select_from(tokens)) == 1
     store.close()
+
+
+def test_who_comes_while_a_file_is_being_made_hinders_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    one, other = KeyFolder(tmp_path), KeyFolder(tmp_path)
+    real, ids = durable.write_whole, []
+
+    def slow(handle: int, content: bytes) -> None:
+        monkeypatch.setattr(durable, "write_whole", real)
+        other.found()
+        ids.append(other.id)
+        real(handle, content)
+
+    monkeypatch.setattr(durable, "write_whole", slow)
+    one.found()
+    assert ids == [one.id]  # the first that has its name stays
+    assert [path.name for path in tmp_path.iterdir()] == ["folder.id"]
 
 
 def test_of_first_starts_with_other_folders_one_wins(postgresql: Place) -> None:

@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 from blender_dp.collector.intake import Intake
+from blender_dp.errors import StateError
+from tests.collector.places import report
 
 
 class Slow:
@@ -19,8 +21,10 @@ class Slow:
         self.go_on = threading.Event()
         self.batches: list[list[tuple[bytes, bytes]]] = []
 
-    def add_reports(self, _: str, arrived: Iterable[tuple[bytes, bytes]]) -> None:
+    def add_reports(self, name: str, arrived: Iterable[tuple[bytes, bytes]]) -> None:
         self.go_on.wait(10)
+        if name == "closed":
+            raise StateError("round", "does not take reports", "Ask for the current round")
         self.batches.append(list(arrived))
 
 
@@ -41,3 +45,54 @@ def test_a_transaction_has_an_end(cells: int, most: int) -> None:
     sizes = [len(batch) for batch in slow.batches]
     assert sum(sizes) == 25 * each
     assert max(sizes) == pytest.approx(most, abs=each)  # together as many as may be, and no more
+
+
+def test_a_round_that_takes_none_spoils_nothing_for_the_others() -> None:
+    slow: Any = Slow()
+    intake = Intake(slow)
+
+    async def scene() -> list[Any]:
+        names = ("first", "closed", "round", "closed", "round")
+        waiting = [asyncio.ensure_future(intake.add(name, [report(i)])) for i, name in enumerate(names)]
+        await asyncio.sleep(0.1)
+        slow.go_on.set()
+        return await asyncio.wait_for(asyncio.gather(*waiting, return_exceptions=True), 10)
+
+    came = [type(one) for one in asyncio.run(scene())]
+    intake.stop()
+    assert came == [type(None), StateError, type(None), StateError, type(None)]
+    assert slow.batches == [[report(0)], [report(2), report(4)]]
+
+
+def test_whatever_waits_is_written_before_it_stops() -> None:
+    slow: Any = Slow()
+    intake = Intake(slow)
+
+    async def scene() -> None:
+        waiting = [asyncio.ensure_future(intake.add("round", [report(i)])) for i in range(4)]
+        await asyncio.sleep(0.1)
+        stopping = asyncio.ensure_future(asyncio.to_thread(intake.stop))
+        await asyncio.sleep(0.1)
+        slow.go_on.set()
+        await asyncio.wait_for(asyncio.gather(*waiting, stopping), 10)
+
+    asyncio.run(scene())
+    assert sorted(one for batch in slow.batches for one in batch) == [report(i) for i in range(4)]
+
+
+def test_who_comes_as_it_stops_is_told() -> None:
+    """It was asked whether it is stopped a moment too early, and nobody writes any more."""
+    slow: Any = Slow()
+    intake = Intake(slow)
+
+    async def scene() -> None:
+        intake._waiting.put(None)
+        await asyncio.to_thread(intake._thread.join)
+        late = asyncio.ensure_future(intake.add("round", [report(1)]))
+        await asyncio.sleep(0.1)
+        await asyncio.to_thread(intake.stop)
+        with pytest.raises(StateError, match="being stopped"):
+            await asyncio.wait_for(late, 10)
+
+    asyncio.run(scene())
+    assert slow.batches == []

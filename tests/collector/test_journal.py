@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
+import sys
+import threading
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from blender_dp.collector.campaign import DAY_SECONDS
 from blender_dp.collector.journal import Journal, Spent, add, catch_up
 from blender_dp.collector.ledger import START, Entry
 from blender_dp.collector.rounds import Rounds
+from blender_dp.collector.run import prepare
 from blender_dp.errors import DocumentError, StateError
 from tests.collector.places import NOON, Place, listed, settings, uploaded
 
@@ -60,6 +65,20 @@ def test_what_was_spent_stays_spent(place: Place, tmp_path: Path, opened: bool) 
     backup.close()
 
 
+def test_a_start_finds_what_was_spent(place: Place, tmp_path: Path) -> None:
+    """Before anybody spends: the public ledger must say it as soon as it is asked."""
+    prepare(place.settings, lambda _: None)
+    rounds = place.rounds(migrated=False)
+    made = uploaded(rounds)
+    backup = restored(place, tmp_path / "backup")
+    rounds.freeze(made.round)
+    rounds.make_list(made.round)
+    prepare(backup.settings, lambda _: None)
+    assert backup.rounds(migrated=False).ledger_entries() == rounds.ledger_entries()
+    assert groups(rounds) == ["opt-in", "client"]
+    backup.remove()
+
+
 def test_it_is_found_before_spending_too(place: Place, tmp_path: Path) -> None:
     """Nobody has started anything: the database was put back under a collector that runs."""
     rounds = place.rounds()
@@ -75,6 +94,23 @@ def test_it_is_found_before_spending_too(place: Place, tmp_path: Path) -> None:
     assert "used up" in (again.round(another.round).problem or "")
     assert groups(again) == ["opt-in", "client", "opt-in"]
     backup.close()
+
+
+def test_clients_of_a_round_that_nobody_knows_count_until_its_list_ends(place: Place, tmp_path: Path) -> None:
+    """Only the journal has it: nobody can say when it was closed, and until its list ended it may have been answered."""
+    now = [float(NOON)]
+    rounds = place.rounds(lambda: now[0])
+    campaign = rounds.create_campaign(settings(period_epsilon="8", period_days=7, list_days=30))
+    backup = restored(place, tmp_path / "backup")
+    listed(rounds, campaign=campaign)
+    again = backup.rounds(lambda: now[0])
+    made = uploaded(again, campaign=campaign)
+    for days, problem in ((20, "the budget of client users"), (16.9, "the budget of client users"), (0.2, "")):
+        now[0] += days * DAY_SECONDS
+        again.freeze(made.round)
+        assert (again.round(made.round).problem or "").startswith(problem)
+    assert again.round(made.round).state == "listing"
+    backup.remove()
 
 
 def test_no_second_list_of_a_round_that_was_listed(place: Place, tmp_path: Path) -> None:
@@ -128,6 +164,35 @@ def test_whoever_was_given_up_by_the_database_spends_nothing(place: Place) -> No
     assert [entry.round for entry in rounds.ledger_entries()] == [other.round, made.round]
 
 
+def test_one_process_at_a_time_has_the_journal(tmp_path: Path) -> None:
+    code = """
+import sys
+from pathlib import Path
+from blender_dp.collector.campaign import DAY_SECONDS
+from blender_dp.collector.journal import Journal
+with Journal(Path(sys.argv[1])).held():
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+    command = [sys.executable, "-c", code, str(tmp_path)]
+    came = threading.Event()
+
+    def take() -> None:
+        with Journal(tmp_path).held():
+            came.set()
+
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "held\n"
+        ours = threading.Thread(target=take)
+        ours.start()
+        waited = not came.wait(0.3)
+        other.communicate()
+    assert came.wait(10)
+    ours.join()
+    assert waited
+
+
 def test_two_histories_are_refused(place: Place, tmp_path: Path) -> None:
     rounds = place.rounds()
     made, other = uploaded(rounds), uploaded(rounds, name="other")
@@ -176,3 +241,6 @@ def test_the_journal_is_private_and_says_what_the_ledger_says(sqlite: Place) -> 
         entries: list[Entry] = [one.entry for one in journal.read(handle)]
     assert entries == rounds.ledger_entries()
     assert replace(entries[0], epsilon="9").digest != entries[0].digest
+    new = Journal(sqlite.folder / "new")
+    with new.held():
+        assert new.folder.stat().st_mode & 0o777 == 0o700

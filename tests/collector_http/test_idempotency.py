@@ -150,5 +150,9 @@ def test_the_same_tokens_again_which_nobody_keeps(live, http):
         kept = connection.scalars(sa.select(answers.c.body)).all()
     assert len(enrolled) == 6
     assert not any(token in text for token in made for text in (*enrolled, *kept))
+    elsewhere = f"{PATH}/{live.campaign(name='other')}/enrolments"  # another campaign has other users
+    others = http.post(elsewhere, json={"count": 3}, headers={"Idempotency-Key": "k"})
+    assert others.status_code == 201
+    assert not {*others.json()["tokens"]} & {*made}
     round_id = live.opened(path.split("/")[-2])
     live.upload(round_id, made[0], "query", "https://a.example/")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import hashlib
 import json
@@ -347,6 +348,23 @@ def test_reports_to_a_round_that_takes_none(ready):
         assert is_problem(http.post(f"/v1/rounds/{'0' * 32}/reports", json={"reports": [REPORT]}), 404, "missing")
 
 
+def connected(live, length: int) -> socket.socket:
+    """A connection on which a body of that length is announced."""
+    host, port = live.url.removeprefix("http://").split(":")
+    one = socket.create_connection((host, int(port)), timeout=10)
+    lines = f"POST /v1/rounds/{'0' * 32}/reports HTTP/1.1", "Host: x", "Content-Type: application/json"
+    one.sendall("\r\n".join([*lines, f"Content-Length: {length}", "", ""]).encode())
+    return one
+
+
+def all_of(one: socket.socket) -> bytes:
+    """What is answered, until the other side hangs up."""
+    answer = b""
+    while part := one.recv(65_536):
+        answer += part
+    return answer
+
+
 class TestLimits:
     @pytest.fixture
     def small(self, tmp_path):
@@ -357,6 +375,10 @@ class TestLimits:
         with small.http() as http:
             answer = http.post(f"/v1/rounds/{'0' * 32}/reports", content=b" " * 2_001)
         assert is_problem(answer, 413, "too-large")
+
+    def test_a_body_that_says_it_is_long_is_not_waited_for(self, small):
+        with connected(small, 2_001) as one:
+            assert all_of(one).startswith(b"HTTP/1.1 413 ")
 
     def test_a_body_that_does_not_say_it(self, small):
         def chunks():
@@ -383,22 +405,16 @@ class TestLimits:
         assert is_problem(answer, 413, "too-many")
 
     def test_a_body_that_never_ends(self, small):
-        host, port = small.url.removeprefix("http://").split(":")
-        with socket.create_connection((host, int(port)), timeout=10) as one:
-            lines = f"POST /v1/rounds/{'0' * 32}/reports HTTP/1.1", "Host: x", "Content-Type: application/json"
-            one.sendall("\r\n".join([*lines, "Content-Length: 100", "", "{"]).encode())
-            answer = b""
-            while part := one.recv(65_536):
-                answer += part
+        with connected(small, 100) as one:
+            one.sendall(b"{")
+            answer = all_of(one)
         assert answer.startswith(b"HTTP/1.1 408 ")
         assert b"urn:blender-dp:problem:slow" in answer
 
     def test_too_many_bytes_at_a_time(self, tmp_path):
         with listening(tmp_path / "data", max_body_bytes=9_000, max_waiting_bytes=10_000, max_body_seconds=5) as one:
-            host, port = one.url.removeprefix("http://").split(":")
-            with socket.create_connection((host, int(port)), timeout=10) as slow, one.http() as http:
-                lines = f"POST /v1/rounds/{'0' * 32}/reports HTTP/1.1", "Host: x", "Content-Type: application/json"
-                slow.sendall("\r\n".join([*lines, "Content-Length: 8000", "", " " * 7_000]).encode())
+            with connected(one, 8_000) as slow, one.http() as http:
+                slow.sendall(b" " * 7_000)
                 while one.service.bytes_under_way < 7_000:
                     time.sleep(0.01)
                 path, headers = f"/v1/rounds/{'0' * 32}/reports", {"Content-Type": "application/json"}
@@ -410,6 +426,33 @@ class TestLimits:
             while one.service.under_way:
                 time.sleep(0.01)
             assert one.service.bytes_under_way == 0
+
+    def test_a_body_that_comes_in_drops(self, small):
+        """The time is the whole body's: else anybody could hold a place for ever, with a byte now and then."""
+        with connected(small, 100) as one:
+            one.settimeout(0.1)
+            answer = b""
+            for _ in range(30):
+                one.sendall(b" ")
+                try:
+                    answer = one.recv(65_536)
+                    break
+                except TimeoutError:
+                    continue
+        assert answer.startswith(b"HTTP/1.1 408 ")
+
+    def test_a_request_that_is_over_is_not_under_way(self, live, monkeypatch):
+        def fail():
+            raise RuntimeError
+
+        monkeypatch.setattr(live.service.rounds, "ledger_entries", fail)
+        with live.http() as http:
+            for path, status in (("/v1/rounds/current", 200), ("/v1/nothing", 404), ("/v1/ledger", 500)):
+                assert http.get(path).status_code == status
+        until = time.monotonic() + 5
+        while live.service.under_way and time.monotonic() < until:
+            time.sleep(0.01)
+        assert live.service.under_way == 0
 
     def test_too_many_at_a_time(self, live):
         live.service.under_way = live.service.settings.max_waiting
@@ -452,7 +495,14 @@ class TestLimits:
             assert int(answer.headers["retry-after"]) > 0
             assert "canary" not in answer.text + caplog.text
 
-    @pytest.mark.parametrize("error", [OSError(28, "canary"), sqlalchemy.exc.OperationalError("", {}, OSError("Disk full"))])
+    @pytest.mark.parametrize(
+        "error",
+        [
+            OSError(errno.ENOSPC, "canary"),
+            OSError(errno.EDQUOT, "canary"),
+            sqlalchemy.exc.OperationalError("", {}, OSError("Disk full")),
+        ],
+    )
     def test_a_disk_that_is_full_after_all(self, live, monkeypatch, error):
         listed = live.listed(live.campaign())
 
@@ -505,6 +555,19 @@ class TestSources:
             assert "127.0.0.1" not in kept
             assert "192.0.2.7" not in kept
 
+    def test_records_and_withdrawals_count_too(self, tmp_path):
+        with listening(tmp_path / "data", reports_per_minute=2) as live:
+            campaign = live.campaign()
+            path, (token,) = f"/v1/rounds/{live.opened(campaign)}/records", live.enrolled(campaign)
+            with live.http(token) as http:
+                answers = [http.post(path, json={"query": "q"}) for _ in range(3)]
+                assert [one.status_code for one in answers] == [201, 201, 429]
+                receipt, elsewhere = answers[1].json()["receipt"], {"X-Forwarded-For": "192.0.2.7"}
+                assert is_problem(http.delete(f"/v1/records/{receipt}"), 429, "limited")  # one source, whatever it sends
+                answers = [http.delete(f"/v1/records/{receipt}", headers=elsewhere) for _ in range(3)]
+                assert [one.status_code for one in answers] == [204, 404, 429]  # nobody tries receipts for long
+                assert is_problem(answers[2], 429, "limited")
+
     def test_buckets(self):
         now = [0.0]
         sources = Sources(60, lambda: now[0])
@@ -514,7 +577,7 @@ class TestSources:
         now[0] = 10.0
         assert sources.wait("192.0.2.1", 10) == 0
         assert sources.wait("192.0.2.1", 1) == pytest.approx(1)
-        now[0] = 10_000.0
+        now[0] = 3_000.0
         assert sources.wait("192.0.2.1", 61) > 0  # a bucket holds a minute's worth, however long nobody came
 
     def test_a_household_is_one_source(self):
@@ -543,6 +606,17 @@ class TestSources:
         for i in range(1_000):
             sources.wait(str(i), 1)
         assert len(sources._buckets) <= 100
+
+    def test_whoever_has_sent_too_much_is_not_forgotten_for_others(self, monkeypatch):
+        monkeypatch.setattr("blender_dp.collector.sources._MOST", 100)
+        now = [0.0]
+        sources = Sources(60, lambda: now[0])
+        assert sources.wait("192.0.2.1", 60) == 0
+        for i in range(99):
+            sources.wait(str(i), 1)
+        now[0] = 2.0  # all others' buckets are full again
+        assert sources.wait("one more", 1) == 0
+        assert sources.wait("192.0.2.1", 10) == pytest.approx(8)
 
 
 def test_operations(ready):

@@ -31,11 +31,7 @@ def over_limit(
     lifetime = settings.list_days * DAY_SECONDS
     for group, promise in zip(GROUPS, settings.collection().promises(), strict=True):
         spent = [one for one in own if one.entry.group == group]
-        lately = [
-            one
-            for one in spent
-            if max(one.at, 0 if group == "opt-in" else ends.get(one.entry.round, one.at + lifetime)) >= since
-        ]
+        lately = [one for one in spent if (one.at if group == "opt-in" else _until(one, ends, lifetime)) >= since]
         before, recent = ([*(one.entry.loss for one in some), promise.loss] for some in (spent, lately))
         for what, total, most in (
             ("ε", ledger.composed(before), settings.max_epsilon),
@@ -45,6 +41,12 @@ def over_limit(
             if most is not None and total > Fraction(most):
                 return f"the budget of {group} users is used up: {what} would be {float(total):.4g}, and {most} is the most"
     return None
+
+
+def _until(one: Spent, ends: Mapping[str, int], lifetime: int) -> int:
+    """Until when clients may have spent. An end before the beginning is of a clock that went back: nobody knows it."""
+    end = ends.get(one.entry.round, -1)
+    return end if end >= one.at else one.at + lifetime
 
 
 def is_spent(entries: Iterable[Spent], name: str, group: str) -> bool:
