@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 
 import pytest
@@ -21,7 +22,8 @@ def command(live, monkeypatch, capsys):
         made.append(connect(url, token))
         return made[-1]
 
-    monkeypatch.setattr(operate, "client", kept)
+    for verbs in (operate, importlib.import_module("blender_dp.cli.simulate")):
+        monkeypatch.setattr(verbs, "client", kept)
 
     def run(*words: str) -> tuple[int, str, str]:
         monkeypatch.setattr("sys.argv", ["blender-dp", *words])

@@ -52,7 +52,7 @@ def test_the_tutorial(tmp_path):
             one.terminate()
     assert commands[1].startswith("export BLENDER_DP_TOKEN=")
     simulated = next(text for command, text in outputs.items() if " simulate " in command)
-    for said in ("honest", "19,000", "refused", "Most popular queries", "google"):
+    for said in ("honest", "19,000", "counted", "19,100", "refused", "Most popular queries", "google"):
         assert said in simulated
     assert len(commands) == 6
 

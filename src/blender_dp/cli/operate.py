@@ -81,9 +81,7 @@ def enrol(
 ) -> None:
     """Print tokens for opt-in users, one per line. They are shown once."""
     collector = client(url, token)
-    for made in collector.post(f"/v1/operator/campaigns/{campaign_id(collector, name)}/enrolments", {"count": count})[
-        "tokens"
-    ]:
+    for made in collector.post(f"{_path(collector, name)}/enrolments", {"count": count})["tokens"]:
         typer.echo(made)
 
 
@@ -99,7 +97,7 @@ def open_round(
     """Open a campaign's next round: opt-in users may upload."""
     collector = client(url, token)
     message = {"lists_at": lists_at, "closes_at": closes_at}
-    _show(collector.post(f"/v1/operator/campaigns/{campaign_id(collector, name)}/rounds", message), as_json)
+    _show(collector.post(f"{_path(collector, name)}/rounds", message), as_json)
 
 
 @round_.command("list")
@@ -181,13 +179,13 @@ def client(url: str, token: str | None = None) -> CollectorClient:
     return CollectorClient(url, token)
 
 
-def campaign_id(collector: CollectorClient, name: str | None) -> str:
-    """A campaign's id by its name, which may be left out if there is no other campaign that could be meant."""
+def campaign_found(collector: CollectorClient, name: str | None) -> dict[str, Any]:
+    """A campaign by its name, which may be left out if there is no other campaign that could be meant."""
     from blender_dp.errors import StateError
 
-    known = collector.get("/v1/operator/campaigns")
+    known: list[dict[str, Any]] = collector.get("/v1/operator/campaigns")
     if name is None and len(known) == 1:
-        return str(known[0]["id"])
+        return known[0]
     if name is None:
         said = "there are several" if known else "there is none"
         raise StateError(
@@ -195,7 +193,7 @@ def campaign_id(collector: CollectorClient, name: str | None) -> str:
         )
     for one in known:
         if name in {one["settings"]["name"], one["id"]}:
-            return str(one["id"])
+            return one
     raise StateError("campaign", f"{name} is not known", "See blender-dp campaign list", kind="missing")
 
 
@@ -220,8 +218,12 @@ def _lead(collector: CollectorClient, campaign: str | None, verb: str, state: st
         return wait_for(collector, name, state)
 
 
+def _path(collector: CollectorClient, campaign: str | None) -> str:
+    return f"/v1/operator/campaigns/{campaign_found(collector, campaign)['id']}"
+
+
 def _current(collector: CollectorClient, campaign: str | None) -> dict[str, Any]:
-    found: dict[str, Any] = collector.get(f"/v1/operator/campaigns/{campaign_id(collector, campaign)}/rounds/current")
+    found: dict[str, Any] = collector.get(f"{_path(collector, campaign)}/rounds/current")
     return found
 
 

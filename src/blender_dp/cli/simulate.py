@@ -8,8 +8,9 @@ from typing import Annotated
 
 import typer
 
-from blender_dp.cli.operate import LOCAL, Token, Url, campaign_id, client, wait_for
+from blender_dp.cli.operate import LOCAL, Token, Url, campaign_found, client, wait_for
 from blender_dp.cli.output import AsJson, Steps, print_json, print_table, say
+from blender_dp.errors import StateError
 
 
 def simulate(
@@ -36,9 +37,10 @@ def simulate(
 
     collector = client(url, token)
     with Steps(quiet=as_json).shown() as step:
-        crowd = Crowd(collector, url, clients, opt_in, attackers, seed)
+        found = campaign_found(collector, name)
+        crowd = Crowd(collector, client(url), found, users=clients, opt_in=opt_in, attackers=attackers, seed=seed)
         step(f"enrolling {crowd.opt_in_users:,} opt-in users, who upload")
-        round_id = crowd.upload(campaign_id(collector, name))
+        round_id = crowd.upload()
         step("making the head list")
         collector.post(f"/v1/operator/rounds/{round_id}/list", None)
         listed = wait_for(collector, round_id, "listed")
@@ -50,6 +52,9 @@ def simulate(
     release = json.loads(collector.document(f"/v1/releases/{done['release']}"))["content"]["release"]
     counted = release["manifest"]["reports"]
     top = sorted((row for row in release["queries"] if row["query"]), key=lambda row: -row["share"])[:10]
+    if counted != outcome.honest + outcome.stuffed:
+        said = f"counted {counted:,} reports, and {outcome.honest + outcome.stuffed:,} were sent that count"
+        raise StateError("collector", said, "Look for whoever else reports, or for a fault")
     if as_json:
         print_json({"sent": asdict(outcome), "counted": counted, "release": done["release"], "top": top})
         return

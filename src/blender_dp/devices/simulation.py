@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -11,8 +10,10 @@ from itertools import islice
 from typing import Any
 
 from blender_dp.client import Device
+from blender_dp.collector.documents import digest, opened
 from blender_dp.devices.collector import BusyError, CollectorClient
 from blender_dp.entropy import system_bytes
+from blender_dp.errors import DocumentError, ParameterError, StateError
 from blender_dp.logs import aol_like
 from blender_dp.records.head_list import HeadList
 
@@ -35,23 +36,43 @@ class Outcome:
 
 
 class Crowd:
-    """The users of one round. Their devices are real; only their searches are made up."""
+    """The users of one round of a campaign. Their devices are real; only their searches are made up."""
 
-    def __init__(self, operator: CollectorClient, url: str, users: int, opt_in: float, attackers: int, seed: int) -> None:
-        rows = aol_like(seed, users=users).select(["query", "url"]).to_pylist()
+    def __init__(
+        self,
+        operator: CollectorClient,
+        anybody: CollectorClient,
+        campaign: dict[str, Any],
+        *,
+        users: int,
+        opt_in: float,
+        attackers: int,
+        seed: int,
+    ) -> None:
+        """Pin the key and the promise of the campaign, as devices do, before anything is asked of anybody."""
         self.opt_in_users = round(users * opt_in)
         self.clients = users - self.opt_in_users
+        self._id, self._promised = campaign["id"], campaign["settings"]
+        _check(self.opt_in_users, self._promised["min_opt_in"], "opt-in users")
+        _check(self.clients, self._promised["min_reports"], "clients")
+        pointer = operator.get("/v1/rounds/current", campaign=self._id)
+        before = pointer["round"]
+        if before is not None and before["state"] not in {"released", "aborted"}:
+            raise StateError("round", f"one is {before['state']}", "Release it, or end it: blender-dp round abort REASON")
+        self._key: str = pointer["key"]
+        self._old_list: str = (before or {}).get("head_list") or "0" * 64
+        rows = aol_like(seed, users=users).select(["query", "url"]).to_pylist()
         self._opt_in, self._clients = rows[: self.opt_in_users], rows[self.opt_in_users :]
         self._attackers = attackers
         self._operator = operator
-        self._anybody = CollectorClient(url)
+        self._anybody = anybody
 
-    def upload(self, campaign: str) -> str:
+    def upload(self) -> str:
         """Open a round, enrol the opt-in users and let them upload."""
-        round_id: str = self._operator.post(f"/v1/operator/campaigns/{campaign}/rounds", {})["id"]
+        round_id: str = self._operator.post(f"/v1/operator/campaigns/{self._id}/rounds", {})["id"]
         tokens: list[str] = []
         for some in _batched(range(self.opt_in_users), 10_000):
-            path = f"/v1/operator/campaigns/{campaign}/enrolments"
+            path = f"/v1/operator/campaigns/{self._id}/enrolments"
             tokens += self._operator.post(path, {"count": len(some)})["tokens"]
 
         def upload(one: tuple[str, dict[str, str]]) -> None:
@@ -63,10 +84,17 @@ class Crowd:
 
     def report(self, listed: dict[str, Any]) -> Outcome:
         """Let everybody report against the list of a round."""
-        content = json.loads(self._operator.document(f"/v1/head-lists/{listed['head_list']}"))["content"]
+        body = self._anybody.document(f"/v1/head-lists/{listed['head_list']}")
+        content = opened(body, "head-list", self._key)
+        if (digest(body), content["campaign"]) != (listed["head_list"], self._id):
+            raise DocumentError("head list", "is not the one that was asked for", "Do not use it")
         head_list = HeadList.from_document(content["head_list"])
         device = Device(
-            head_list, epsilon=content["epsilon"], delta="0.5", f_c=content["f_c"], subset_size=content["subset_size"]
+            head_list,
+            epsilon=self._promised["epsilon"],
+            delta="0.5",
+            f_c=content["f_c"],
+            subset_size=content["subset_size"],
         )
 
         def message(query: str | None = None, url: str | None = None) -> Message:
@@ -77,10 +105,11 @@ class Crowd:
         target = head_list.entries[-1][0] if head_list.entries else None
         stuffed = [message(target) for _ in range(self._attackers)]
         replayed = honest[: self._attackers] * 3
-        stale = [{**message(), "head_list": "0" * 64} for _ in range(self._attackers)]
+        stale = [{**message(), "head_list": self._old_list} for _ in range(self._attackers)]
         nonsense = [{**message(), "cells": [head_list.cell_count]} for _ in range(self._attackers)]
         path = f"/v1/rounds/{listed['id']}/reports"
-        refused = sum(self._send(path, batches) for batches in (honest, stuffed, replayed, stale, nonsense))
+        # What is replayed comes at the same time as what it repeats, and before and after it.
+        refused = sum(self._send(path, batches) for batches in ([*replayed, *honest], stuffed, stale, nonsense))
         return Outcome(len(honest), len(stuffed), len(replayed), refused)
 
     def _send(self, path: str, messages: Sequence[Message]) -> int:
@@ -91,6 +120,12 @@ class Crowd:
             return len(refused)
 
         return sum(_all(send, _batched(messages, _BATCH)))
+
+
+def _check(there: int, least: int, who: str) -> None:
+    if there < least:
+        problem = f"the campaign wants {least:,} {who}, and there would be {there:,}"
+        raise ParameterError("clients", problem, "Give more --clients, or another --opt-in")
 
 
 def _batched(things: Iterable[Any], size: int) -> Iterator[tuple[Any, ...]]:

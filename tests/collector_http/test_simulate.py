@@ -1,0 +1,92 @@
+"""Made-up users against a live collector: what counts is counted once, and nothing is begun that cannot end."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from blender_dp.collector.documents import Signer
+from blender_dp.devices.collector import CollectorClient
+from blender_dp.devices.simulation import Crowd
+from blender_dp.errors import DocumentError, ParameterError, StateError
+from tests.collector_http.test_operate import command  # noqa: F401 (a fixture)
+
+FEW = {"min_opt_in": 60, "min_reports": 500}
+SHARE = ("--opt-in", "0.2")
+
+
+def test_two_rounds(live, command):  # noqa: F811
+    """In the second one there is a real old list to answer."""
+    live.campaign(name="searches", **FEW)
+    for _ in range(2):
+        code, printed, said = command("simulate", "searches", "--clients", "1000", *SHARE, "--attackers", "7", "--json")
+        assert code == 0, said
+        told = json.loads(printed)
+        assert told["sent"] == {"honest": 800, "stuffed": 7, "replayed": 21, "refused": 14}
+        assert told["counted"] == 807
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"), [({"min_opt_in": 500}, "500 opt-in users"), ({"min_reports": 900}, "900 clients")]
+)
+def test_too_few_are_told_so_before_anything_is_begun(live, command, changes, said):  # noqa: F811
+    campaign = live.campaign(name="searches", **{**FEW, **changes})
+    code, _, told = command("simulate", "searches", "--clients", "1000", *SHARE)
+    assert (code, said in " ".join(told.split())) == (2, True)
+    assert live.service.rounds.current(campaign) is None
+
+
+def test_a_round_that_is_under_way(live, command):  # noqa: F811
+    live.opened(live.campaign(name="searches", **FEW))
+    code, _, told = command("simulate", "searches", "--clients", "1000", *SHARE)
+    assert (code, "blender-dp round abort" in " ".join(told.split())) == (2, True)
+
+
+@pytest.fixture
+def crowd(live):
+    """A crowd for the campaign there is, whose settings may be taken for others."""
+    operator, anybody = CollectorClient(live.url, live.token), CollectorClient(live.url)
+
+    def made(**changes) -> Crowd:
+        found = live.operator("GET", "/v1/operator/campaigns")[0]
+        found["settings"] |= changes
+        return Crowd(operator, anybody, found, users=1000, opt_in=0.2, attackers=2, seed=1)
+
+    yield made
+    operator.close()
+    anybody.close()
+
+
+def listed(live, some: Crowd) -> dict:
+    round_id = some.upload()
+    live.service.rounds.freeze(round_id)
+    live.service.rounds.make_list(round_id)
+    return live.operator("GET", f"/v1/operator/rounds/{round_id}")
+
+
+def test_devices_believe_the_pinned_key_alone(live, crowd, tmp_path):
+    live.campaign(name="searches", **FEW)
+    some = crowd()
+    found = listed(live, some)
+    some._key = Signer.load(tmp_path / "other.pem").public
+    with pytest.raises(DocumentError, match="pinned key"):
+        some.report(found)
+
+
+def test_what_was_not_sent_is_not_counted(live, command, monkeypatch):  # noqa: F811
+    live.campaign(name="searches", **FEW)
+    send = Crowd._send
+    monkeypatch.setattr(Crowd, "_send", lambda self, path, some: send(self, path, some[: 900 - 7]))
+    code, _, told = command("simulate", "searches", "--clients", "1000", *SHARE, "--attackers", "70")
+    assert code == 2
+    assert "were sent that count" in " ".join(told.split())
+
+
+def test_errors_of_a_crowd_are_typed(live, crowd):
+    campaign = live.campaign(name="searches", **FEW)
+    with pytest.raises(ParameterError):
+        crowd(min_opt_in=201)
+    live.opened(campaign)
+    with pytest.raises(StateError):
+        crowd()
