@@ -215,7 +215,7 @@ def test_a_document_that_is_not_what_its_name_says(agent, liar):
 
 
 def test_a_document_without_end(agent, liar, monkeypatch):
-    monkeypatch.setattr("blender_dp.devices.collector._MOST_BYTES", 100)
+    monkeypatch.setattr("blender_dp.devices.collector._DOCUMENT_BYTES", 100)
     with pytest.raises(StateError, match="more than 100 bytes"):
         agent().take_part("query 1")
 
