@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 import time
 from fractions import Fraction
@@ -12,7 +13,7 @@ import pytest
 import sqlalchemy as sa
 
 from blender_dp.collector.documents import Signer, digest
-from blender_dp.collector.schema import reports
+from blender_dp.collector.schema import records, reports
 from blender_dp.devices import Agent, CollectorClient, Uploaded
 from blender_dp.devices import agent as module
 from blender_dp.devices.account import AccountFile
@@ -34,7 +35,8 @@ class Liar:
         self.documents: dict[str, bytes] = {}
         self.got: list[bytes] = []
         self.down = False
-        self.receipt = "a" * 64
+        self.receipt: str | None = None
+        self.records: dict[str, bytes] = {}
         self.lost = False
         self.over: set[str] = set()
         self.asked: list[httpx.Request] = []
@@ -65,15 +67,18 @@ class Liar:
         if request.url.path == "/v1/rounds/current":
             return httpx.Response(200, json={"key": "x", "round": self.state, "released": self.released})
         if request.method == "DELETE":
-            return httpx.Response(404 if request.url.path.endswith("f" * 64) else 204)
+            taken = self.records.pop(request.url.path.rpartition("/")[2], None)
+            return httpx.Response(404 if taken is None else 204)
         if request.method == "POST":
             self.got.append(request.content)
+            if request.url.path.endswith("/records"):
+                self.records[json.loads(request.content)["receipt"]] = request.content
             if self.lost:
                 raise httpx.ReadTimeout("lost")
             if request.url.path.split("/")[3] in self.over:
                 return httpx.Response(409, json={"detail": "the round is released; it takes no reports"})
             if request.url.path.endswith("/records"):
-                return httpx.Response(201, json={"receipt": self.receipt})
+                return httpx.Response(201, json={"receipt": self.receipt or json.loads(request.content)["receipt"]})
             return httpx.Response(200, json={"refused": self.refused})
         return httpx.Response(200, content=self.documents[request.url.path.rpartition("/")[2]])
 
@@ -210,7 +215,7 @@ def test_a_document_that_is_not_what_its_name_says(agent, liar):
 
 
 def test_a_document_without_end(agent, liar, monkeypatch):
-    monkeypatch.setattr("blender_dp.devices.collector._MOST_BYTES", 100)
+    monkeypatch.setattr("blender_dp.devices.collector._DOCUMENT_BYTES", 100)
     with pytest.raises(StateError, match="more than 100 bytes"):
         agent().take_part("query 1")
 
@@ -305,6 +310,71 @@ class TestEarlierRounds:
         liar.state["state"] = "open"
         assert agent().take_part("query 2") is None
         assert [(one.arrived, one.over) for one in agent().sent] == [(False, False)]
+
+
+class TestTwoCollectors:
+    """One device takes part in campaigns of two collectors, with one account: what is one's is not the other's."""
+
+    @pytest.fixture
+    def other(self, tmp_path) -> Liar:
+        made = Liar(tmp_path / "other")
+        made.publish_list(campaign="d" * 32)
+        return made
+
+    @pytest.fixture
+    def elsewhere(self, tmp_path, other) -> Agent:
+        collector = CollectorClient("https://other", transport=httpx.MockTransport(other.answer))
+        return Agent(tmp_path / "device", collector, **{**PINNED, "campaign": "d" * 32, "key": other.signer.public})
+
+    def test_a_report_that_may_not_have_arrived(self, agent, liar, other, elsewhere):
+        liar.lost = True
+        with pytest.raises(StateError, match="does not answer"):
+            agent().take_part("query 1")
+        liar.lost = False
+        other.state["id"] = "9" * 32
+        other.publish_list(campaign="d" * 32)
+        other.over.add("1" * 32)
+        assert elsewhere.take_part("query 1").arrived
+        assert [request.url.path for request in other.asked if request.method == "POST"] == [
+            f"/v1/rounds/{'9' * 32}/reports"
+        ]
+        assert liar.got[0] not in other.got
+        assert [(one.campaign[0], one.arrived, one.over) for one in agent().sent] == [
+            ("c", False, False), ("d", True, False)
+        ]  # fmt: skip
+        liar.state["state"] = "open"
+        agent().take_part("query 2")
+        assert liar.got[1:] == liar.got[:1]  # and to its own collector it is sent again
+        assert [one.arrived for one in agent().sent] == [True, True]
+
+    def test_rounds_of_one_name(self, agent, liar, other, elsewhere):
+        """Whoever collects names his rounds as he likes."""
+        mine, others = agent().take_part("query 1"), elsewhere.take_part("query 1")
+        assert mine.round_id == others.round_id
+        assert [one.campaign[0] for one in (mine, others)] == ["c", "d"]
+        assert [len(liar.got), len(other.got)] == [1, 1]
+        assert [one.arrived for one in agent().sent] == [True, True]
+
+    def test_settling_one_does_not_settle_the_other(self, agent, liar, elsewhere):
+        liar.lost = True
+        with pytest.raises(StateError, match="does not answer"):
+            agent().take_part("query 1")
+        elsewhere.take_part("query 1")
+        assert [(one.campaign[0], one.arrived) for one in agent().sent] == [("c", False), ("d", True)]
+
+    def test_receipts(self, agent, liar, other, elsewhere):
+        liar.state["state"] = other.state["state"] = "open"
+        mine, others = agent().upload("t", "query", "a.example"), elsewhere.upload("t", "query", "a.example")
+        assert mine.receipt != others.receipt
+        assert elsewhere.withdraw() == 1
+        assert not any(mine.receipt in str(request.url) for request in other.asked)
+        assert agent().uploaded == [mine]
+        assert list(liar.records) == [mine.receipt]
+
+    def test_a_record_here_does_not_hinder_a_report_there(self, agent, liar, elsewhere):
+        liar.state["state"] = "open"
+        agent().upload("t", "query", "a.example")
+        assert elsewhere.take_part("query 1").arrived
 
 
 class TestPace:
@@ -477,12 +547,13 @@ class TestRecords:
 
     def test_upload_and_withdraw(self, agent, liar):
         made = agent().upload("t" * 64, " Query ", "Site.example?utm_source=x")
-        assert json.loads(liar.got[0]) == {"query": "query", "url": "https://site.example/"}
+        assert json.loads(liar.got[0]) == {"query": "query", "url": "https://site.example/", "receipt": made.receipt}
         assert liar.asked[-1].headers["authorization"] == "Bearer " + "t" * 64
-        assert agent().uploaded == [made] == [Uploaded("c" * 32, "1" * 32, "a" * 64)]
+        assert agent().uploaded == [made] == [Uploaded("c" * 32, "1" * 32, made.receipt)]
+        assert re.fullmatch("[0-9a-f]{64}", made.receipt)
         agent().opt_out()
         assert agent().withdraw() == 1
-        assert liar.asked[-1].url.path == f"/v1/records/{'a' * 64}"
+        assert liar.asked[-1].url.path == f"/v1/records/{made.receipt}"
         assert (agent().uploaded, agent().withdraw()) == ([], 0)
 
     @pytest.mark.parametrize(
@@ -507,27 +578,48 @@ class TestRecords:
         assert agent().upload("t", "query", "a.example") is None
         assert not liar.got
 
-    def test_a_second_one_replaces_the_first(self, agent, liar):
-        agent().upload("t", "query", "a.example")
-        liar.receipt = "b" * 64
-        agent().upload("t", "other", "a.example")
-        assert [one.receipt for one in agent().uploaded] == ["b" * 64]
+    def test_a_second_one_has_the_same_receipt(self, agent, liar):
+        """Whichever of them has arrived, the receipt takes it back."""
+        first = agent().upload("t", "query", "a.example")
+        assert agent().upload("t", "other", "a.example") == first
+        assert [json.loads(body)["query"] for body in liar.got] == ["query", "other"]
+        assert agent().uploaded == [first]
+        agent().withdraw()
+        assert agent().upload("t", "query", "a.example").receipt != first.receipt
 
     def test_one_that_may_have_arrived(self, agent, liar):
-        """Nobody is in both groups: the account knows of it before it leaves."""
+        """Nobody is in both groups: the account knows of it, and how to take it back, before it leaves."""
         liar.lost = True
         with pytest.raises(StateError, match="does not answer"):
             agent().upload("t", "query", "a.example")
         liar.lost = False
-        assert agent().uploaded == [Uploaded("c" * 32, "1" * 32)]
-        assert agent().withdraw() == 0
+        (made,) = agent().uploaded
+        assert json.loads(liar.got[0])["receipt"] == made.receipt
         liar.state["state"] = "listed"
         assert agent().take_part("query 1") is None
         assert len(liar.got) == 1
+        assert agent().withdraw() == 1
+        assert (liar.records, agent().uploaded) == ({}, [])
+
+    def test_the_account_is_written_before_it_leaves(self, agent, monkeypatch):
+        def crashes(*_, **__):
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(CollectorClient, "post", crashes)
+        with pytest.raises(KeyboardInterrupt):
+            agent().upload("t", "query", "a.example")
+        assert len(agent().uploaded) == 1
+
+    def test_an_answer_about_another_receipt(self, agent, liar):
+        liar.receipt = "f" * 64
+        with pytest.raises(DocumentError, match="another receipt"):
+            agent().upload("t", "query", "a.example")
+        assert agent().uploaded[0].receipt != "f" * 64
+        assert agent().withdraw() == 1
 
     def test_too_late_to_withdraw(self, agent, liar):
-        liar.receipt = "f" * 64
         made = agent().upload("t", "query", "a.example")
+        liar.records.clear()
         assert agent().withdraw() == 0
         assert agent().uploaded == [made]
 
@@ -541,6 +633,60 @@ class TestRecords:
             assert device.upload(token, *RECORDS[0]).receipt
             assert device.withdraw() == 1
             collector.close()
+
+    def test_a_live_collector_whose_answers_are_lost(self, tmp_path):
+        """The record that arrived without an answer, first or second, is found and taken back, also after an opt-out."""
+
+        class Lossy(httpx.HTTPTransport):
+            lose = False
+
+            def handle_request(self, request):
+                answer = super().handle_request(request)
+                if self.lose and request.method == "POST":
+                    answer.read()
+                    raise httpx.ReadTimeout("lost")
+                return answer
+
+        with listening(tmp_path / "data") as live:
+            campaign = live.campaign()
+            live.opened(campaign)
+            (token,) = live.enrolled(campaign)
+            transport = Lossy()
+            collector = CollectorClient(live.url, transport=transport)
+            device = Agent(tmp_path / "x", collector, key=live.service.signer.public, **{**PINNED, "campaign": campaign})
+
+            def kept() -> int:
+                with live.service.rounds.store.read() as connection:
+                    return connection.scalar(sa.select(sa.func.count()).select_from(records))
+
+            for answered_first in (True, False):
+                if answered_first:
+                    device.upload(token, *RECORDS[0])
+                transport.lose = True
+                with pytest.raises(StateError, match="does not answer"):
+                    device.upload(token, *RECORDS[1])
+                transport.lose = False
+                assert kept() == 1
+                if not answered_first:
+                    device.opt_out()
+                assert device.withdraw() == 1
+                assert (kept(), device.uploaded) == (0, [])
+            collector.close()
+
+    def test_a_live_collector_and_a_receipt_that_is_taken(self, tmp_path):
+        with listening(tmp_path / "data") as live, live.http() as http:
+            campaign = live.campaign()
+            path = f"/v1/rounds/{live.opened(campaign)}/records"
+            one, other = ({"Authorization": f"Bearer {token}"} for token in live.enrolled(campaign, 2))
+
+            def sent(receipt: object, who: dict[str, str]) -> httpx.Response:
+                return http.post(path, json={"query": "query", "receipt": receipt}, headers=who)
+
+            assert sent("ab" * 32, one).json() == {"receipt": "ab" * 32}
+            refused = sent("ab" * 32, other)
+            assert refused.status_code == 409
+            assert "another record's" in refused.json()["detail"]
+            assert [sent(wrong, one).status_code for wrong in ("AB" * 32, "ab" * 31, 7, "")] == [422] * 4
 
 
 @pytest.mark.parametrize(

@@ -39,8 +39,8 @@ def test_many_clients(entropy, epsilon, make):
 def test_one_device_with_real_entropy(randomiser):
     """Not seeded: this is the operating system's generator, so a failure once in a million runs is to be expected."""
     device = Device(LIST, epsilon=2, delta=1e-5, randomiser=randomiser)
-    reports = [device.report("c", "y").cells[0] for _ in range(60_000)]
-    position = LIST.position("c", "https://y/")
+    reports = [device.report("c", "y.example").cells[0] for _ in range(60_000)]
+    position = LIST.position("c", "https://y.example/")
     assert_counts(np.bincount(reports, minlength=LIST.cell_count), probabilities(device.channel, *position))
 
 
@@ -87,8 +87,8 @@ def test_many_clients_that_report_several_queries(entropy, epsilon, f_c, size):
 def test_one_device_that_reports_two_queries_with_real_entropy():
     """Not seeded either."""
     device = Device(LIST, epsilon=2, delta=1e-5, f_c="0.7", subset_size=2)
-    reports = np.array([device.report("c", "y").cells for _ in range(60_000)])
-    assert_reports(reports, outcomes(device.channel, *LIST.position("c", "https://y/")))
+    reports = np.array([device.report("c", "y.example").cells for _ in range(60_000)])
+    assert_reports(reports, outcomes(device.channel, *LIST.position("c", "https://y.example/")))
 
 
 def test_the_loss_of_two_queries_seen_from_outside_stays_below_epsilon(entropy):

@@ -17,6 +17,7 @@ Url = Annotated[str, typer.Option(envvar="BLENDER_DP_URL", help="The collector."
 Token = Annotated[str, typer.Option(envvar="BLENDER_DP_TOKEN", help="The operator's token.")]
 Name = Annotated[str | None, typer.Option("--campaign", metavar="NAME", help="The campaign, if there are several.")]
 LOCAL = "http://127.0.0.1:8000"
+_MOST_BYTES = 64_000_000  # a long ledger, or a release of many queries
 
 campaign = typer.Typer(help="Begin campaigns and enrol opt-in users.", no_args_is_help=True)
 round_ = typer.Typer(help="Lead a campaign's rounds.", no_args_is_help=True)
@@ -176,7 +177,7 @@ def client(url: str, token: str | None = None) -> CollectorClient:
     """A connection to the collector."""
     from blender_dp.devices import CollectorClient
 
-    return CollectorClient(url, token)
+    return CollectorClient(url, token, most_bytes=_MOST_BYTES)
 
 
 def campaign_found(collector: CollectorClient, name: str | None) -> dict[str, Any]:

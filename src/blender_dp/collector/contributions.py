@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
@@ -51,13 +52,13 @@ class Contributions:
             connection.execute(tokens.insert(), rows)
         return made
 
-    def upload_record(self, name: str, token: str, query: str, url: str | None) -> str:
+    def upload_record(self, name: str, token: str, query: str, url: str | None, receipt: str | None = None) -> str:
         """Keep an opt-in user's raw record, encrypted, until the list is made; a second one replaces the first.
 
         Of a record that looks personal, or is none, only the user is kept: how many there are is public, and must not
-        depend on anybody's record.
+        depend on anybody's record. Whoever draws the receipt can take the record back even if the answer is lost.
         """
-        receipt, record = vault.new_token(), usable_record(query, url)
+        receipt, record = receipt or vault.new_token(), usable_record(query, url)
         with self.store.write("record") as connection:
             self._hold(connection, name, shared=True)
             row = connection.execute(sa.select(rounds).where(rounds.c.id == name)).one_or_none()
@@ -68,7 +69,7 @@ class Contributions:
             owner = vault.token_digest(token, name)
             sealed = vault.seal_record(self.keys.read(name), f"{name}/{owner}", record.query or "", record.url)
             kept = {"receipt": vault.token_digest(receipt), "round": name, "owner": owner, "sealed": sealed}
-            self.store.put(connection, records, kept, unique=("round", "owner"))
+            self._keep_record(connection, kept)
         return receipt
 
     def withdraw(self, receipt: str) -> bool:
@@ -93,6 +94,15 @@ class Contributions:
             if find(connection, name).state != "listed":
                 raise StateError("round", "does not take reports", "Ask for the current round")
             self.store.insert_reports(connection, name, arrived)
+
+    def _keep_record(self, connection: Connection, kept: dict[str, Any]) -> None:
+        """Put a record in place of its owner's earlier one; a receipt that takes back another record is refused."""
+        self.store.hold(connection, f"receipt/{kept['receipt']}")
+        known = sa.select(records.c.round, records.c.owner).where(records.c.receipt == kept["receipt"])
+        found = connection.execute(known).one_or_none()
+        if found is not None and tuple(found) != (kept["round"], kept["owner"]):
+            raise StateError("receipt", "is another record's", "Draw another one: 32 random bytes")
+        self.store.put(connection, records, kept, unique=("round", "owner"))
 
     def _enrolled(self, connection: Connection, token: str, campaign: str) -> bool:
         found = connection.execute(

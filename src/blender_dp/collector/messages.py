@@ -103,10 +103,14 @@ class RecordMessage(Versioned):
 
     query: Text
     url: Text | None = None
+    receipt: Annotated[
+        Digest | None,
+        Field(description="32 random bytes that take the record back, whatever becomes of the answer; drawn if left out."),
+    ] = None
 
 
 class RecordAnswer(Message):
-    """What to show to take the record back."""
+    """What to show to take the record back: the receipt that was sent, or else a new one."""
 
     receipt: Digest
 

@@ -181,7 +181,8 @@ def record(
     service = service_of(request)
     service.charge(request, 1)
     service.check_room()
-    return RecordAnswer(receipt=service.rounds.upload_record(round_id, token, message.query, message.url))
+    made = service.rounds.upload_record(round_id, token, message.query, message.url, message.receipt)
+    return RecordAnswer(receipt=made)
 
 
 @router.delete("/records/{receipt}", status_code=HTTPStatus.NO_CONTENT, responses=_NOT_FOUND)

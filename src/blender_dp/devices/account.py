@@ -37,16 +37,22 @@ class Sent:
 
 @dataclass(frozen=True)
 class Uploaded:
-    """One record of an opt-in user that is, or may be, with the collector; the receipt takes it back."""
+    """One record of an opt-in user that is, or may be, with the collector; the receipt takes it back.
+
+    The device has drawn the receipt, and keeps it before anything leaves: an answer that is lost takes nothing with it.
+    """
 
     campaign: str
     round_id: str
-    receipt: str | None = None
+    receipt: str
 
 
 @dataclass
 class Account:
-    """All of it. `newest` and `bundles` have the highest round that was reported to, or is searched, of each campaign."""
+    """All of it, of all campaigns; whoever asks for a round says of which, for another collector could name one alike.
+
+    `newest` and `bundles` have the highest round that was reported to, or is searched, of each campaign.
+    """
 
     sent: list[Sent] = field(default_factory=list)
     records: list[Uploaded] = field(default_factory=list)
@@ -60,9 +66,13 @@ class Account:
         """What all reports have cost."""
         return sum((Fraction(one.epsilon) for one in self.sent), Fraction(0))
 
-    def report(self, round_id: str) -> Sent | None:
+    def report(self, campaign: str, round_id: str) -> Sent | None:
         """The report of a round, if there is one."""
-        return next((one for one in self.sent if one.round_id == round_id), None)
+        return next((one for one in self.sent if (one.campaign, one.round_id) == (campaign, round_id)), None)
+
+    def record(self, campaign: str, round_id: str) -> Uploaded | None:
+        """The record of a round that is, or may be, with the collector."""
+        return next((one for one in self.records if (one.campaign, one.round_id) == (campaign, round_id)), None)
 
     def charge(self, made: Sent, now: float, least_seconds: float, most: Fraction) -> None:
         """Put in a report that is about to leave.
@@ -82,14 +92,11 @@ class Account:
 
     def settle(self, sent: Sent, *, arrived: bool) -> Sent:
         """Note what has become of a report; what has arrived once has arrived."""
-        place = next(i for i, one in enumerate(self.sent) if one.round_id == sent.round_id)
+        named = (sent.campaign, sent.round_id)
+        place = next(i for i, one in enumerate(self.sent) if (one.campaign, one.round_id) == named)
         arrived = arrived or self.sent[place].arrived
         self.sent[place] = replace(self.sent[place], arrived=arrived, over=not arrived)
         return self.sent[place]
-
-    def uploaded(self, record: Uploaded) -> None:
-        """Note a record; it replaces an earlier one of its round, as it does with the collector."""
-        self.records = [one for one in self.records if one.round_id != record.round_id] + [record]
 
 
 class AccountFile:

@@ -74,7 +74,7 @@ class Agent:
 
     @property
     def uploaded(self) -> list[Uploaded]:
-        """Every record that is, or may be, with the collector."""
+        """Every record that is, or may be, with a collector."""
         return self._file.read().records
 
     @property
@@ -101,50 +101,51 @@ class Agent:
         pointer = self._pointer("round")
         listed = pointer if pointer and pointer["state"] == "listed" else None
         self._send_again(listed["id"] if listed else None)
-        if listed is None or any(one.round_id == listed["id"] for one in self.uploaded):
+        account = self._file.read()
+        if listed is None or account.record(self._campaign, listed["id"]):
             return None  # nobody is in both groups
-        done = self._file.read().report(listed["id"]) or self._charged(self._made(listed, query, url))
+        done = account.report(self._campaign, listed["id"]) or self._charged(self._made(listed, query, url))
         return done if done is None or done.arrived else self._deliver(done)
 
     def upload(self, token: str, query: str | None, url: str | None = None) -> Uploaded | None:
         """Upload an opt-in user's record in the round that is open, in place of an earlier one of that round.
 
-        A record that looks personal, or is none, stays here. That there may be one with the collector is in the account
-        before it leaves, and the receipt as soon as there is one.
+        A record that looks personal, or is none, stays here. That there may be one with the collector, and the receipt
+        that takes it back, are in the account before it leaves. All uploads of a round have one receipt, so that it is
+        the right one whichever of them have arrived.
         """
         record = usable_record(query, url)
         pointer = None if self.opted_out or not record.query else self._pointer("round")
         if pointer is None or pointer["state"] != "open":
             return None
-        made = Uploaded(self._campaign, pointer["id"])
         with self._file.locked() as account:
             if self.opted_out:
                 return None
-            if all(one.round_id != made.round_id for one in account.records):  # else a receipt is there, good until replaced
-                account.uploaded(made)
+            made = account.record(self._campaign, pointer["id"])
+            if made is None:
+                made = Uploaded(self._campaign, pointer["id"], system_bytes(32).hex())
+                account.records.append(made)
                 self._file.save(account)
-        message = {"query": record.query, "url": record.url}
+        message = {"query": record.query, "url": record.url, "receipt": made.receipt}
         answer = self._collector.post(f"/v1/rounds/{made.round_id}/records", message, Authorization=f"Bearer {token}")
         with as_document("answer"):
-            made = Uploaded(made.campaign, made.round_id, str(answer["receipt"]))
-        with self._file.locked() as account:
-            account.uploaded(made)
-            self._file.save(account)
+            if answer["receipt"] != made.receipt:
+                raise DocumentError("answer", "is about another receipt than the one that was sent", "Withdraw the record")
         return made
 
     def withdraw(self) -> int:
         """Take back all records that can be, also after an opt-out, and say how many. It is too late when a list is made."""
         taken = 0
         for one in self.uploaded:
-            if one.receipt is None:
-                continue  # it may not have arrived; another upload, or the end of the round, settles it
+            if one.campaign != self._campaign:
+                continue  # its receipt is no other collector's business
             try:
                 self._collector.delete(f"/v1/records/{one.receipt}")
                 taken += 1
             except AnswerError as error:
                 if error.status not in _GONE:
                     raise
-                continue  # it may be in a list: this device takes no other part in that round
+                continue  # it may be in a list, or still on its way: this device takes no other part in that round
             with self._file.locked() as account:
                 account.records = [other for other in account.records if other != one]
                 self._file.save(account)
@@ -264,7 +265,7 @@ class Agent:
         with self._file.locked() as account:
             if self.opted_out:
                 return None
-            if known := account.report(made.round_id):
+            if known := account.report(made.campaign, made.round_id):
                 return known
             self._turn_back(account, now)
             account.charge(made, now, self._least_seconds, self.lifetime_epsilon)
@@ -278,9 +279,12 @@ class Agent:
             self._file.save(account)
 
     def _send_again(self, current: str | None) -> None:
-        """Send what may not have arrived in earlier rounds. What is over stays in the account, and is in nobody's way."""
+        """Send what may not have arrived in earlier rounds of this campaign: another's reports are for another collector.
+
+        What is over stays in the account, and is in nobody's way.
+        """
         for one in self.sent:
-            if one.arrived or one.over or one.round_id == current:
+            if one.campaign != self._campaign or one.arrived or one.over or one.round_id == current:
                 continue
             try:
                 self._deliver(one)

@@ -6,8 +6,10 @@ elsewhere is asked with TLS.
 
 from __future__ import annotations
 
+import contextlib
 import ipaddress
 import json
+import socket
 import threading
 import time
 from collections.abc import Callable
@@ -15,6 +17,7 @@ from concurrent.futures import Future
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from pathlib import Path
 from typing import Any, TypeVar
+from weakref import WeakSet
 
 import httpx
 
@@ -22,7 +25,9 @@ from blender_dp.errors import DocumentError, ParameterError, StateError
 
 _STEP_SECONDS = 30.0
 _SECONDS = 120.0
-_MOST_BYTES = 64_000_000
+_ANSWER_BYTES = 256_000
+_DOCUMENT_BYTES = 8_000_000  # a list of 10,000 queries has about 1 MB, its bundle about 2; with long URLs, thrice as much
+_TOLD_CHARACTERS = 200  # of what somebody else's machine says, in an error
 
 _FIXES = {
     400: "Mend the request",
@@ -44,10 +49,10 @@ class SilentError(StateError):
 
 
 class AnswerError(StateError):
-    """The collector answers that it will not; `status` is HTTP's."""
+    """The collector answers that it will not; `status` is HTTP's. What it says is told in short, and as plain text."""
 
     def __init__(self, subject: str, problem: str, fix: str, *, status: int, kind: str = "conflict") -> None:
-        super().__init__(subject, problem, fix, kind=kind)
+        super().__init__(subject, _plain(problem), _plain(fix), kind=kind)
         self.status = status
 
 
@@ -62,7 +67,8 @@ class BusyError(AnswerError):
 class CollectorClient:
     """Talks to one collector. With a token it may do what the token allows.
 
-    `allow_http` is for a collector on a network that nobody listens to; on this machine it is not needed.
+    `allow_http` is for a collector on a network that nobody listens to; on this machine it is not needed. `most_bytes` is
+    for operators, to whom more is told than to devices.
     """
 
     def __init__(
@@ -73,16 +79,21 @@ class CollectorClient:
         transport: httpx.BaseTransport | None = None,
         allow_http: bool = False,
         seconds: float = _SECONDS,
+        most_bytes: int | None = None,
     ) -> None:
         if not allow_http and not _is_safe(url):
             raise ParameterError("url", "is not https", "Use https for a collector that is not on this machine")
         self._seconds = seconds
+        self._answer_bytes = most_bytes or _ANSWER_BYTES
+        self._document_bytes = most_bytes or _DOCUMENT_BYTES
+        self._streams: WeakSet[Any] = WeakSet()
         self._http = httpx.Client(
-            base_url=url,
+            base_url=_checked(url),
             headers={"Accept-Encoding": "identity"} | ({"Authorization": f"Bearer {token}"} if token else {}),
             cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),  # it takes none, and gives none
             timeout=min(_STEP_SECONDS, seconds),
             transport=transport,
+            trust_env=url.lower().startswith("https:"),  # a proxy of the environment must not see what is not encrypted
         )
 
     def get(self, path: str, **query: Any) -> Any:  # noqa: ANN401 (JSON)
@@ -91,14 +102,14 @@ class CollectorClient:
 
     def document(self, path: str) -> bytes:
         """Ask for a signed document, byte by byte."""
-        return self._asked("GET", path, headers={"Accept-Encoding": "gzip"})
+        return self._asked("GET", path, self._document_bytes, headers={"Accept-Encoding": "gzip"})
 
     def download(self, path: str, file: Path) -> None:
         """Ask for something of any length, and write it to a file."""
         try:
             with self._http.stream("GET", path) as response, file.open("wb") as sink:
                 if not response.is_success:
-                    raise _problem(response, response.read())
+                    raise _problem(response, _read(response, time.monotonic() + self._seconds, self._answer_bytes))
                 for part in response.iter_bytes():
                     sink.write(part)
         except httpx.HTTPError as error:
@@ -120,18 +131,53 @@ class CollectorClient:
         """Let go of the connections."""
         self._http.close()
 
-    def _asked(self, method: str, path: str, **parts: Any) -> bytes:  # noqa: ANN401
-        return _within(self._seconds, lambda until: self._answer(until, method, path, **parts))
+    def _asked(self, method: str, path: str, most_bytes: int | None = None, **parts: Any) -> bytes:  # noqa: ANN401
+        given_up = threading.Event()
 
-    def _answer(self, until: float, method: str, path: str, **parts: Any) -> bytes:  # noqa: ANN401
+        def watched(_: str, info: dict[str, Any]) -> None:
+            """Called before and after every step of a request, and so with every new connection before it is used."""
+            if hasattr(made := info.get("return_value"), "get_extra_info"):
+                self._streams.add(made)
+            if given_up.is_set():
+                self._hang_up()
+
+        try:
+            return _within(
+                self._seconds,
+                lambda until: self._answer(
+                    until, most_bytes or self._answer_bytes, method, path, extensions={"trace": watched}, **parts
+                ),
+            )
+        except TimeoutError:
+            given_up.set()
+            self._hang_up()
+            raise _silent("too slow") from None
+
+    def _hang_up(self) -> None:
+        """End all connections: whoever has heard that the collector does not answer may opt out, and then nothing leaves."""
+        for stream in list(self._streams):
+            with contextlib.suppress(OSError):  # closed already
+                # As a plain socket's. It wakes up whoever waits for it, and its number stays taken until that one lets go.
+                socket.socket.shutdown(stream.get_extra_info("socket"), socket.SHUT_RDWR)
+
+    def _answer(self, until: float, most_bytes: int, method: str, path: str, **parts: Any) -> bytes:  # noqa: ANN401
         try:
             with self._http.stream(method, path, **parts) as response:
-                body = _read(response, until)
+                body = _read(response, until, most_bytes if response.is_success else self._answer_bytes)
         except httpx.HTTPError as error:
             raise _silent(type(error).__name__) from None
+        except httpx.InvalidURL:
+            raise _no_url() from None
         if not response.is_success:
             raise _problem(response, body)
         return body
+
+
+def _checked(url: str) -> httpx.URL:
+    try:
+        return httpx.URL(url)
+    except httpx.InvalidURL:
+        raise _no_url() from None
 
 
 def _is_safe(url: str) -> bool:
@@ -149,7 +195,10 @@ def _is_safe(url: str) -> bool:
 
 
 def _within(seconds: float, work: Callable[[float], _Made]) -> _Made:
-    """Do some work until a time. Whoever sends a byte now and then, in headers as well, is left behind with a thread."""
+    """Do some work until a time, or raise TimeoutError, for a byte may come now and then, in headers as well.
+
+    The thread is left behind: it ends as soon as its connection does.
+    """
     done: Future[_Made] = Future()
 
     def run() -> None:
@@ -159,21 +208,18 @@ def _within(seconds: float, work: Callable[[float], _Made]) -> _Made:
             done.set_exception(error)
 
     threading.Thread(target=run, daemon=True).start()
-    try:
-        return done.result(seconds)
-    except TimeoutError:
-        raise _silent("too slow") from None
+    return done.result(seconds)
 
 
-def _read(response: httpx.Response, until: float) -> bytes:
+def _read(response: httpx.Response, until: float, most_bytes: int) -> bytes:
     """The body, if it comes to an end. Only gzip is unpacked: of other codings a few bytes can become gigabytes at once."""
     if response.headers.get("content-encoding", "identity").lower() not in {"identity", "gzip"}:
         raise StateError("collector", "answers in a coding that was not asked for", "Do not use it")
     body = bytearray()
     for part in response.iter_bytes():
         body += part
-        if len(body) > _MOST_BYTES:
-            raise StateError("collector", f"sends more than {_MOST_BYTES} bytes", "Do not use it")
+        if len(body) > most_bytes:
+            raise StateError("collector", f"sends more than {most_bytes} bytes", "Do not use it")
         if time.monotonic() > until:
             raise _silent("too slow")
     return bytes(body)
@@ -208,6 +254,16 @@ def _told(problem: dict[str, Any]) -> tuple[str, str]:
         said, fix = detail.removesuffix("."), ""
     places = [f"{one['where']}: {one.get('why') or one['what']}" for one in problem.get("errors", ())]
     return "; ".join([said, *places]), fix
+
+
+def _plain(text: str) -> str:
+    """What somebody else's machine says, so short and plain that a terminal or a log can show it."""
+    shown = "".join(character if character.isprintable() else " " for character in text[: _TOLD_CHARACTERS + 1])
+    return shown if len(shown) <= _TOLD_CHARACTERS else shown[: _TOLD_CHARACTERS - 1] + "…"
+
+
+def _no_url() -> ParameterError:
+    return ParameterError("url", "is none", "Give the collector's address, such as https://collector.example")
 
 
 def _silent(how: str) -> SilentError:

@@ -25,11 +25,13 @@ _PLAIN_QUERY = rf"\A(?:(?:{_SIGN} ?)*[0-9] ?){{0,5}}(?:{_SIGN} ?)*[!-$&-?\[-~]\z
 # Canonical, whatever it says.
 _CANONICAL_QUERY = r"\A[!-@\[-~]+(?: [!-@\[-~]+)*\z"
 
-# Canonical, or so once a slash is at the end of the host, and with a path that has no 20 letters and digits in a row, so
+# Canonical, or so once a slash is at the end of the host; with a host that ends like most public ones, so no address and
+# no private name, of which none has two letters; and with a path that has no 20 letters and digits in a row, so
 # no token; no digit after a dash or a dot, so no written number; and no 12 letters and digits after one, so no UUID.
 _LABEL = "[a-z0-9](?:[a-z0-9-]*[a-z0-9])?"
 _PATH = "[A-Za-z0-9]{0,19}(?:[/_~][A-Za-z0-9]{0,19}|[-.]+(?:[A-Za-z][A-Za-z0-9]{0,10})?)*"
-_PLAIN_URL = rf"\Ahttps?://{_LABEL}(?:\.{_LABEL})*(?:/{_PATH})?\z"
+_PUBLIC = "[a-z]{2}|com|net|org|edu|gov|mil|info|biz|name|app|dev|xyz|online|site|shop|example"
+_PLAIN_URL = rf"\Ahttps?://(?:{_LABEL}\.)+(?:{_PUBLIC})(?:/{_PATH})?\z"
 
 
 def canonical(table: pa.Table, *, filtered: bool = True, levels: int = 2) -> pa.Table:

@@ -15,6 +15,8 @@ VECTORS, SUBSET_VECTORS = (
     json.loads((ROOT / f"spec/vectors/{name}.json").read_text(encoding="utf-8"))["cases"] for name in ("local_alg", "subset")
 )
 
+PERSONAL = json.loads((ROOT / "spec/vectors/personal.json").read_text(encoding="utf-8"))
+
 
 @pytest.mark.parametrize("case", VECTORS, ids=lambda case: case["name"])
 def test_the_vectors(case):
@@ -177,3 +179,19 @@ def test_a_device_refuses_a_size_that_is_none(small_list, size):
 def test_only_subsets_have_a_size(small_list):
     with pytest.raises(ParameterError, match="subset_size: only the randomiser 'subset' has one"):
         Device(small_list, epsilon=1, delta=1e-5, subset_size=3, randomiser="two-stage")
+
+
+@pytest.mark.parametrize(("query", "url", "personal"), PERSONAL["records"])
+@RANDOMISERS
+def test_a_record_that_looks_personal_is_none_even_if_it_is_listed(query, url, personal, randomiser):
+    """Whoever makes the list may put anything on it."""
+    device = Device(HeadList.of([(query, url), ("z", "https://z.example/")]), epsilon=8, delta="1e-6", randomiser=randomiser)
+    streams = [bytes([7 * i + 1]) * 64 for i in range(32)]
+    same = [device.answer(query, url, one) == device.answer(None, None, one) for one in streams]
+    assert all(same) is personal
+
+
+def test_an_item_that_looks_personal_is_none_even_if_it_is_listed():
+    device = Device(HeadList.of([("joe@example.com", None), ("z", None)]), epsilon=8, delta="1e-6")
+    for one in (bytes([i]) * 64 for i in range(256)):
+        assert device.answer("joe@example.com", None, one) == device.answer(None, None, one)

@@ -157,7 +157,9 @@ def test_little_memory_is_enough():
 
 def test_without_spilling_nothing_is_written():
     """Not even where memory is short: the work fails, with an error that quotes no row."""
-    rows = pa.table({"user": [f"user {i}" for i in range(300_000)], "query": ["q" * 100] * 300_000, "url": ["u"] * 300_000})
+    rows = pa.table(
+        {"user": [f"user {i}" for i in range(300_000)], "query": ["q" * 100] * 300_000, "url": ["u.example"] * 300_000}
+    )
     for spill in (True, False):
         engine = DuckDBEngine(spill=spill)
         engine._connection.execute("SET memory_limit = '40MB'; SET threads = 1")

@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 from blender_dp.engines import forms
 from blender_dp.engines.forms import canonical
 from blender_dp.records.canonical import canonical_query, canonical_url
-from blender_dp.records.personal import personal_query, personal_url, usable_record
+from blender_dp.records.personal import PRIVATE_NAMES, personal_query, personal_url, usable_record
 from tests.conftest import ROOT
 
 PIECES = [
     *" \t\n\r/.-_~@%?&;=:+()[]#", "a", "B", "7", "é", "ß", "\u0301", "\u200d", "\x00", "٣", "٤٥", "–", "http://", "https://",
     "HTTP://", "ftp://", "www.", "example", ".org", "a.example/", "http://a.example", "%40", "%7e", "%2F", "joe@a.example",
     "token=", "utm_x=", "sid=1", "123", "45", "6789", "-45-", "2006", "-03-01", "1111", "abcdefab", "-abcd", "-abcdefabcdef",
-    "-a1", "a1b2c3d4e5f6g7h8i9", "abcdefghijklmnopqr",
+    "-a1", "a1b2c3d4e5f6g7h8i9", "abcdefghijklmnopqr", ".local", "localhost", ".home.arpa", "10.0.0.1", "8.8.8.8", "[::1]",
 ]  # fmt: skip
 GLUED = st.lists(st.sampled_from(PIECES), max_size=9).map("".join)
 TEXT = st.none() | GLUED | st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=20)
@@ -68,6 +68,12 @@ def test_what_is_taken_for_plain_is_canonical_and_harmless(query, url):
     if pc.match_substring_regex(url, forms._PLAIN_URL).as_py():
         assert canonical_url(url) == (url if url.count("/") > 2 else url + "/")
         assert not personal_url(canonical_url(url))
+
+
+@pytest.mark.parametrize("name", PRIVATE_NAMES)
+def test_no_private_name_is_taken_for_a_plain_one(name):
+    for url in (f"https://a.{name}/", f"https://a.{name}", f"http://{name}", f"http://a.b.{name}/x"):
+        assert not pc.match_substring_regex(url, forms._PLAIN_URL).as_py()
 
 
 def test_usual_texts_are_never_handed_to_python(monkeypatch):

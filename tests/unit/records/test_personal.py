@@ -11,6 +11,8 @@ from blender_dp.records.canonical import canonical_query, canonical_record, cano
 from blender_dp.records.personal import (
     PARAMETER_NAMES,
     PERSONAL_VERSION,
+    PRIVATE_NAMES,
+    PRIVATE_NETWORKS,
     QUERY_DIGITS,
     looks_personal,
     personal_query,
@@ -32,6 +34,8 @@ def test_the_vectors_are_of_this_version_and_of_these_rules():
     assert VECTORS["personal_version"] == PERSONAL_VERSION
     assert VECTORS["query_digits"] == QUERY_DIGITS
     assert VECTORS["parameter_names"] == sorted(PARAMETER_NAMES) == list(PARAMETER_NAMES)
+    assert VECTORS["private_names"] == sorted(PRIVATE_NAMES) == list(PRIVATE_NAMES)
+    assert VECTORS["private_networks"] == list(PRIVATE_NETWORKS)
     assert VECTORS["patterns"] == {name: getattr(personal, f"_{name.upper()}").pattern for name in VECTORS["patterns"]}
 
 
@@ -102,7 +106,22 @@ def test_a_parameter_is_caught_among_others_by_its_whole_name(name, value, other
 def test_credentials_are_caught_in_the_authority_only(user, host):
     assert personal_url(f"https://{user}@{host}/")
     assert personal_url(f"https://{user}:x@{host}/")
-    assert not personal_url(f"https://{host}/{user}@")
+    assert not personal_url(f"https://{host}.example/{user}@")
+
+
+@given(st.ip_addresses())
+def test_no_address_that_only_some_can_reach_passes(address):
+    """The networks are written down, so that they are the same everywhere; Python knows no other private ones."""
+    url = f"http://[{address}]/" if address.version == 6 else f"http://{address}/"
+    assert personal_url(url) or address.is_global
+
+
+@given(st.sampled_from(PRIVATE_NAMES), st.from_regex("[a-z]([a-z0-9-]{0,9}[a-z0-9])?", fullmatch=True), st.booleans())
+def test_a_private_name_is_caught_at_the_end_only(name, host, port):
+    more = ":8080" if port else ""
+    assert usable_record("query", f"{host}.{name}{more}/path") == (None, None)
+    assert usable_record("query", f"{host.upper()}.{name.upper()}.{more}") == (None, None)
+    assert usable_record("query", f"{name}.{host}.example{more}") == ("query", f"https://{name}.{host}.example{more}/")
 
 
 @pytest.mark.parametrize(

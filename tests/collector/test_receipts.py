@@ -1,0 +1,86 @@
+"""A receipt that the device has drawn takes its record back, and no other, on SQLite and on PostgreSQL alike."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from blender_dp.collector import vault
+from blender_dp.collector.rounds import Rounds
+from blender_dp.collector.schema import records
+from blender_dp.errors import StateError
+from tests.collector.places import Place, settings, uploaded
+
+OWN = "ab" * 32
+
+
+def kept(rounds: Rounds) -> list[str]:
+    with rounds.store.read() as connection:
+        return list(connection.scalars(sa.select(records.c.receipt)))
+
+
+def together(*works: Callable[[], Any]) -> list[Any]:
+    """What each returned, or the type of what it raised."""
+    barrier = threading.Barrier(len(works))
+
+    def one(work: Callable[[], Any]) -> Any:
+        barrier.wait()
+        try:
+            return work()
+        except Exception as error:  # noqa: BLE001 (the test looks at it)
+            return type(error)
+
+    with ThreadPoolExecutor(len(works)) as pool:
+        return list(pool.map(one, works))
+
+
+def test_it_is_answered_and_only_its_digest_is_kept(rounds: Rounds) -> None:
+    made = uploaded(rounds, users=2)
+    assert rounds.upload_record(made.round, made.tokens[0], "query", None, OWN) == OWN
+    assert vault.token_digest(OWN) in kept(rounds)
+    assert OWN not in kept(rounds)
+    assert not rounds.withdraw(made.receipts[0])  # it was replaced
+    assert rounds.withdraw(OWN)
+    assert len(kept(rounds)) == 1
+
+
+def test_the_same_one_again_and_then_another(rounds: Rounds) -> None:
+    made = uploaded(rounds, users=2)
+    for receipt in (OWN, OWN, "cd" * 32):
+        assert rounds.upload_record(made.round, made.tokens[0], "query", None, receipt) == receipt
+        assert len(kept(rounds)) == 2
+    assert not rounds.withdraw(OWN)
+    assert rounds.withdraw("cd" * 32)
+
+
+def test_one_of_another_record_is_refused(rounds: Rounds) -> None:
+    made = uploaded(rounds, users=2)
+    rounds.upload_record(made.round, made.tokens[0], "query", None, OWN)
+    before = sorted(kept(rounds))
+    other = rounds.open_round(rounds.create_campaign(settings("other")))
+    (stranger,) = rounds.enrol(other.campaign)
+    for name, token in ((made.round, made.tokens[1]), (other.id, stranger)):
+        with pytest.raises(StateError, match="another record's") as refused:
+            rounds.upload_record(name, token, "query", None, OWN)
+        assert refused.value.kind == "conflict"
+    assert sorted(kept(rounds)) == before
+
+
+def test_at_once(place: Place) -> None:
+    """Of several users who have drawn the same one, one has it; one user who sends it again and again always has it."""
+    several = [place.rounds() for _ in range(6)]
+    made = uploaded(several[0], users=6)
+    (newcomer,) = several[0].enrol(made.campaign)
+
+    def by(place: int, token: str, receipt: str) -> Callable[[], Any]:
+        return lambda: several[place].upload_record(made.round, token, "query", None, receipt)
+
+    came = together(*[by(i, made.tokens[i], OWN) for i in range(6)])
+    assert sorted(came, key=str) == sorted([OWN, *[StateError] * 5], key=str)
+    assert together(*[by(i, newcomer, "cd" * 32) for i in range(6)]) == ["cd" * 32] * 6
+    assert len(kept(several[0])) == 7
