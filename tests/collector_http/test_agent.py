@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import threading
 import time
+from collections.abc import Iterator
 from fractions import Fraction
+from pathlib import Path
 
 import httpx
 import pytest
@@ -14,7 +17,7 @@ import sqlalchemy as sa
 
 from blender_dp.collector.documents import Signer, digest
 from blender_dp.collector.schema import records, reports
-from blender_dp.devices import Agent, CollectorClient, Uploaded
+from blender_dp.devices import Agent, CollectorClient, Sent, Uploaded
 from blender_dp.devices import agent as module
 from blender_dp.devices.account import AccountFile
 from blender_dp.errors import BlenderError, DocumentError, StateError
@@ -65,7 +68,7 @@ class Liar:
         if self.down:
             raise httpx.ConnectError("down")
         if request.url.path == "/v1/rounds/current":
-            return httpx.Response(200, json={"key": "x", "round": self.state, "released": self.released})
+            return httpx.Response(200, content=json.dumps({"key": "x", "round": self.state, "released": self.released}))
         if request.method == "DELETE":
             taken = self.records.pop(request.url.path.rpartition("/")[2], None)
             return httpx.Response(404 if taken is None else 204)
@@ -78,7 +81,8 @@ class Liar:
             if request.url.path.split("/")[3] in self.over:
                 return httpx.Response(409, json={"detail": "the round is released; it takes no reports"})
             if request.url.path.endswith("/records"):
-                return httpx.Response(201, json={"receipt": self.receipt or json.loads(request.content)["receipt"]})
+                receipt = self.receipt or json.loads(request.content)["receipt"]
+                return httpx.Response(201, content=json.dumps({"receipt": receipt}))
             return httpx.Response(200, json={"refused": self.refused})
         return httpx.Response(200, content=self.documents[request.url.path.rpartition("/")[2]])
 
@@ -155,7 +159,24 @@ def test_a_round_without_a_list(agent, liar):
         ({"epsilon": None}, None),
         ({"round": None}, None),
         ({"f_c": "2"}, None),
-        ({"subset_size": 0}, None),
+        ({"subset_size": 0}, "shape"),
+        ({"subset_size": 10_001}, "shape"),
+        ({"subset_size": True}, "shape"),
+        ({"subset_size": "1"}, "shape"),
+        ({"round": 0}, "shape"),
+        ({"round": True}, "shape"),
+        ({"round": 1.5}, "shape"),
+        ({"round": 1 << 50}, "shape"),
+        # A few bytes that would take hours and gigabytes to read as an exact number.
+        ({"epsilon": "1e400000000"}, "shape"),
+        ({"f_c": "1e400000000"}, "shape"),
+        ({"f_c": "1e-400000000"}, "shape"),
+        ({"f_c": "1/0"}, "shape"),
+        ({"f_c": "9" * 3_000_000}, "shape"),
+        ({"f_c": "0.85_0"}, "shape"),
+        ({"f_c": "nan"}, "shape"),
+        ({"f_c": 0.85}, "shape"),
+        ({"head_list": HeadList(()).to_document(), "digest": HeadList(()).digest}, "no queries"),
     ],
 )
 def test_lists_that_are_refused(agent, liar, changed, said):
@@ -164,6 +185,52 @@ def test_lists_that_are_refused(agent, liar, changed, said):
         agent().take_part("query 1", "https://site1.example/")
     assert not liar.got
     assert agent().left == 8
+
+
+@pytest.mark.parametrize("f_c", ["0.85", "17/20", "85e-2", "0.9999"])
+def test_numbers_as_they_are_written(agent, liar, f_c):
+    liar.publish_list(f_c=f_c, epsilon="4.0", subset_size=10_000)
+    assert agent().take_part("query 1").arrived
+
+
+def test_what_a_list_says_is_told_in_short(agent, liar):
+    for wrong in ({"schema": "x" * 99_999}, {**HeadList(()).to_document(), "canonical_version": "x" * 99_999}):
+        liar.publish_list(head_list=wrong)
+        with pytest.raises(DocumentError) as told:
+            agent().take_part("query 1")
+        assert len(str(told.value)) < 400
+
+
+@pytest.mark.parametrize("wrong", ["", "\x00", "../../operator", "A" * 32, "1" * 31, "1" * 70_000, "\ud800", 7, None, ["1"]])
+class TestNames:
+    """What a collector says becomes a part of an address only if it has the shape of a name."""
+
+    def test_of_a_round(self, agent, liar, wrong):
+        liar.state["id"] = wrong
+        for act in (lambda: agent().take_part("query 1"), lambda: agent().upload("t", "query", "a.example")):
+            with pytest.raises(DocumentError, match="shape"):
+                act()
+        assert {request.url.path for request in liar.asked} == {"/v1/rounds/current"}
+
+    def test_of_a_list(self, agent, liar, wrong):
+        liar.state["head_list"] = wrong
+        with pytest.raises(DocumentError, match="shape"):
+            agent().take_part("query 1")
+        assert len(liar.asked) == 1
+
+    def test_of_a_bundle(self, agent, liar, wrong):
+        liar.publish_bundle(1)
+        liar.released["bundle"] = wrong
+        with pytest.raises(DocumentError, match="shape"):
+            agent().refresh_bundle()
+        assert len(liar.asked) == 1
+
+    def test_a_receipt(self, agent, liar, wrong):
+        liar.state["state"] = "open"
+        liar.receipt = wrong or "x"
+        with pytest.raises(DocumentError, match="another receipt"):
+            agent().upload("t", "query", "a.example")
+        assert agent().withdraw() == 1
 
 
 def test_a_list_that_has_not_expired(agent, liar):
@@ -304,6 +371,23 @@ class TestEarlierRounds:
         agent().take_part("query 2")
         assert liar.got[2:] == []  # nobody asks for it again
 
+    def test_a_silent_collector_is_asked_once(self, agent, liar):
+        """There may be many, and each of them would wait for two minutes."""
+        liar.lost = True
+        for number in (1, 2, 3):
+            next_round(liar, number)
+            with pytest.raises(StateError, match="does not answer"):
+                agent(lifetime_epsilon=40).take_part("query 1")
+        liar.state["state"], before = "open", len(liar.got)
+        assert agent().take_part("query 1") is None
+        assert len(liar.got) == before + 1
+
+    def test_what_has_arrived_has_arrived(self, agent):
+        """Another process has sent it too, later, and was told that the round is over."""
+        arrived = agent().take_part("query 1")
+        assert agent()._settle(arrived, arrived=False) == arrived
+        assert agent().sent == [arrived]
+
     @pytest.mark.usefixtures("undelivered")
     def test_one_that_is_refused(self, agent, liar):
         liar.refused = [{"index": 0, "reason": "another head list"}]
@@ -379,6 +463,24 @@ class TestTwoCollectors:
 
 class TestPace:
     """Whoever signs lists chooses ids, numbers and times as he likes."""
+
+    def test_a_rollback_is_looked_for_again_when_it_is_charged(self, agent, liar, monkeypatch):
+        """Another process has reported to a later round, while this one made its report."""
+        made = Agent._made
+
+        def slowly(device, *arguments):
+            mine = made(device, *arguments)
+            with monkeypatch.context() as patch:
+                patch.setattr(Agent, "_made", made)
+                next_round(liar, 2)
+                agent().take_part("query 1")
+            return mine
+
+        monkeypatch.setattr(Agent, "_made", slowly)
+        with pytest.raises(DocumentError, match="older round"):
+            agent().take_part("query 2")
+        assert [one.round for one in agent().sent] == [2]
+        assert len(liar.got) == 1
 
     def test_one_number_under_many_ids(self, agent, liar):
         agent(lifetime_epsilon=40).take_part("query 1")
@@ -475,6 +577,43 @@ def test_the_budget_of_a_life(agent, liar):
     assert agent(lifetime_epsilon=Fraction(12)).take_part("query 1").arrived
 
 
+def test_reports_have_random_ids(tmp_path, liar):
+    for i in range(8):
+        collector = CollectorClient("https://collector", transport=httpx.MockTransport(liar.answer))
+        Agent(tmp_path / f"{i}", collector, key=liar.signer.public, **PINNED).take_part("query 1")
+    ids = [json.loads(body)["reports"][0]["id"] for body in liar.got]
+    assert len(set(ids)) == 8
+    assert all(re.fullmatch("[0-9a-f]{32}", one) for one in ids)
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_real_processes_at_once(agent, monkeypatch):
+    """Each has made a report of a campaign of its own. The budget is for three of them, whoever comes when."""
+    agent(lifetime_epsilon=12)
+    save, saves = AccountFile.save, []
+
+    def slowly(file, account):
+        time.sleep(0.05)  # so that without a lock all of them have read before anybody has written
+        save(file, account)
+        saves.append(account)
+
+    monkeypatch.setattr(AccountFile, "save", slowly)
+    children = []
+    for number in range(1, 9):
+        child = os.fork()
+        if child == 0:
+            try:
+                agent(lifetime_epsilon=12)._charged(Sent(f"{number:032x}", 1, f"{number:032x}", "4", ""))
+            except StateError:
+                pass
+            finally:
+                os._exit(len(saves))  # nobody's tests go on in here
+        children.append(child)
+    charged = sum(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children)
+    assert charged == len(agent().sent) == 3
+    assert agent(lifetime_epsilon=12).left == 0
+
+
 def test_two_processes_share_one_account(agent, liar):
     """Both were started before either has spent anything."""
     one, other = agent(lifetime_epsilon=4), agent(lifetime_epsilon=4)
@@ -490,7 +629,8 @@ def test_opting_out_survives(agent, liar):
     agent().opt_out()
     assert running.take_part("query 1") is None
     assert agent().take_part("query 1") is None
-    assert not liar.got
+    assert running.upload("t", "query", "a.example") is None
+    assert liar.asked == []  # not even that there is such a device
 
 
 def test_opting_out_waits_for_nobody(agent, liar, monkeypatch):
@@ -617,6 +757,18 @@ class TestRecords:
         assert agent().uploaded[0].receipt != "f" * 64
         assert agent().withdraw() == 1
 
+    def test_opting_out_while_the_collector_is_asked(self, agent, liar):
+        answer = liar.answer
+
+        def then_opt_out(request):
+            agent().opt_out()
+            return answer(request)
+
+        device = agent()
+        device._collector = CollectorClient("https://collector", transport=httpx.MockTransport(then_opt_out))
+        assert device.upload("t", "query", "a.example") is None
+        assert (liar.got, agent().uploaded) == ([], [])
+
     def test_too_late_to_withdraw(self, agent, liar):
         made = agent().upload("t", "query", "a.example")
         liar.records.clear()
@@ -689,14 +841,93 @@ class TestRecords:
             assert [sent(wrong, one).status_code for wrong in ("AB" * 32, "ab" * 31, 7, "")] == [422] * 4
 
 
+EMPTY = {"sent": [], "records": [], "newest": {}, "bundles": {}, "charged": None}
+SENT = {"campaign": "c" * 32, "round": 1, "round_id": "1" * 32, "epsilon": "4", "body": ""}
+
+
 @pytest.mark.parametrize(
-    "text", ["", "{", "{}", '{"sent": [{}], "records": [], "newest": {}, "bundles": {}, "charged": null}']
+    "text",
+    [
+        "",
+        "{",
+        "{}",
+        "[" * 100_000,
+        json.dumps({**EMPTY, "sent": [{}]}),
+        *[
+            json.dumps({**EMPTY, "sent": [{**SENT, "epsilon": wrong}]})
+            for wrong in ("x", "1e400000000", "1/0", "-4", "", 4, None)
+        ],
+        json.dumps({**EMPTY, "records": [{"campaign": "c" * 32, "round_id": "1" * 32, "receipt": None}]}),
+        json.dumps({**EMPTY, "newest": {"c": "x"}}),
+        json.dumps({**EMPTY, "charged": "x"}),
+    ],
 )
-def test_an_account_that_cannot_be_read_is_not_begun_anew(agent, tmp_path, text):
-    agent()
-    (tmp_path / "device/account.json").write_text(text)
-    with pytest.raises(DocumentError):
+class TestDamagedAccount:
+    @pytest.fixture(autouse=True)
+    def damaged(self, agent, tmp_path, text) -> None:
         agent()
+        (tmp_path / "device/account.json").write_text(text)
+
+    def test_it_is_not_begun_anew(self, agent, liar, tmp_path, text):
+        liar.publish_bundle(1)
+        for act in (
+            lambda: agent().take_part("query 1"),
+            lambda: agent().upload("t", "query", "a.example"),
+            lambda: agent().withdraw(),
+            lambda: agent().refresh_bundle(),
+            lambda: agent().left,
+            lambda: agent().sent,
+        ):
+            with pytest.raises(DocumentError, match="shape"):
+                act()
+        assert liar.asked == []
+        assert (tmp_path / "device/account.json").read_text() == text
+
+    def test_its_user_can_opt_out(self, agent, liar):
+        assert not agent().opted_out
+        agent().opt_out()
+        assert agent().opted_out
+        assert agent().take_part("query 1") is None
+        assert liar.asked == []
+
+
+class TestFiles:
+    """What a device keeps is on the disk, and for nobody else."""
+
+    @pytest.fixture(autouse=True)
+    def everybody_may_read_new_files(self) -> Iterator[None]:
+        before = os.umask(0)
+        yield
+        os.umask(before)
+
+    @pytest.fixture
+    def synced(self, monkeypatch) -> list[Path]:
+        """What is synced, in order."""
+        names, sync = [], os.fsync
+
+        def recorded(handle):
+            names.append(Path(f"/proc/self/fd/{handle}").readlink())
+            sync(handle)
+
+        monkeypatch.setattr(os, "fsync", recorded)
+        return names
+
+    def test_modes(self, agent, tmp_path):
+        agent().take_part("query 1")
+        agent().opt_out()
+        folder = tmp_path / "device"
+        modes = {one.name: one.stat().st_mode & 0o777 for one in (folder, *folder.iterdir())}
+        assert modes == {"device": 0o700, "account.json": 0o600, "lock": 0o600, "opted-out": 0o600}
+
+    def test_a_new_folder_is_synced_with_those_above_it(self, tmp_path, synced):
+        AccountFile(tmp_path / "a/b/device")
+        assert synced == [tmp_path / "a/b", tmp_path / "a", tmp_path]
+        AccountFile(tmp_path / "a/b/device")
+        assert len(synced) == 3  # once
+
+    def test_an_opt_out_is_synced_and_then_its_folder(self, agent, tmp_path, synced):
+        agent().opt_out()
+        assert synced[-2:] == [tmp_path / "device/opted-out", tmp_path / "device"]
 
 
 class TestBundle:
@@ -729,6 +960,59 @@ class TestBundle:
         liar.publish_bundle(1)
         with pytest.raises(DocumentError, match="older"):  # another campaign in between does not help
             agent().refresh_bundle()
+
+    @pytest.mark.parametrize(
+        "row",
+        [
+            {"urls": [[]]},
+            {"urls": [["a"]]},
+            {"urls": [[7, 0.5]]},
+            {"urls": [["https://a.example/", "much"]]},
+            {"urls": None},
+            {"query": 7},
+            {"query": ["query"]},
+            {"share": None},
+            {"share": "much"},
+            {"share": True},
+        ],
+    )
+    def test_of_another_shape(self, agent, liar, tmp_path, row):
+        rows = [{"query": "query", "share": 0.5, "urls": [["https://a.example/", 0.5]]} | row]
+        name = liar.publish("bundle", {"campaign": "c" * 32, "round": 1, "queries": rows})
+        liar.released = {"id": "1" * 32, "state": "released", "head_list": None, "bundle": name}
+        with pytest.raises(DocumentError, match="shape"):
+            agent().refresh_bundle()
+        assert agent().search("query") == []
+        (tmp_path / "device/bundle.json").write_bytes(liar.documents[name])  # of an earlier version
+        for use in (lambda: agent().search("q"), lambda: agent().suggestions("q"), lambda: agent().index()):
+            with pytest.raises(DocumentError, match="shape"):
+                use()
+
+    @pytest.mark.parametrize("number", [0, "1", 1.5, None, True])
+    def test_of_no_round(self, agent, liar, number):
+        liar.publish_bundle(number)
+        with pytest.raises(DocumentError, match="shape"):
+            agent().refresh_bundle()
+
+    def test_the_index_is_of_the_bundle_it_says(self, agent, liar, monkeypatch):
+        """Another process wants to fetch a newer one while it is made."""
+        liar.publish_bundle(1)
+        agent().refresh_bundle()
+        liar.publish_bundle(2)
+        rows, waiting = Agent._rows, []
+
+        def meanwhile(device, body):
+            waiting.append(threading.Thread(target=agent().refresh_bundle))
+            waiting[-1].start()
+            waiting[-1].join(0.3)
+            return rows(device, body)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(Agent, "_rows", meanwhile)
+            agent().index()
+        waiting[0].join(10)
+        assert [row["query"] for row in agent().index().prefix("")] == ["query 2"]
+        assert [row["query"] for row in agent().search("")] == ["query 2"]
 
     def test_tampered_with_on_the_way(self, agent, liar):
         liar.publish_bundle(1)

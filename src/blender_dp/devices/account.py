@@ -9,14 +9,17 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
+from blender_dp.devices.shapes import as_document, digest_name
 from blender_dp.durable import sync_folder, write_over
-from blender_dp.errors import BlenderError, DocumentError, StateError
+from blender_dp.errors import DocumentError, StateError
 
 
 @dataclass(frozen=True)
@@ -103,7 +106,10 @@ class AccountFile:
     """An account on the disk."""
 
     def __init__(self, folder: Path) -> None:
+        new = [one for one in (folder, *folder.parents) if not one.exists()]
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for one in new:
+            sync_folder(one.parent)  # or a power failure could take the folder, and the account in it
         self._folder = folder
         self._file = folder / "account.json"
         self._opted_out = folder / "opted-out"
@@ -129,31 +135,34 @@ class AccountFile:
         with as_document(str(self._file)):  # an account that cannot be read is not begun anew: it may be all spent
             kept = json.loads(self._file.read_text(encoding="utf-8"))
             return Account(
-                [Sent(**one) for one in kept["sent"]],
-                [Uploaded(**one) for one in kept["records"]],
-                kept["newest"],
-                kept["bundles"],
-                kept["charged"],
+                [_sent(**one) for one in kept["sent"]],
+                [_uploaded(**one) for one in kept["records"]],
+                {str(name): int(number) for name, number in kept["newest"].items()},
+                {str(name): int(number) for name, number in kept["bundles"].items()},
+                None if kept["charged"] is None else float(kept["charged"]),
             )
 
     @contextmanager
     def locked(self) -> Iterator[Account]:
         """Alone with the account: another process of this device may have spent from it."""
-        with (self._folder / "lock").open("w") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
+        handle = os.open(self._folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX)
             yield self.read()
+        finally:
+            os.close(handle)
 
     def save(self, account: Account) -> None:
         """Write it down; whoever calls this has it locked."""
         write_over(self._file, json.dumps(asdict(account)).encode())
 
 
-@contextmanager
-def as_document(source: str) -> Iterator[None]:
-    """What does not have the shape it needs is a `DocumentError`."""
-    try:
-        yield
-    except BlenderError:
-        raise
-    except (ValueError, KeyError, TypeError, AttributeError):
-        raise DocumentError(source, "does not have the shape it needs", "Nothing is done with it") from None
+def _sent(**kept: Any) -> Sent:  # noqa: ANN401 (JSON)
+    if not re.fullmatch("[0-9]+(/0*[1-9][0-9]*)?", kept["epsilon"]):
+        raise ValueError
+    return Sent(**kept)
+
+
+def _uploaded(**kept: Any) -> Uploaded:  # noqa: ANN401 (JSON)
+    digest_name(kept["receipt"])
+    return Uploaded(**kept)

@@ -17,9 +17,10 @@ from blender_dp.arithmetic import Number, exact
 from blender_dp.client import Device
 from blender_dp.collector.documents import digest, opened
 from blender_dp.collector.suggestions import Row, matching, opensearch
-from blender_dp.devices.account import Account, AccountFile, Sent, Uploaded, as_document
+from blender_dp.devices.account import Account, AccountFile, Sent, Uploaded
 from blender_dp.devices.collector import AnswerError, CollectorClient, SilentError
 from blender_dp.devices.index import SearchIndex
+from blender_dp.devices.shapes import MOST_CELLS, as_document, bundle_rows, digest_name, identifier, number, whole
 from blender_dp.durable import write_over
 from blender_dp.entropy import system_bytes
 from blender_dp.errors import BlenderError, DocumentError, StateError
@@ -32,6 +33,7 @@ MOST_QUERIES = 20_000
 LEAST_SECONDS = 86_400
 """So much time is between two reports: no campaign has a reason to ask more often than once a day."""
 
+_MOST_ROUNDS = 1 << 40  # more than there will be
 _GONE = {404, 409}  # the round is over, or not known any more
 
 
@@ -65,7 +67,6 @@ class Agent:
         self.lifetime_epsilon = exact(lifetime_epsilon, "lifetime_epsilon")
         self._least_seconds = least_seconds
         self._clock = clock
-        self._file.read()  # a device whose account cannot be read does nothing at all
 
     @property
     def sent(self) -> list[Sent]:
@@ -98,6 +99,7 @@ class Agent:
         """
         if self.opted_out:
             return None
+        self._file.read()  # a device whose account cannot be read asks nobody for anything; its user can still opt out
         pointer = self._pointer("round")
         listed = pointer if pointer and pointer["state"] == "listed" else None
         self._send_again(listed["id"] if listed else None)
@@ -115,7 +117,10 @@ class Agent:
         the right one whichever of them have arrived.
         """
         record = usable_record(query, url)
-        pointer = None if self.opted_out or not record.query else self._pointer("round")
+        if self.opted_out or not record.query:
+            return None
+        self._file.read()
+        pointer = self._pointer("round")
         if pointer is None or pointer["state"] != "open":
             return None
         with self._file.locked() as account:
@@ -153,19 +158,21 @@ class Agent:
 
     def refresh_bundle(self) -> None:
         """Fetch and verify the bundle for local search; one of an older round than before is refused."""
+        self._file.read()
         pointer = self._pointer("released")
         if pointer is None:
             return
-        body = self._fetched(f"/v1/bundles/{pointer['bundle']}", pointer["bundle"])
+        body = self._fetched("bundles", pointer["bundle"])
         content = opened(body, "bundle", self._key, "bundle")
         with as_document("bundle"):
-            campaign, number = content["campaign"], int(content["round"])
+            campaign, newest = content["campaign"], whole(content["round"], 1, _MOST_ROUNDS)
+            bundle_rows(content)
         if campaign != self._campaign:
             raise DocumentError("bundle", "is of another campaign", "Ask the collector's operator")
         with self._file.locked() as account:
-            if number < account.bundles.get(campaign, 0):
+            if newest < account.bundles.get(campaign, 0):
                 raise DocumentError("bundle", "is older than the one that is here", "Ask the collector's operator")
-            account.bundles[campaign] = number
+            account.bundles[campaign] = newest
             self._file.save(account)
             write_over(self._bundle, body)
 
@@ -181,20 +188,20 @@ class Agent:
 
     def index(self) -> SearchIndex | None:
         """The verified bundle as a database that finds words as well; it is made anew when there is another bundle."""
-        queries = self._queries()
-        if not queries:
-            return None
-        name = digest(self._bundle.read_bytes())
-        with self._file.locked(), as_document("bundle"):
-            return SearchIndex.of(self._index, name, queries)
+        with self._file.locked():  # whoever fetches another bundle meanwhile waits
+            body = self._bundle.read_bytes() if self._bundle.exists() else b""
+            queries = self._rows(body)
+            return SearchIndex.of(self._index, digest(body), queries) if queries else None
 
     def _queries(self) -> list[Row]:
-        if not self._bundle.exists():
+        return self._rows(self._bundle.read_bytes() if self._bundle.exists() else b"")
+
+    def _rows(self, body: bytes) -> list[Row]:
+        if not body:
             return []
-        content = opened(self._bundle.read_bytes(), "bundle", self._key, "bundle")
+        content = opened(body, "bundle", self._key, "bundle")
         with as_document("bundle"):
-            queries: list[Row] = content["queries"] if content["campaign"] == self._campaign else []
-            return queries
+            return bundle_rows(content) if content["campaign"] == self._campaign else []
 
     def _pointer(self, which: str) -> dict[str, Any] | None:
         """Where the collector says that things are. Nobody has signed it: it is only believed as far as documents go."""
@@ -202,10 +209,10 @@ class Agent:
             found: dict[str, Any] | None = self._collector.get("/v1/rounds/current", campaign=self._campaign)[which]
             if found is None:
                 return None
-            return {name: found[name] for name in ("id", "state", "head_list", "bundle")}
+            return {"id": identifier(found["id"])} | {name: found[name] for name in ("state", "head_list", "bundle")}
 
     def _made(self, pointer: dict[str, Any], query: str | None, url: str | None) -> Sent:
-        body = self._fetched(f"/v1/head-lists/{pointer['head_list']}", pointer["head_list"])
+        body = self._fetched("head-lists", pointer["head_list"])
         content = opened(body, "head-list", self._key, "head list")
         with as_document("head list"):
             head_list = self._checked(content, pointer)
@@ -213,8 +220,8 @@ class Agent:
                 head_list,
                 epsilon=self.epsilon,
                 delta="0.5",  # the subset randomiser has no use for it
-                f_c=content["f_c"],
-                subset_size=content["subset_size"],
+                f_c=number(content["f_c"]),
+                subset_size=whole(content["subset_size"], 1, MOST_CELLS),
             )
         cells = list(device.report(query, url).cells)
         message = {"id": system_bytes(16).hex(), "head_list": digest(body), "cells": cells}
@@ -229,7 +236,8 @@ class Agent:
         )
 
     def _checked(self, content: dict[str, Any], pointer: dict[str, Any]) -> HeadList:
-        """The list, if it is this campaign's and round's, not expired, not older than one seen before, and not too long."""
+        """The list, if it is this campaign's and round's, not expired, no older than one seen before, of a fair length."""
+        whole(content["round"], 1, _MOST_ROUNDS)
         head_list = HeadList.from_document(content["head_list"])
         newest = self._file.read().newest.get(content["campaign"], 0)
         problem = (
@@ -243,17 +251,21 @@ class Agent:
             if content["expires"] is None
             else "has expired"
             if content["expires"] < self._clock()
+            else "has no queries, so that a report would cost ε and tell nothing"
+            if not len(head_list)
             else f"has more than {MOST_QUERIES} queries"
             if len(head_list) > MOST_QUERIES
             else "was made for another ε than this device's"
-            if exact(content["epsilon"], "epsilon") != self.epsilon
+            if number(content["epsilon"]) != self.epsilon
             else None
         )
         if problem:
             raise DocumentError("head list", problem, "Nothing is reported")
         return head_list
 
-    def _fetched(self, path: str, name: str) -> bytes:
+    def _fetched(self, kind: str, name: object) -> bytes:
+        with as_document("current round"):
+            path = f"/v1/{kind}/{digest_name(name)}"
         body = self._collector.document(path)
         if digest(body) != name:
             raise DocumentError(path, "is not what its name says", "Nothing is reported")
@@ -261,8 +273,8 @@ class Agent:
 
     def _charged(self, made: Sent) -> Sent | None:
         """Write a report into the account, before it leaves. If another process was faster, its report is the one."""
-        now = self._clock()
         with self._file.locked() as account:
+            now = self._clock()  # after whoever had the lock, whose time must not look like a clock that was put back
             if self.opted_out:
                 return None
             if known := account.report(made.campaign, made.round_id):
