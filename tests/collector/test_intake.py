@@ -69,7 +69,9 @@ def test_whatever_waits_is_written_before_it_stops() -> None:
     intake = Intake(slow)
 
     async def scene() -> None:
-        waiting = [asyncio.ensure_future(intake.add("round", [report(i)])) for i in range(4)]
+        waiting = [asyncio.ensure_future(intake.add("round", [report(0)]))]
+        await asyncio.sleep(0.1)  # it is being written, and the others wait
+        waiting += [asyncio.ensure_future(intake.add("round", [report(i)])) for i in range(1, 4)]
         await asyncio.sleep(0.1)
         stopping = asyncio.ensure_future(asyncio.to_thread(intake.stop))
         await asyncio.sleep(0.1)
