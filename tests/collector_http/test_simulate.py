@@ -69,6 +69,12 @@ def test_devices_believe_the_pinned_key_alone(live, crowd, tmp_path):
     live.campaign(name="searches", **FEW)
     some = crowd()
     found = listed(live, some)
+    for change in ({"id": "0" * 32}, {"epsilon": "9"}):
+        promised = some._promised
+        some._promised = promised | change
+        with pytest.raises(DocumentError, match="another ε"):
+            some.report(found | change)
+        some._promised = promised
     some._key = Signer.load(tmp_path / "other.pem").public
     with pytest.raises(DocumentError, match="pinned key"):
         some.report(found)

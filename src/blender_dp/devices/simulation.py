@@ -86,8 +86,9 @@ class Crowd:
         """Let everybody report against the list of a round."""
         body = self._anybody.document(f"/v1/head-lists/{listed['head_list']}")
         content = opened(body, "head-list", self._key)
-        if (digest(body), content["campaign"]) != (listed["head_list"], self._id):
-            raise DocumentError("head list", "is not the one that was asked for", "Do not use it")
+        found = digest(body), content["campaign"], content["round_id"], content["epsilon"]
+        if found != (listed["head_list"], self._id, listed["id"], self._promised["epsilon"]):
+            raise DocumentError("head list", "is not this round's, or was made for another ε", "Nothing is reported")
         head_list = HeadList.from_document(content["head_list"])
         device = Device(
             head_list,
