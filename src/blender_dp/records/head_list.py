@@ -159,11 +159,11 @@ def _checked(document: object, source: str) -> Entries:
     match document:
         case {"schema": schema} if schema != SCHEMA:
             raise DocumentError(
-                source, f"has schema {str(schema)[:80]!r}, not {SCHEMA!r}", "Use a matching version of blender-dp"
+                source, f"has schema {repr(schema)[:80]}, not {SCHEMA!r}", "Use a matching version of blender-dp"
             )
         case {"schema": _, "canonical_version": version, "queries": list(rows)}:
             if type(version) is not int or version != CANONICAL_VERSION:
-                problem = f"has canonical form {str(version)[:80]}, and this version knows only {CANONICAL_VERSION}"
+                problem = f"has canonical form {repr(version)[:80]}, and this version knows only {CANONICAL_VERSION}"
                 raise DocumentError(source, problem, "Use a matching version of blender-dp")
             entries = tuple(_entry(row, f"{source}, queries[{i}]") for i, row in enumerate(rows))
             if len({bool(urls) for _, urls in entries}) > 1:
