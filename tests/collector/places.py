@@ -6,8 +6,10 @@ import itertools
 import shutil
 import subprocess
 import tempfile
+import threading
 import warnings
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -175,3 +177,18 @@ def listed(rounds: Rounds, users: int = 24, campaign: str | None = None, **chang
     rounds.freeze(made.round)
     rounds.make_list(made.round)
     return made
+
+
+def all_at_once(*works: Callable[[], Any]) -> list[Any]:
+    """Do them in threads that begin together; what each returned or raised."""
+    barrier = threading.Barrier(len(works))
+
+    def one(work: Callable[[], Any]) -> Any:
+        barrier.wait()
+        try:
+            return work()
+        except Exception as error:  # noqa: BLE001 (the test looks at it)
+            return error
+
+    with ThreadPoolExecutor(len(works)) as pool:
+        return [future.result() for future in [pool.submit(one, work) for work in works]]

@@ -31,7 +31,7 @@ from blender_dp.collector.schema import rounds as rounds_table
 from blender_dp.collector.store import Store
 from blender_dp.errors import DocumentError, ParameterError, StateError
 from blender_dp.records.head_list import HeadList
-from tests.collector.places import NOON, QUERIES, Place, listed, report, settings, uploaded
+from tests.collector.places import NOON, QUERIES, Place, all_at_once, listed, report, settings, uploaded
 
 DAY = 86_400
 
@@ -50,21 +50,6 @@ def counted(rounds: Rounds, name: str) -> dict[int, int]:
     with rounds.store.read() as connection:
         counts, _ = count_here(connection, name, 1000)
     return {int(cell): int(counts[cell]) for cell in np.flatnonzero(counts)}
-
-
-def all_at_once(*works: Callable[[], Any]) -> list[Any]:
-    """Do them in threads that begin together; what each returned or raised."""
-    barrier = threading.Barrier(len(works))
-
-    def one(work: Callable[[], Any]) -> Any:
-        barrier.wait()
-        try:
-            return work()
-        except Exception as error:  # noqa: BLE001 (the test looks at it)
-            return error
-
-    with ThreadPoolExecutor(len(works)) as pool:
-        return [future.result() for future in [pool.submit(one, work) for work in works]]
 
 
 def test_whole_life(rounds: Rounds) -> None:

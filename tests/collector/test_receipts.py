@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -14,7 +12,7 @@ from blender_dp.collector import vault
 from blender_dp.collector.rounds import Rounds
 from blender_dp.collector.schema import records
 from blender_dp.errors import StateError
-from tests.collector.places import Place, settings, uploaded
+from tests.collector.places import Place, all_at_once, settings, uploaded
 
 OWN = "ab" * 32
 
@@ -22,21 +20,6 @@ OWN = "ab" * 32
 def kept(rounds: Rounds) -> list[str]:
     with rounds.store.read() as connection:
         return list(connection.scalars(sa.select(records.c.receipt)))
-
-
-def together(*works: Callable[[], Any]) -> list[Any]:
-    """What each returned, or the type of what it raised."""
-    barrier = threading.Barrier(len(works))
-
-    def one(work: Callable[[], Any]) -> Any:
-        barrier.wait()
-        try:
-            return work()
-        except Exception as error:  # noqa: BLE001 (the test looks at it)
-            return type(error)
-
-    with ThreadPoolExecutor(len(works)) as pool:
-        return list(pool.map(one, works))
 
 
 def test_it_is_answered_and_only_its_digest_is_kept(rounds: Rounds) -> None:
@@ -80,7 +63,7 @@ def test_at_once(place: Place) -> None:
     def by(place: int, token: str, receipt: str) -> Callable[[], Any]:
         return lambda: several[place].upload_record(made.round, token, "query", None, receipt)
 
-    came = together(*[by(i, made.tokens[i], OWN) for i in range(6)])
-    assert sorted(came, key=str) == sorted([OWN, *[StateError] * 5], key=str)
-    assert together(*[by(i, newcomer, "cd" * 32) for i in range(6)]) == ["cd" * 32] * 6
+    came = all_at_once(*[by(i, made.tokens[i], OWN) for i in range(6)])
+    assert sorted(one if one == OWN else type(one).__name__ for one in came) == sorted([OWN, *["StateError"] * 5])
+    assert all_at_once(*[by(i, newcomer, "cd" * 32) for i in range(6)]) == ["cd" * 32] * 6
     assert len(kept(several[0])) == 7
