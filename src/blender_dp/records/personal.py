@@ -17,10 +17,12 @@ Where a case could go either way:
 - In a URL, a bare number is mostly that of an article and passes at any length. After the host, the written forms
   3-2-4 (social security), 3-3-4 (telephone) and 4-4-4-4 (card) are caught.
 - Public hosts are public names: neither their digits nor their length count.
-- A host is private if it has no dot (an intranet's, localhost), if its last name is one that is never given out
+- A host is private if it has no dot and is asked by http (an intranet's), if its last name is one that is never given out
   (`PRIVATE_NAMES`: of RFC 6761 and RFC 6762, appendix G, and what routers use), or if it is an address in a network that
   nobody reaches from elsewhere (`PRIVATE_NETWORKS`). A host whose last name is a number is an address to a browser: one
   that is not written as four plain numbers is caught. example is given out to nobody either, but is for texts like these.
+  A name without a dot after https may be no host at all: the canonical form puts https before whatever has no scheme, and
+  that can be a page of an app, or a category. Hardly anybody gives out a certificate for such a name.
 - Only http and https lead to what others can see: file:///home/jane and the like are caught, and ftp, too.
 - Dashes and underscores part the words of a title, so /top-10-hotels-in-paris-2006 passes, and so does a token in
   pieces shorter than 20; a UUID is caught. A title of 20 letters and digits in one word is caught.
@@ -127,7 +129,8 @@ def private_place(url: str) -> bool:
     names = host.removesuffix(".").split(".")
     if _ADDRESS_LIKE.fullmatch(names[-1]):
         return _is_private_address(host, IPv4Address)
-    return len(names) == 1 or names[-1] in PRIVATE_NAMES or ".".join(names[-2:]) in PRIVATE_NAMES
+    is_bare = len(names) == 1 and url.startswith("http:")
+    return is_bare or host == "" or names[-1] in PRIVATE_NAMES or ".".join(names[-2:]) in PRIVATE_NAMES
 
 
 def _is_private_address(text: str, kind: type[IPv4Address] | type[IPv6Address]) -> bool:

@@ -51,6 +51,7 @@ def test_the_form_comes_first():
     assert usable_record("joe＠example.com", SITE) == (None, None)
     assert usable_record("query", "EXAMPLE.org?utm_x=joe@example.com") == ("query", SITE)
     assert usable_record("query", None) == usable_record(None, SITE) == (None, None)
+    assert usable_record("query", "checkout") == ("query", "https://checkout/")  # no host, for all we know
 
 
 @pytest.mark.parametrize("url", [None, "", SITE, f"{SITE}?token=1"])
