@@ -167,4 +167,5 @@ def test_no_address_is_written(tmp_path: Path) -> None:
             rest = one.stdout.read()
     said = "".join(printed) + rest
     assert "Devices pin its key" in said
+    assert f"http://127.0.0.1:{port}/v1/openapi.json" in said
     assert [address for address in ("127.0.0.5", "192.0.2.7", "192.0.2.8") if address in said] == []

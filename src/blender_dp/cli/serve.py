@@ -87,8 +87,10 @@ def serve(
             return
         with _bound(chosen.host, chosen.port) as door:  # first: a token that is shown is of a collector that can be reached
             prepare(chosen, _tell)
-            say(f"The collector listens on {_address(chosen.host, door)}, with its data in {chosen.data}.")
+            address = _address(chosen.host, door)
+            say(f"The collector listens on {address}, with its data in {chosen.data}.")
             say(f"Devices pin its key: {Signer.load(chosen.signing_key).public}")
+            say(f"Its API: {address}/v1/openapi.json\nIts health: {address}/__heartbeat__ and {address}/metrics")
             _answer(chosen, door)
 
 
