@@ -1,6 +1,8 @@
 # `make` alone lists the verbs. Everything is installed into .venv in this folder.
 PYTHON ?= python3
 BIN := .venv/bin
+# Compiled while installing: some machines do not let Python write bytecode, and would compile 800 modules at every start.
+INSTALL := $(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python --constraint constraints.txt
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test lint bench bench-engine bench-utility bench-collector spec clean
@@ -47,9 +49,10 @@ clean:  ## remove what make installed and made
 	@touch $@
 
 .venv/.installed: .venv/.uv pyproject.toml constraints.txt
-	@$(BIN)/uv pip install --quiet --python $(BIN)/python --constraint constraints.txt --editable '.[plots]'
+	@$(INSTALL) --editable '.[plots]'
+	@$(BIN)/python -m compileall -q src
 	@touch $@
 
 .venv/.dev: .venv/.installed
-	@$(BIN)/uv pip install --quiet --python $(BIN)/python --constraint constraints.txt --editable '.[collector,plots]' --group dev
+	@$(INSTALL) --editable '.[collector,plots]' --group dev
 	@touch $@
