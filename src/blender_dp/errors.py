@@ -6,7 +6,8 @@
     ├── GroupError             a group of users cannot be used; the subject is the group
     ├── LogError               a log, table or record is unusable; the subject is its source
     ├── DocumentError          a saved file is not what it claims; the subject is the file
-    └── StateError             a collector cannot do that now; `kind` says why
+    ├── StateError             a collector cannot do that now; `kind` says why
+    └── MissingExtraError      an optional dependency is not installed; the subject is the extra
 
 Each message names the thing, says what is wrong with it and what to change. None of them depends on what a
 user's record says: they speak of parameters, names of columns and files, and group sizes, all of which are public.
@@ -55,3 +56,16 @@ class StateError(BlenderError):
     def __init__(self, subject: str, problem: str, fix: str, *, kind: str = "conflict") -> None:
         super().__init__(subject, problem, fix)
         self.kind = kind
+
+
+class MissingExtraError(BlenderError, ModuleNotFoundError):
+    """A part of the package was used whose optional dependencies are not installed."""
+
+    def __init__(self, extra: str, module: str) -> None:
+        super().__init__(
+            f"the extra '{extra}'",
+            f"is not installed ({module} is missing)",
+            f"Install it: pip install 'blender-dp[{extra}]'",
+        )
+        self.extra = extra
+        self.name = module

@@ -26,13 +26,6 @@ pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully suppo
 USERS = pa.Table.from_pylist([{"user": f"u{i}", "query": f"q{i % 7}", "url": "x.example"} for i in range(500)])
 
 
-def test_spark_is_optional(monkeypatch):
-    module = pytest.importorskip("blender_dp.engines.spark")
-    monkeypatch.setattr(module, "_INSTALLED", False)
-    with pytest.raises(ParameterError, match=r"pip install 'blender-dp\[spark\]'"):
-        module.SparkEngine()
-
-
 @pytest.mark.parametrize("memory", ["much", "2", "-1GB", "2GB; rm"])
 def test_memory_is_an_amount(spark, memory):
     with pytest.raises(ParameterError, match="no amount of memory"):

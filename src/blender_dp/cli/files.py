@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from blender_dp.cli.output import note
-from blender_dp.errors import BlenderError, DocumentError
+from blender_dp.errors import BlenderError, DocumentError, MissingExtraError
 from blender_dp.evaluation import Scores, Truth
 from blender_dp.privacy.statement import seeded_warning
 from blender_dp.release import Release
@@ -37,14 +37,19 @@ def write_folder(
     folder: Path, release: Release, truth: Truth | None = None, scores: Mapping[str, Scores] | None = None
 ) -> dict[str, Path]:
     """Write every file whole or not at all, the release last; return what was written, by what it is."""
-    page = _page(release, truth, scores)
+    try:
+        from blender_dp.report import render
+
+        page = render(release, truth, scores)
+    except MissingExtraError as error:
+        page = None
+        note(f"No report.html: {error}")
     written = {
         "head list": write_whole(folder / HEAD_LIST, release.head_list.save),
         "estimates": write_whole(folder / ESTIMATES, lambda path: pq.write_table(release.to_arrow(), path)),
     }
     if page is None:
         (folder / REPORT).unlink(missing_ok=True)  # an older run's
-        note("No report.html: it needs the extra 'plots' (pip install 'blender-dp[plots]').")
     else:
         written["report"] = write_whole(folder / REPORT, lambda path: _write_text(path, page))
     return {"release": write_whole(folder / RELEASE, release.save), **written}
@@ -71,14 +76,6 @@ def write_whole(path: Path, write: Callable[[Path], None]) -> Path:
 
 def _write_text(path: Path, text: str) -> None:
     path.write_text(text, encoding="utf-8")
-
-
-def _page(release: Release, truth: Truth | None, scores: Mapping[str, Scores] | None) -> str | None:
-    try:
-        from blender_dp.report import render
-    except ModuleNotFoundError:  # the extra `plots` is not installed
-        return None
-    return render(release, truth, scores)
 
 
 def _is_seeded(path: Path) -> bool:

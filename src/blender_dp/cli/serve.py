@@ -13,7 +13,7 @@ from rich.markup import escape
 from typer.core import TyperCommand
 
 from blender_dp.cli.output import say
-from blender_dp.errors import ParameterError, StateError
+from blender_dp.errors import MissingExtraError, StateError
 
 if TYPE_CHECKING:
     from blender_dp.collector.settings import Settings
@@ -27,7 +27,7 @@ class WithSettings(TyperCommand):
 
     def format_help(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]  # noqa: ANN401 (typer's)
         """Add the settings, unless what they need is not installed."""
-        with suppress(ModuleNotFoundError):
+        with suppress(MissingExtraError):
             from blender_dp.collector.settings import Settings
 
             self.epilog = _settings(Settings)
@@ -69,13 +69,9 @@ def serve(
       blender-dp serve --data /var/lib/blender-dp --port 8080
       blender-dp serve --database postgresql://blender@db/blender --workers 4
     """
-    try:
-        from blender_dp.collector.connecting import database_told
-        from blender_dp.collector.documents import Signer
-        from blender_dp.collector.run import migrated, prepare
-    except ModuleNotFoundError as error:
-        fix = "Install the extra: pip install 'blender-dp[collector]'"
-        raise ParameterError("serve", f"needs {error.name}, which is not installed", fix) from None
+    from blender_dp.collector.connecting import database_told
+    from blender_dp.collector.documents import Signer
+    from blender_dp.collector.run import migrated, prepare
     from blender_dp.collector.settings import load
 
     flags = {"data": data, "keys": keys, "database": database, "host": host, "port": port, "workers": workers}

@@ -1,4 +1,8 @@
-"""A device that takes part in campaigns: it verifies, randomises, keeps account, and sends."""
+"""A device that takes part in campaigns: it verifies, randomises, keeps account, and sends (extra `collector`)."""
+
+from blender_dp.extras import needs
+
+needs("collector")
 
 from blender_dp.devices.account import Sent, Uploaded
 from blender_dp.devices.agent import Agent

@@ -31,16 +31,14 @@ from blender_dp.engines.header import check_columns, check_header, header_of
 from blender_dp.engines.mending import mended
 from blender_dp.engines.source import PLAIN_COLUMNS, Columns, Format, Problem, Source, Tally
 from blender_dp.errors import LogError, ParameterError
+from blender_dp.extras import needs
 
-try:
-    from py4j.protocol import Py4JError
-    from pyspark import StorageLevel
-    from pyspark.errors import PySparkException
-    from pyspark.sql import DataFrame, Row, SparkSession
-except ImportError:
-    _INSTALLED = False
-else:
-    _INSTALLED = True
+needs("spark")
+
+from py4j.protocol import Py4JError
+from pyspark import StorageLevel
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, Row, SparkSession
 
 _BATCH_ROWS = 1 << 16
 _PACKED = "part binary"
@@ -101,8 +99,6 @@ class SparkEngine:
         `ordered`, rows come in one order and to this process, so that a seeded simulation repeats itself: it is for logs
         that are small.
         """
-        if not _INSTALLED:
-            raise ParameterError("engine", "Spark is not installed", "Install it: pip install 'blender-dp[spark]'")
         self._scratch = mkdtemp(prefix="blender-dp-")  # readable for this user only
         finalize(self, rmtree, self._scratch, ignore_errors=True)
         # A session of our own on the same cluster, so that nobody else's settings and views are touched.

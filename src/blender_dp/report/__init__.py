@@ -1,5 +1,9 @@
 """A release as a page for people: one self-contained HTML file with plots (extra `plots`)."""
 
+from blender_dp.extras import needs
+
+needs("plots")
+
 from blender_dp.report.page import render
 
 __all__ = ["render"]

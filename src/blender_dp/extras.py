@@ -1,0 +1,36 @@
+"""Optional dependencies: which modules each extra installs, and one clear error when they are missing."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+from blender_dp.errors import MissingExtraError
+
+EXTRAS = {
+    "collector": (
+        "alembic",
+        "brotli",
+        "dp_accounting",
+        "fastapi",
+        "httpx",
+        "prometheus_client",
+        "psycopg",
+        "rfc8785",
+        "sqlalchemy",
+        "uvicorn",
+    ),
+    "plots": ("jinja2", "vl_convert"),
+    "spark": ("pyspark",),
+}
+"""The modules of every extra in pyproject.toml."""
+
+
+def needs(extra: str) -> None:
+    """Raise `MissingExtraError` unless everything that the extra installs can be imported.
+
+    Called at the top of each package that depends on the extra, so that every way in (a verb of the command or an
+    import) fails with the same message, whichever module would have been imported first.
+    """
+    for module in EXTRAS[extra]:
+        if find_spec(module) is None:
+            raise MissingExtraError(extra, module)

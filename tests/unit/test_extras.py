@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+import importlib.metadata
+import re
+import subprocess
+import sys
+import tomllib
+
+import pytest
+
+from blender_dp.errors import BlenderError, MissingExtraError
+from blender_dp.extras import EXTRAS, needs
+from tests.conftest import ROOT
+
+
+def plain(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def test_the_table_is_that_of_the_project():
+    """Adding a dependency to an extra in pyproject.toml means adding its module to blender_dp/extras.py."""
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    homes = importlib.metadata.packages_distributions()
+    named = {
+        extra: {plain(distribution) for module in modules for distribution in homes[module]}
+        for extra, modules in EXTRAS.items()
+    }
+    assert named == {
+        extra: {plain(re.match(r"[\w.-]+", one)[0]) for one in requirements} for extra, requirements in declared.items()
+    }
+
+
+@pytest.mark.parametrize(("extra", "module"), [(extra, module) for extra, some in EXTRAS.items() for module in some])
+def test_every_missing_module_is_one_error(monkeypatch, extra, module):
+    needs(extra)
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(MissingExtraError) as raised:
+        needs(extra)
+    assert str(raised.value) == (
+        f"the extra '{extra}': is not installed ({module} is missing). Install it: pip install 'blender-dp[{extra}]'."
+    )
+    assert isinstance(raised.value, BlenderError)
+    assert isinstance(raised.value, ImportError)
+    assert (raised.value.extra, raised.value.name) == (extra, module)
+
+
+@pytest.mark.parametrize(
+    ("extra", "package"),
+    [
+        ("collector", "blender_dp.collector.rounds"),
+        ("collector", "blender_dp.devices"),
+        ("plots", "blender_dp.report"),
+        ("spark", "blender_dp.engines.spark"),
+    ],
+)
+def test_whatever_is_missing_the_import_says_so(extra, package):
+    """Also when it is the last module of the extra, and others would have been imported before it."""
+    for module in EXTRAS[extra]:
+        tried = f"try:\n import {package}\nexcept ValueError as error: print(error.extra, error.name)"
+        script = f"import sys; sys.modules[{module!r}] = None\n{tried}"
+        done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+        assert (done.stdout, done.stderr) == (f"{extra} {module}\n", "")
