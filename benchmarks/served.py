@@ -45,7 +45,7 @@ class Served:
         """Lead a new campaign to where clients report."""
         message = {
             "name": name, "epsilon": "4", "delta": "1e-5", "max_queries": QUERIES,
-            "min_opt_in": USERS // 2, "min_reports": 2,
+            "min_opt_in": USERS // 2, "min_reports": 2, "max_epsilon": "unlimited",
         }  # fmt: skip
         campaign = self.operator("POST", "/v1/operator/campaigns", message)["id"]
         round_id = self.operator("POST", f"/v1/operator/campaigns/{campaign}/rounds", {})["id"]

@@ -143,7 +143,14 @@ class Place:
 
 def settings(name: str = "searches", **changes: Any) -> CampaignSettings:
     """A campaign that even a few users can take part in."""
-    usual = {"epsilon": "8", "delta": "0.01", "f_o": "0.5", "max_queries": 4, "expected_clients": 100}
+    usual = {
+        "epsilon": "8",
+        "delta": "0.01",
+        "f_o": "0.5",
+        "max_queries": 4,
+        "expected_clients": 100,
+        "max_epsilon": "unlimited",
+    }
     return CampaignSettings(**{"name": name, **usual, "min_opt_in": 6, "min_reports": 2, **changes})
 
 

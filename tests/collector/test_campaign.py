@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 from pydantic import ValidationError
 
+from blender_dp.collector.campaign import CampaignSettings, limit_of
 from tests.collector.places import settings
 
 
@@ -14,6 +16,9 @@ from tests.collector.places import settings
     ("changes", "said"),
     [
         ({"max_epsilon": "7.9"}, "max_epsilon is less than epsilon"),
+        ({"max_epsilon": None}, "max_epsilon"),
+        ({"max_epsilon": "none"}, "max_epsilon"),
+        ({"max_delta": "unlimited"}, "max_delta"),
         ({"max_delta": "0.009"}, "max_delta is less than delta"),
         ({"period_epsilon": "7", "period_days": 3}, "period_epsilon is less than epsilon"),
         ({"period_days": 3}, "belong together"),
@@ -35,3 +40,17 @@ def test_the_least_that_can_be() -> None:
     caps = {"max_epsilon": "8.0", "max_delta": "1e-2", "period_epsilon": "8", "period_days": 36_500}
     made = settings(**caps, expected_clients=10**12, min_reports=10**12, f_o="0.1")
     assert made.max_epsilon == "8.0"
+
+
+def test_a_campaign_without_a_limit_must_say_so() -> None:
+    values = settings(max_epsilon="unlimited").model_dump()
+    assert limit_of(CampaignSettings(**values).max_epsilon) is None
+    with pytest.raises(ValidationError, match="max_epsilon\n  Field required"):
+        CampaignSettings(**{name: value for name, value in values.items() if name != "max_epsilon"})
+
+
+@pytest.mark.parametrize("before", [{"max_epsilon": None}, {}])
+def test_campaigns_from_before_the_limit_was_required_are_read(before: dict[str, None]) -> None:
+    values = {name: value for name, value in settings().model_dump().items() if name != "max_epsilon"} | before
+    assert CampaignSettings.stored(json.dumps(values)).max_epsilon == "unlimited"
+    assert CampaignSettings.stored(settings(max_epsilon="16").model_dump_json()).max_epsilon == "16"

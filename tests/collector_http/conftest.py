@@ -25,7 +25,7 @@ from tests.collector.places import Server
 
 CAMPAIGN = {
     "name": "searches", "epsilon": "4", "delta": "1e-6", "max_queries": 5,
-    "expected_clients": 1000, "min_opt_in": 100, "min_reports": 100,
+    "expected_clients": 1000, "min_opt_in": 100, "min_reports": 100, "max_epsilon": "unlimited",
 }  # fmt: skip
 RECORDS = [(f"query {i}", f"https://site{i}.example/") for i in range(5)]
 

@@ -63,7 +63,7 @@ def test_several_are_told_apart(live, command):
     assert "not known" in said
 
 
-CREATE = ("campaign", "create", "searches", "--epsilon", "4", "--delta", "1e-6")
+CREATE = ("campaign", "create", "searches", "--epsilon", "4", "--delta", "1e-6", "--max-epsilon", "40")
 
 
 @pytest.mark.parametrize(
@@ -72,6 +72,8 @@ CREATE = ("campaign", "create", "searches", "--epsilon", "4", "--delta", "1e-6")
         (("--min-opt-in", "1"), "body.min_opt_in: Input should be greater than or equal to 4. Mend the request."),
         (("--period-days", "3"), "period_epsilon and period_days belong together. Mend the request."),
         (("--epsilon", "0"), "epsilon: "),
+        (("--max-epsilon", "3"), "max_epsilon is less than epsilon"),
+        (("--max-epsilon", "none"), "body.max_epsilon: String should match pattern"),
         (("--epsilon", "four"), "body.epsilon: String should match pattern"),
     ],
 )
@@ -79,6 +81,16 @@ def test_a_mistake_is_named(command, words, said):
     code, _, told = command(*CREATE, *words)
     assert code == 2
     assert said in " ".join(told.split())
+
+
+def test_a_campaign_wants_a_limit_or_the_word_unlimited(live, command):
+    code, _, told = command(*CREATE[:-2])
+    assert code == 2
+    assert "nothing limits what" in (said := " ".join(told.split()))
+    assert "--max-epsilon unlimited" in said
+    assert live.operator("GET", "/v1/operator/campaigns") == []
+    assert command(*CREATE[:-1], "unlimited")[0] == 0
+    assert live.operator("GET", "/v1/operator/campaigns")[0]["settings"]["max_epsilon"] == "unlimited"
 
 
 def test_what_is_there_already_is_not_repeated(command):

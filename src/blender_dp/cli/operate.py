@@ -33,7 +33,9 @@ def create_campaign(
     expected_clients: Annotated[int, typer.Option(metavar="N", help="About how many clients will report.")] = 100_000,
     min_opt_in: Annotated[int, typer.Option(metavar="N", help="Make no list from fewer opt-in users.")] = 1000,
     min_reports: Annotated[int, typer.Option(metavar="N", help="Make no release from fewer reports.")] = 10_000,
-    max_epsilon: Annotated[str | None, typer.Option(metavar="NUMBER", help="Limit of all rounds' ε together.")] = None,
+    max_epsilon: Annotated[
+        str | None, typer.Option(metavar="NUMBER", help="Limit of all rounds' ε together, or: unlimited. Required.")
+    ] = None,
     max_delta: Annotated[str | None, typer.Option(metavar="NUMBER", help="Limit of all rounds' δ together.")] = None,
     period_epsilon: Annotated[str | None, typer.Option(metavar="NUMBER", help="Limit of the ε of some days.")] = None,
     period_days: Annotated[int | None, typer.Option(metavar="N", help="How many days that limit counts.")] = None,
@@ -46,8 +48,9 @@ def create_campaign(
 
     \b
     Example:
-      blender-dp campaign create searches --epsilon 4 --delta 1e-6
+      blender-dp campaign create searches --epsilon 4 --delta 1e-6 --max-epsilon 40
     """
+    _check_limit(max_epsilon)
     message = {
         "name": name, "epsilon": epsilon, "delta": delta, "max_queries": max_queries,
         "expected_clients": expected_clients, "min_opt_in": min_opt_in, "min_reports": min_reports,
@@ -155,6 +158,14 @@ def export(
 def show(token: Token, name: Name = None, url: Url = LOCAL, as_json: AsJson = False) -> None:
     """Show a campaign's current round."""
     _show(_current(client(url, token), name), as_json)
+
+
+def _check_limit(max_epsilon: str | None) -> None:
+    if max_epsilon is None:
+        from blender_dp.errors import ParameterError
+
+        problem = "nothing limits what the rounds of this campaign reveal about one opt-in user together"
+        raise ParameterError("max_epsilon", problem, "Give --max-epsilon NUMBER, or say --max-epsilon unlimited")
 
 
 def ledger(url: Url = LOCAL, as_json: AsJson = False) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from fractions import Fraction
 from typing import Annotated, Self
 
@@ -14,8 +15,15 @@ from blender_dp.records.head_list import HeadList
 DAY_SECONDS = 86_400
 _PEOPLE = 10**12  # more than there are
 
-Decimal = Annotated[str, Field(pattern=r"^[0-9]{1,9}(\.[0-9]{1,30})?(e-?[0-9]{1,2})?$", max_length=40)]
+_DECIMAL = r"[0-9]{1,9}(\.[0-9]{1,30})?(e-?[0-9]{1,2})?"
+
+Decimal = Annotated[str, Field(pattern=f"^{_DECIMAL}$", max_length=40)]
 """A number as it is written: ε and δ are kept exactly."""
+
+UNLIMITED = "unlimited"
+
+Limit = Annotated[str, Field(pattern=f"^({UNLIMITED}|{_DECIMAL})$", max_length=40)]
+"""A limit as it is written; having none must be said."""
 
 
 class CampaignSettings(BaseModel):
@@ -31,8 +39,11 @@ class CampaignSettings(BaseModel):
     expected_clients: Annotated[int, Field(ge=2, le=_PEOPLE)] = 100_000
     min_opt_in: Annotated[int, Field(ge=4, le=_PEOPLE)] = 1000
     min_reports: Annotated[int, Field(ge=2, le=_PEOPLE)] = 10_000
-    max_epsilon: Decimal | None = None
-    """No round begins that would bring what either group has spent in the campaign, composed, above this."""
+    max_epsilon: Limit
+    """No round begins that would bring what either group has spent in the campaign, composed, above this.
+
+    A decimal number, or `unlimited`: then nothing bounds what an opt-in user loses over the rounds.
+    """
     max_delta: Decimal | None = None
     """Likewise for the sum of δ."""
     period_epsilon: Decimal | None = None
@@ -52,14 +63,26 @@ class CampaignSettings(BaseModel):
         except BlenderError as error:
             raise ValueError(str(error)) from None
         for most, one in (("max_epsilon", "epsilon"), ("max_delta", "delta"), ("period_epsilon", "epsilon")):
-            if getattr(self, most) is not None and Fraction(getattr(self, most)) < Fraction(getattr(self, one)):
+            limit = limit_of(getattr(self, most))
+            if limit is not None and limit < Fraction(getattr(self, one)):
                 raise ValueError(f"{most} is less than {one}: no round could be made")
         if self.min_opt_in * Fraction(self.f_o) < Fraction(1, 2):
             raise ValueError("min_opt_in times f_o is less than a half: nobody might be left to discover records")
         return self
+
+    @classmethod
+    def stored(cls, text: str) -> Self:
+        """Read what the database holds. Early campaigns could leave the limit out."""
+        values = json.loads(text)
+        return cls.model_validate({**values, "max_epsilon": values.get("max_epsilon") or UNLIMITED})
 
     def collection(self, candidates: HeadList | None = None) -> Collection:
         """The collection that every round of the campaign is."""
         return Collection(
             epsilon=self.epsilon, delta=self.delta, f_o=self.f_o, max_queries=self.max_queries, candidates=candidates
         )
+
+
+def limit_of(text: str | None) -> Fraction | None:
+    """A limit as a number; None if there is none."""
+    return None if text in {None, UNLIMITED} else Fraction(text)

@@ -43,7 +43,7 @@ def _with_old_reports(store: Store, now: float) -> list[str]:
     )
     with store.read() as connection:
         found = connection.execute(chosen).all()
-    days = [CampaignSettings.model_validate_json(row.settings).keep_reports_days for row in found]
+    days = [CampaignSettings.stored(row.settings).keep_reports_days for row in found]
     # What is not kept at all goes whatever the clock said at the release: it may have been wrong.
     return [row.id for row, kept in zip(found, days, strict=True) if not kept or row.at + kept * DAY_SECONDS <= now]
 

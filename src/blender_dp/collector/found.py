@@ -60,4 +60,4 @@ def settings_of(connection: Connection, campaign: str) -> CampaignSettings:
     text = connection.scalar(sa.select(campaigns.c.settings).where(campaigns.c.id == campaign))
     if text is None:
         raise StateError("campaign", "is not known", "Ask for the campaigns there are", kind="missing")
-    return CampaignSettings.model_validate_json(text)
+    return CampaignSettings.stored(text)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from fractions import Fraction
+from functools import reduce
 
 from dp_accounting.pld.common import DifferentialPrivacyParameters
 from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution, from_privacy_parameters
@@ -20,6 +22,7 @@ START = "0" * 64
 """The digest before the first entry."""
 
 _GRID = 100_000  # points of the accountant's distribution
+_FINEST = 1e-10  # a δ below this is too near to the rounding errors of its floats to prove anything with
 _MOST = 500  # beyond this e^ε is no number to a computer, and no promise to anybody
 
 
@@ -81,17 +84,30 @@ def check(entries: Iterable[tuple[str, str]]) -> list[Entry]:
 
 
 def composed(losses: Sequence[Loss]) -> Fraction:
-    """The ε of all losses together, at the sum of their δ: the least that Google's accountant can prove, or their sum.
+    """An upper bound on the ε of all losses together, at the sum of their δ: the plain sum, or less if that can be proved.
 
-    Each loss is taken as an (ε, δ) bound, whatever mechanism it was. The accountant rounds up, to a grid that makes its work
-    the same for any losses, so that it may come out above the plain sum, which holds as well and is then what counts.
+    Each loss is taken as an (ε, δ) bound, whatever mechanism it was. The accountant works in floats, on a grid that makes
+    its work the same for any losses: what it is given is rounded against us, and an answer above the plain sum, or none
+    (it may say that no ε is enough), loses to the plain sum, which always holds.
     """
-    plain, delta = sum((loss.epsilon for loss in losses), Fraction(0)), float(sum(loss.delta for loss in losses))
-    if len(losses) < 2 or not 0 < delta < 1 or plain > _MOST:
+    plain, delta = sum((loss.epsilon for loss in losses), Fraction(0)), sum(loss.delta for loss in losses)
+    if len(losses) < 2 or not _FINEST < delta < 1 or plain > _MOST:
         return plain  # nothing to compose, or nothing to gain: at a δ of 1 an accountant would allow anything
-    whole: PrivacyLossDistribution | None = None
-    for loss, times in Counter(losses).items():
-        bound = DifferentialPrivacyParameters(float(loss.epsilon), float(loss.delta))
-        part = from_privacy_parameters(bound, float(plain) / _GRID).self_compose(times)
-        whole = part if whole is None else whole.compose(part)
-    return min(Fraction(whole.get_epsilon_for_delta(delta)), plain) if whole else plain
+    largest = max(loss.epsilon for loss in losses)
+    proved = _accounted(Counter(losses), math.nextafter(float(delta), 0), float(plain) / _GRID)
+    return min(max(Fraction(proved), largest), plain) if math.isfinite(proved) else plain
+
+
+def _accounted(losses: Counter[Loss], delta: float, step: float) -> float:
+    """The ε at δ that Google's accountant can prove for so many of each loss; infinite if it can prove none."""
+    parts = [
+        from_privacy_parameters(DifferentialPrivacyParameters(_above(loss.epsilon), _above(loss.delta)), step)
+        .self_compose(times)
+        for loss, times in losses.items()
+    ]  # fmt: skip
+    return float(reduce(PrivacyLossDistribution.compose, parts).get_epsilon_for_delta(delta))
+
+
+def _above(value: Fraction) -> float:
+    """A float that is not below the value; 0 stays 0."""
+    return math.nextafter(float(value), math.inf) if value else 0.0

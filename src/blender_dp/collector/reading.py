@@ -29,7 +29,7 @@ class Reading:
         """All campaigns."""
         with self.store.read() as connection:
             found = connection.execute(sa.select(campaigns.c.id, campaigns.c.settings).order_by(campaigns.c.created)).all()
-        return [(row.id, CampaignSettings.model_validate_json(row.settings)) for row in found]
+        return [(row.id, CampaignSettings.stored(row.settings)) for row in found]
 
     def round(self, name: str) -> Round:
         """How a round is now."""

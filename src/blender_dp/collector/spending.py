@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy.engine import Connection
 
 from blender_dp.collector import ledger
-from blender_dp.collector.campaign import DAY_SECONDS, CampaignSettings
+from blender_dp.collector.campaign import DAY_SECONDS, CampaignSettings, limit_of
 from blender_dp.collector.contributions import ROUNDED_SECONDS
 from blender_dp.collector.journal import Journal, Spent, add, catch_up
 from blender_dp.collector.store import Store
@@ -38,7 +38,8 @@ def over_limit(
             ("δ", sum((loss.delta for loss in before), Fraction(0)), settings.max_delta),
             (f"ε of {settings.period_days} days", ledger.composed(recent), settings.period_epsilon),
         ):
-            if most is not None and total > Fraction(most):
+            limit = limit_of(most)
+            if limit is not None and total > limit:
                 return f"the budget of {group} users is used up: {what} would be {float(total):.4g}, and {most} is the most"
     return None
 
