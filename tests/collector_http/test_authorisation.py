@@ -37,6 +37,7 @@ MATRIX: dict[tuple[str, str], dict[str, bool | int]] = {
     ("GET", "/v1/operator/campaigns"): OPERATOR,
     ("POST", "/v1/operator/campaigns/{campaign}/rounds"): OPERATOR,
     ("GET", "/v1/operator/campaigns/{campaign}/rounds/current"): OPERATOR,
+    ("GET", "/v1/operator/rounds"): OPERATOR,
     ("POST", "/v1/operator/campaigns/{campaign}/enrolments"): OPERATOR,
     ("GET", "/v1/operator/rounds/{round_id}"): OPERATOR,
     ("GET", "/v1/operator/rounds/{round_id}/reports"): OPERATOR,

@@ -116,7 +116,10 @@ def test_two_campaigns_at_a_time(live):
         assert found[1] == []
         for path in ("/v1/rounds/current", "/v1/search?q=a"):
             assert is_problem(http.get(path, params={"q": "a", "campaign": "0" * 32}), 404, "missing")
-            assert is_problem(http.get(path, params={"q": "a", "campaign": "searches"}), 422, "invalid")
+            assert is_problem(http.get(path, params={"q": "a", "campaign": "nobody-has-this-name"}), 404, "missing")
+            assert is_problem(http.get(path, params={"q": "a", "campaign": "Not A Name"}), 422, "invalid")
+            by_id, by_name = (http.get(path, params={"q": "q", "campaign": name}) for name in (other, "other"))
+            assert by_id.json() == by_name.json()
 
 
 def test_a_report_answers_one_round_alone(live):

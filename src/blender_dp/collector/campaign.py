@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 from fractions import Fraction
 from typing import Annotated, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from blender_dp.collection import Collection
 from blender_dp.errors import BlenderError
@@ -26,12 +27,23 @@ Limit = Annotated[str, Field(pattern=f"^({UNLIMITED}|{_DECIMAL})$", max_length=4
 """A limit as it is written; having none must be said."""
 
 
+CampaignName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,62}$")]
+"""A campaign's name, or its id: an id has the same characters, and no name is 32 hexadecimal digits."""
+
+_ID = re.compile(r"[0-9a-f]{32}")
+
+
+def is_id(name: str) -> bool:
+    """Whether this is the id of a campaign rather than its name."""
+    return _ID.fullmatch(name) is not None
+
+
 class CampaignSettings(BaseModel):
     """A campaign's promise and its limits. They never change: another promise is another campaign."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,62}$")]
+    name: CampaignName
     epsilon: Decimal
     delta: Decimal
     max_queries: Annotated[int, Field(ge=1, le=10_000)] = 50
@@ -53,6 +65,13 @@ class CampaignSettings(BaseModel):
     """The list of a round that is not told when to close expires after so many days: devices answer it no more."""
     keep_reports_days: Annotated[int, Field(ge=0, le=36_500)] = 0
     """Keep a round's reports for so many days after its release. Nothing needs them, so they are deleted at once."""
+
+    @field_validator("name")
+    @classmethod
+    def _is_no_id(cls, name: str) -> str:
+        if is_id(name):
+            raise ValueError("looks like a campaign's id (32 hexadecimal digits): choose another name")
+        return name
 
     @model_validator(mode="after")
     def _possible(self) -> Self:

@@ -8,7 +8,7 @@ from typing import Literal
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from blender_dp.collector.campaign import CampaignSettings
+from blender_dp.collector.campaign import CampaignSettings, is_id
 from blender_dp.collector.schema import campaigns, events, rounds
 from blender_dp.errors import StateError
 
@@ -31,6 +31,15 @@ class Round:
     problem: str | None
 
 
+@dataclass(frozen=True)
+class ListedRound(Round):
+    """One round as it is now, in a list of rounds of several campaigns."""
+
+    campaign_name: str
+    opened: int
+    """When, in seconds since 1970, to the hour."""
+
+
 _SHOWN = [getattr(rounds.c, name) for name in Round.__dataclass_fields__]
 
 
@@ -43,21 +52,51 @@ def find(connection: Connection, name: str) -> Round:
 
 
 def newest(connection: Connection, what: str, campaign: str | None) -> Round | None:
-    """The round that this happened to last, of one campaign or of all.
+    """The round that this happened to last, of one campaign (by its name or its id) or of all.
 
     Events are numbered; clocks go back, and rounds of an hour have one time.
     """
     chosen = sa.select(*_SHOWN).join(events, events.c.round == rounds.c.id).where(events.c.what == what)
     if campaign is not None:
-        settings_of(connection, campaign)  # one that is not known is missing, not without rounds
-        chosen = chosen.where(rounds.c.campaign == campaign)
+        chosen = chosen.where(rounds.c.campaign == campaign_id(connection, campaign))
     row = connection.execute(chosen.order_by(events.c.number.desc()).limit(1)).one_or_none()
     return Round(**row._mapping) if row else None
+
+
+def rounds_opened(connection: Connection, campaign: str | None, before: str | None, limit: int) -> list[ListedRound]:
+    """The rounds that were opened last, the newest first; of one campaign or of all, and only those `before` another."""
+    chosen = (
+        sa.select(*_SHOWN, campaigns.c.name.label("campaign_name"), rounds.c.created.label("opened"))
+        .join(events, events.c.round == rounds.c.id)
+        .join(campaigns, campaigns.c.id == rounds.c.campaign)
+        .where(events.c.what == "opened")
+    )
+    if campaign is not None:
+        chosen = chosen.where(rounds.c.campaign == campaign_id(connection, campaign))
+    if before is not None:
+        find(connection, before)
+        opened = sa.select(events.c.number).where(events.c.round == before, events.c.what == "opened")
+        chosen = chosen.where(events.c.number < opened.scalar_subquery())
+    found = connection.execute(chosen.order_by(events.c.number.desc()).limit(limit))
+    return [ListedRound(**row._mapping) for row in found]
+
+
+def campaign_id(connection: Connection, campaign: str) -> str:
+    """The id of a campaign given by its name or its id: one lookup in an index, without reading the settings."""
+    column = campaigns.c.id if is_id(campaign) else campaigns.c.name
+    found: str | None = connection.scalar(sa.select(campaigns.c.id).where(column == campaign))
+    if found is None:
+        raise _unknown_campaign()
+    return found
 
 
 def settings_of(connection: Connection, campaign: str) -> CampaignSettings:
     """What an operator has decided about a campaign."""
     text = connection.scalar(sa.select(campaigns.c.settings).where(campaigns.c.id == campaign))
     if text is None:
-        raise StateError("campaign", "is not known", "Ask for the campaigns there are", kind="missing")
+        raise _unknown_campaign()
     return CampaignSettings.stored(text)
+
+
+def _unknown_campaign() -> StateError:
+    return StateError("campaign", "is not known", "Ask for the campaigns there are", kind="missing")

@@ -137,6 +137,13 @@ class RoundAnswer(Message):
     problem: str | None
 
 
+class ListedRound(RoundAnswer):
+    """A round in a list of rounds."""
+
+    campaign_name: str
+    opened: Annotated[int, Field(description="When it was opened, in seconds since 1970, rounded down to the hour.")]
+
+
 class Pointer(Message):
     """Where things are now. Everything it points at never changes."""
 

@@ -13,11 +13,12 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Annotated
 
 import sqlalchemy as sa
-from fastapi import APIRouter, Depends, Header, Path, Request, Response
+from fastapi import APIRouter, Depends, Header, Path, Query, Request, Response
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel
 
 from blender_dp.collector import vault
+from blender_dp.collector.campaign import CampaignName
 from blender_dp.collector.found import Round
 from blender_dp.collector.media import JsonRoute
 from blender_dp.collector.messages import (
@@ -28,12 +29,13 @@ from blender_dp.collector.messages import (
     EnrolAnswer,
     EnrolMessage,
     Identifier,
+    ListedRound,
     RoundAnswer,
     RoundMessage,
 )
 from blender_dp.collector.openapi import may
 from blender_dp.collector.problems import ProblemError
-from blender_dp.collector.public import bearer, service_of
+from blender_dp.collector.public import Campaign, bearer, service_of
 from blender_dp.collector.rounds import Rounds
 from blender_dp.collector.schema import tokens
 from blender_dp.errors import StateError
@@ -42,7 +44,15 @@ if TYPE_CHECKING:
     from blender_dp.collector.app import Service
 
 Key = Annotated[str | None, Header(alias="Idempotency-Key", min_length=1, max_length=200)]
-Name = Annotated[Identifier, Path()]
+RoundId = Annotated[Identifier, Path()]
+
+
+def _campaign(request: Request, campaign: Annotated[CampaignName, Path(description="Its name, or its id.")]) -> str:
+    return service_of(request).rounds.campaign_id(campaign)
+
+
+CampaignId = Annotated[str, Depends(_campaign)]
+"""The id of the campaign that the path names."""
 
 
 class Parquet(StreamingResponse):
@@ -85,7 +95,7 @@ def create_campaign(request: Request, message: CampaignMessage, key: Key = None)
     def work(rounds: Rounds) -> BaseModel:
         return CampaignAnswer(id=rounds.create_campaign(settings))
 
-    return _once(request, key, settings.model_dump_json(), HTTPStatus.CREATED, work)
+    return _once(request, key, "campaigns", settings.model_dump_json(), work)
 
 
 @router.get("/campaigns")
@@ -95,17 +105,17 @@ def all_campaigns(request: Request) -> list[CampaignShown]:
 
 
 @router.post("/campaigns/{campaign}/rounds", status_code=HTTPStatus.CREATED, response_model=RoundAnswer, responses=_STATE)
-def open_round(request: Request, campaign: Name, message: RoundMessage, key: Key = None) -> Response:
+def open_round(request: Request, campaign: CampaignId, message: RoundMessage, key: Key = None) -> Response:
     """Open the next round."""
 
     def work(rounds: Rounds) -> BaseModel:
         return _answer(rounds.open_round(campaign, lists_at=message.lists_at, closes_at=message.closes_at))
 
-    return _once(request, key, message.model_dump_json(), HTTPStatus.CREATED, work)
+    return _once(request, key, f"campaigns/{campaign}/rounds", message.model_dump_json(), work)
 
 
 @router.get("/campaigns/{campaign}/rounds/current", responses=may(HTTPStatus.NOT_FOUND))
-def current_round(request: Request, campaign: Name) -> RoundAnswer:
+def current_round(request: Request, campaign: CampaignId) -> RoundAnswer:
     """A campaign's newest round as it is now; what everybody may ask for can come from a cache, and be minutes old."""
     found = service_of(request).rounds.current(campaign)
     if found is None:
@@ -119,7 +129,7 @@ def current_round(request: Request, campaign: Name) -> RoundAnswer:
     responses=may(HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT),
 )
 def enrol(
-    request: Request, campaign: Name, message: EnrolMessage, token: Annotated[str, Depends(bearer)], key: Key = None
+    request: Request, campaign: CampaignId, message: EnrolMessage, token: Annotated[str, Depends(bearer)], key: Key = None
 ) -> EnrolAnswer:
     """Make tokens for opt-in users. They are not kept; with an Idempotency-Key they can be made again, and are the same."""
     if key is None:
@@ -131,36 +141,48 @@ def enrol(
         return EnrolAnswer(tokens=[])  # what is answered is kept, and tokens are not
 
     # With another operator's token other ones would be made, and nobody would have enrolled them: that is another request.
-    _once(request, key, "".join(made), HTTPStatus.CREATED, work)
+    _once(request, key, f"campaigns/{campaign}/enrolments", "".join(made), work)
     return EnrolAnswer(tokens=made)
 
 
+@router.get("/rounds", responses=may(HTTPStatus.NOT_FOUND))
+def list_rounds(
+    request: Request,
+    campaign: Campaign = None,
+    before: Annotated[Identifier | None, Query(description="Only rounds that were opened before this one.")] = None,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+) -> list[ListedRound]:
+    """All rounds, the newest first. For the next page, give the last round's id as `before`."""
+    found = service_of(request).rounds.rounds_opened(campaign, before, limit)
+    return [ListedRound(**asdict(one)) for one in found]
+
+
 @router.get("/rounds/{round_id}", responses=may(HTTPStatus.NOT_FOUND))
-def show_round(request: Request, round_id: Name) -> RoundAnswer:
+def show_round(request: Request, round_id: RoundId) -> RoundAnswer:
     """How a round is now, and why it does not advance, if it does not."""
     return _answer(service_of(request).rounds.round(round_id))
 
 
 @router.get("/rounds/{round_id}/reports", response_class=Parquet, responses=_STATE)
-def export(request: Request, round_id: Name) -> Response:
+def export(request: Request, round_id: RoundId) -> Response:
     """All reports of a closed or released round as Parquet: a row for every cell that is told, with the list it answers."""
     return Parquet(service_of(request).rounds.exported(round_id))
 
 
 @router.post("/rounds/{round_id}/list", status_code=HTTPStatus.ACCEPTED, responses=_STATE)
-def make_list(request: Request, response: Response, round_id: Name) -> RoundAnswer:
+def make_list(request: Request, response: Response, round_id: RoundId) -> RoundAnswer:
     """Take no more records, and make the head list; poll the round for it."""
     return _begin(request, response, round_id, "open", service_of(request).rounds.freeze)
 
 
 @router.post("/rounds/{round_id}/close", status_code=HTTPStatus.ACCEPTED, responses=_STATE)
-def close(request: Request, response: Response, round_id: Name) -> RoundAnswer:
+def close(request: Request, response: Response, round_id: RoundId) -> RoundAnswer:
     """Take no more reports, and make the release; poll the round for it."""
     return _begin(request, response, round_id, "listed", service_of(request).rounds.close)
 
 
 @router.post("/rounds/{round_id}/abort", responses=_STATE)
-def abort(request: Request, round_id: Name, message: AbortMessage) -> RoundAnswer:
+def abort(request: Request, round_id: RoundId, message: AbortMessage) -> RoundAnswer:
     """End a round without a release. What was spent stays spent; the reason becomes public."""
     rounds = service_of(request).rounds
     if rounds.round(round_id).state != "aborted":  # it was asked for already
@@ -192,21 +214,22 @@ def _answer(found: Round) -> RoundAnswer:
     return RoundAnswer(**asdict(found))
 
 
-def _once(
-    request: Request, key: str | None, message: str, status: HTTPStatus, work: Callable[[Rounds], BaseModel]
-) -> Response:
-    """Do some work once for every Idempotency-Key, and give the same answer again after that.
+def _once(request: Request, key: str | None, what: str, message: str, work: Callable[[Rounds], BaseModel]) -> Response:
+    """Create something once for every Idempotency-Key, and give the same answer again after that.
+
+    `what` is what is created, under the campaign's id: whoever names the campaign by its name the first time and by its id
+    the second time has sent the same request twice.
 
     The key, the work and the answer are one transaction: a crash leaves all of them or none. A second request with the
     same key is told to ask again while this process is at the first one; in another process it waits for it at the key.
     """
     service = service_of(request)
     if key is None:
-        return Response(work(service.rounds).model_dump_json(), status, media_type="application/json")
-    name = hashlib.sha256(f"{request.url.path}\x1f{key}".encode()).hexdigest()
+        return Response(work(service.rounds).model_dump_json(), HTTPStatus.CREATED, media_type="application/json")
+    name = hashlib.sha256(f"{router.prefix}/{what}\x1f{key}".encode()).hexdigest()
     asked = hashlib.sha256(message.encode()).hexdigest()
     with _alone(service, name):
-        done = service.rounds.once(name, asked, int(status), lambda rounds: work(rounds).model_dump_json())
+        done = service.rounds.once(name, asked, int(HTTPStatus.CREATED), lambda rounds: work(rounds).model_dump_json())
     first, code, body = done
     if first != asked:
         raise ProblemError(

@@ -12,6 +12,7 @@ import numpy as np
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
+from blender_dp.collector.campaign import CampaignName
 from blender_dp.collector.documents import canonical
 from blender_dp.collector.intake import Report
 from blender_dp.collector.media import JsonRoute
@@ -55,7 +56,9 @@ _DOCUMENT: dict[int | str, dict[str, Any]] = {304: {"description": "You have it 
 
 _SCHEME = HTTPBearer(scheme_name="token", description="An operator's or an opt-in user's token.", auto_error=False)
 RoundId = Annotated[Identifier, Path()]
-Campaign = Annotated[Identifier | None, Query(description="Of this campaign only; of all if it is left out.")]
+Campaign = Annotated[
+    CampaignName | None, Query(description="Only of this campaign, by its name or its id; by default of all campaigns.")
+]
 DigestPath = Annotated[Digest, Path()]
 
 

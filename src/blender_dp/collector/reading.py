@@ -12,7 +12,7 @@ from sqlalchemy.engine import Connection
 from blender_dp.collector import ledger
 from blender_dp.collector.campaign import CampaignSettings
 from blender_dp.collector.counting import exported
-from blender_dp.collector.found import Round, find, newest
+from blender_dp.collector.found import ListedRound, Round, campaign_id, find, newest, rounds_opened
 from blender_dp.collector.schema import campaigns, objects, reports, rounds
 from blender_dp.collector.schema import ledger as ledger_table
 from blender_dp.collector.store import Store
@@ -31,10 +31,20 @@ class Reading:
             found = connection.execute(sa.select(campaigns.c.id, campaigns.c.settings).order_by(campaigns.c.created)).all()
         return [(row.id, CampaignSettings.stored(row.settings)) for row in found]
 
+    def campaign_id(self, campaign: str) -> str:
+        """The id of a campaign given by its name or its id."""
+        with self.store.read() as connection:
+            return campaign_id(connection, campaign)
+
     def round(self, name: str) -> Round:
         """How a round is now."""
         with self.store.read() as connection:
             return find(connection, name)
+
+    def rounds_opened(self, campaign: str | None = None, before: str | None = None, limit: int = 100) -> list[ListedRound]:
+        """The rounds that were opened last, the newest first; of one campaign or of all, and only those `before` another."""
+        with self.store.read() as connection:
+            return rounds_opened(connection, campaign, before, limit)
 
     def current(self, campaign: str | None = None) -> Round | None:
         """The newest round, of one campaign or of all."""
