@@ -14,7 +14,7 @@ import typer.main
 from blender_dp.cli.app import app
 from tests.conftest import ROOT
 
-CREATE = ("--epsilon", "4", "--delta", "1e-6", "--token", "t")
+CREATE = ("--epsilon", "4", "--delta", "1e-6", "--max-epsilon", "16", "--token", "t")
 WITHOUT = {  # verbs that need no extra; they run in this order, in one folder
     "demo": ("--users", "20000", "--out", "demo"),
     "run": ("demo/log.parquet", "--epsilon", "4", "--delta", "1e-5", "--opt-in", "0.1", "--out", "release"),
