@@ -611,7 +611,7 @@ def test_every_round_has_noise_of_its_own(rounds: Rounds) -> None:
         made = uploaded(rounds, users=6, name=name)
         rounds.freeze(made.round)
         (sealed,) = rows(rounds, sa.select(rounds_table.c.noise).where(rounds_table.c.id == made.round))
-        secrets.append(vault.unseal(rounds.keys.read(made.round), f"{made.round}/noise", sealed.noise))
+        secrets.append(vault.unseal_secret(rounds.keys.read(made.round), f"{made.round}/noise", sealed.noise).value)
     assert [len(one) for one in secrets] == [32, 32]
     assert len({*secrets, bytes(32)}) == 3
 

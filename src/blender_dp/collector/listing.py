@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from fractions import Fraction
 
@@ -11,6 +10,7 @@ import pyarrow as pa
 
 from blender_dp.collection import Collection, Listing
 from blender_dp.engines import PLAIN_COLUMNS, DuckDBEngine
+from blender_dp.entropy import Secret
 from blender_dp.errors import GroupError
 from blender_dp.records.head_list import HeadList
 from blender_dp.sampling import Entropy
@@ -50,17 +50,17 @@ def load(text: str, collection: Collection) -> Listing:
     )
 
 
-def make(collection: Collection, raw: list[tuple[str, str, str | None]], secret: bytes, clients: int) -> Listing:
+def make(collection: Collection, raw: list[tuple[str, str, str | None]], secret: Secret, clients: int) -> Listing:
     """The opt-in half, fixed by the secret: who discovers, which records are listed, and all noise."""
     owner, query, url = zip(*raw, strict=True)
     table = pa.table({"user": pa.array(owner), "query": pa.array(query), "url": pa.array(url, pa.string())})
     engine = DuckDBEngine(ordered=True, portable=True, spill=False)  # these records are nowhere on a disk in the clear
     group, _ = engine.bound(engine.load(table, PLAIN_COLUMNS, "records"), 1, "")
     for attempt in range(_SPLITS):
-        key = hashlib.sha256(b"split %d " % attempt + secret).hexdigest()
+        key = secret.derive(b"split %d " % attempt).hex()
         discovering, calibrating = group.split(collection.parameters.f_o, key, "discovery")
         if discovering.users:
             break  # who is in which group depends on the secret and on who takes part, on nobody's record
     else:
         raise GroupError("opt-in users", "are too few to be parted in two", "Abort the round; set f_o or min_opt_in higher")
-    return collection.make_list(discovering, calibrating, clients, Entropy.fixed(secret), lambda _: None)
+    return collection.make_list(discovering, calibrating, clients, Entropy.from_secret(secret), lambda _: None)

@@ -36,7 +36,7 @@ from blender_dp.collector.schema import answers, events, objects, records, round
 from blender_dp.collector.schema import ledger as ledger_table
 from blender_dp.collector.spending import is_spent, over_limit, spend
 from blender_dp.collector.store import Store
-from blender_dp.entropy import system_bytes
+from blender_dp.entropy import Secret
 from blender_dp.errors import BlenderError, ParameterError, StateError
 from blender_dp.records.head_list import HeadList
 from blender_dp.release import document
@@ -128,7 +128,7 @@ class Rounds(Contributions, Reading):
             if problem:
                 self._say(connection, row, problem)
                 return
-            secret = vault.seal(self.keys.read(name), f"{name}/noise", system_bytes(vault.KEY_BYTES))
+            secret = vault.seal_secret(self.keys.read(name), f"{name}/noise", Secret())
             loss = settings.collection().promises()[0].loss
             spend(self.store, self.journal, connection, row, "opt-in", loss, self._dated(connection, name))
             changes = {"state": "listing", "noise": secret, "problem": None}
@@ -158,7 +158,7 @@ class Rounds(Contributions, Reading):
             ).all()
         reached("list: before work")
         key = self.keys.read(name)
-        secret = vault.unseal(key, f"{name}/noise", row.noise)
+        secret = vault.unseal_secret(key, f"{name}/noise", row.noise)
         raw = [(owner, *vault.unseal_record(key, f"{name}/{owner}", sealed)) for owner, sealed in kept]
         collection = settings.collection(candidates)
         made = listing.make(collection, raw, secret, settings.expected_clients)

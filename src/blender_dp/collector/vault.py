@@ -9,7 +9,7 @@ import json
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from blender_dp.entropy import system_bytes
+from blender_dp.entropy import Secret, restored_secret, system_bytes
 from blender_dp.errors import DocumentError
 
 TOKEN_BYTES = 32
@@ -56,6 +56,16 @@ def unseal(key: bytes, place: str, sealed: bytes) -> bytes:
         raise DocumentError(
             "record", "does not belong here, or was changed", "Restore the store from a whole backup"
         ) from None
+
+
+def seal_secret(key: bytes, place: str, secret: Secret) -> bytes:
+    """Encrypt a secret that the operating system drew."""
+    return seal(key, place, secret.value)
+
+
+def unseal_secret(key: bytes, place: str, sealed: bytes) -> Secret:
+    """The secret again: whatever opens here was sealed with this key for this place, so the system drew it."""
+    return restored_secret(unseal(key, place, sealed))
 
 
 def seal_record(key: bytes, place: str, query: str, url: str | None) -> bytes:

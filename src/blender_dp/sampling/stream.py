@@ -9,12 +9,13 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, CipherContext, algorithms, modes
 from numpy.typing import NDArray
 
-from blender_dp.entropy import system_bytes
+from blender_dp.entropy import Secret, system_bytes
 from blender_dp.errors import ParameterError
 
 Words = NDArray[np.uint64]
@@ -24,12 +25,20 @@ _BLOCK_BYTES = 1 << 18  # stays in the second-level cache
 _REKEY_BYTES = 1 << 36  # far below what would let AES blocks be told from random ones
 
 
+@dataclass(frozen=True)
+class Seed:
+    """A key that is no secret."""
+
+    value: bytes
+
+
 class Entropy:
     """An endless stream of uniform 64-bit words. Make one with `Entropy.system()`."""
 
-    def __init__(self, seed: bytes | None = None, *, secret: bool = False) -> None:
-        self._seed = seed
-        self._secret = secret
+    def __init__(self, source: Secret | Seed | None = None) -> None:
+        if not isinstance(source, Secret | Seed | None):
+            raise ParameterError("source", f"{type(source).__name__} is no source of randomness", "Use Entropy.system()")
+        self._source = source
         self._zeros = bytes(_BLOCK_BYTES)
         self._key()
 
@@ -41,33 +50,33 @@ class Entropy:
     @classmethod
     def seeded(cls, seed: int | str) -> Entropy:
         """A repeatable stream for tests and simulations. Releases made with it say `insecure: seeded`."""
-        return cls(hashlib.sha256(f"blender-dp insecure seed {seed}".encode()).digest())
+        return cls(Seed(hashlib.sha256(f"blender-dp insecure seed {seed}".encode()).digest()))
 
     @classmethod
-    def fixed(cls, secret: bytes) -> Entropy:
-        """A stream that 32 secret bytes from the operating system fix: unpredictable, and the same again after a crash.
+    def from_secret(cls, secret: Secret) -> Entropy:
+        """A stream that a secret of the operating system fixes: unpredictable, and the same again after a crash.
 
-        For work that must not draw fresh noise when it is done over. Whoever keeps the secret must destroy it afterwards.
+        For work that must not draw fresh noise when it is repeated. Bytes of one's own are a seed, not a secret.
         """
-        if len(secret) != _KEY_BYTES:
-            raise ParameterError("secret", f"has {len(secret)} bytes", f"Give {_KEY_BYTES} of the operating system's")
-        return cls(secret, secret=True)
+        if not isinstance(secret, Secret):
+            raise ParameterError("secret", f"{type(secret).__name__} is not a Secret", "Draw one with Secret()")
+        return cls(secret)
 
     def __reduce__(self) -> tuple[Callable[[], Entropy], tuple[()]]:
-        """In another process there is another stream. A seeded one cannot be sent: it would say the same everywhere."""
-        if self._seed is not None:
+        """In another process there is another stream. One that repeats cannot be sent: it would be the same everywhere."""
+        if self.repeats:
             raise TypeError("a seeded stream cannot be sent to another process; simulate in this one")
         return Entropy.system, ()
 
     @property
     def is_seeded(self) -> bool:
         """Whether the stream can be predicted by whoever knows the seed, which is no secret."""
-        return self._seed is not None and not self._secret
+        return isinstance(self._source, Seed)
 
     @property
     def repeats(self) -> bool:
         """Whether the stream can be had again, so that the order in which it is used matters."""
-        return self._seed is not None
+        return self._source is not None
 
     def words(self, count: int) -> Words:
         """Return `count` uniform words, to be used once."""
@@ -93,12 +102,16 @@ class Entropy:
                 return value
 
     def _renew(self) -> None:
-        forked = self._process != os.getpid()
-        if self._seed is None and (forked or self._drawn > _REKEY_BYTES):
-            self._key()  # a forked child must not repeat its parent's words
+        forked = self._process != os.getpid()  # a forked child must not repeat its parent's words
+        if forked and self.repeats:
+            raise ParameterError(
+                "entropy", "belongs to another process, whose words it would repeat", "Make a stream in this process"
+            )
+        if not self.repeats and (forked or self._drawn > _REKEY_BYTES):
+            self._key()
 
     def _key(self) -> None:
         self._process = os.getpid()
         self._drawn = 0
-        key = system_bytes(_KEY_BYTES) if self._seed is None else self._seed
+        key = system_bytes(_KEY_BYTES) if self._source is None else self._source.value
         self._cipher: CipherContext = Cipher(algorithms.AES256(key), modes.CTR(bytes(16))).encryptor()

@@ -10,13 +10,15 @@ import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 from blender_dp import Entropy
+from blender_dp.entropy import Secret, restored_secret
+from blender_dp.errors import ParameterError
 from blender_dp.sampling import stream
 
 
 def test_words_are_the_ciphers_keystream_across_blocks():
     entropy = Entropy.seeded(5)
     count = stream._BLOCK_BYTES // 8 * 2 + 3
-    expected = Cipher(algorithms.AES256(entropy._seed), modes.CTR(bytes(16))).encryptor().update(bytes(8 * count))
+    expected = Cipher(algorithms.AES256(entropy._source.value), modes.CTR(bytes(16))).encryptor().update(bytes(8 * count))
     assert entropy.words(count).tobytes() == expected
 
 
@@ -52,14 +54,44 @@ def test_a_failing_door_stays_shut(monkeypatch):
         Entropy.system()
 
 
+FORK = """
+import os
+from blender_dp import Entropy
+from blender_dp.entropy import Secret, restored_secret
+from blender_dp.errors import ParameterError
+from blender_dp.entropy import Secret
+from blender_dp.errors import BlenderError
+stream = {stream}
+stream.words(1)
+child = os.fork()
+try:
+    said = stream.words(2).tolist()
+except BlenderError as error:
+    said = error
+os.write(1, f"{{said}}\\n".encode())
+if child:
+    os.wait()
+"""
+
+
+def forked(stream):
+    """What a parent and its forked child get from one stream."""
+    script = [sys.executable, "-c", FORK.format(stream=stream)]
+    return subprocess.run(script, capture_output=True, text=True, check=True, env=os.environ).stdout.splitlines()
+
+
 def test_a_forked_child_does_not_repeat_its_parent():
-    script = (
-        "import os, sys\nfrom blender_dp import Entropy\ne = Entropy.system(); e.words(1)\n"
-        "child = os.fork()\nprint(e.words(2).tolist(), flush=True)\nif child: os.wait()"
-    )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, env=os.environ)
-    first, second = done.stdout.split("\n")[:2]
+    first, second = forked("Entropy.system()")
     assert first != second
+    assert first.startswith("[")
+    assert second.startswith("[")
+
+
+@pytest.mark.parametrize("stream", ["Entropy.seeded(1)", "Entropy.from_secret(Secret())"])
+def test_a_stream_that_repeats_is_refused_to_a_forked_child(stream):
+    words, refused = sorted(forked(stream))  # "[" comes before letters
+    assert words.startswith("[")
+    assert refused.startswith("entropy: belongs to another process")
 
 
 def test_the_key_is_renewed_in_time(monkeypatch):
@@ -84,3 +116,21 @@ def test_a_stream_sent_elsewhere_is_another_one():
     assert copy.words(4).tolist() != entropy.words(4).tolist()
     with pytest.raises(TypeError, match="seeded stream cannot be sent"):
         pickle.dumps(Entropy.seeded(1))
+
+
+def test_a_secret_from_the_system_is_no_seed_and_gives_the_same_stream_again():
+    secret = Secret()
+    stream = Entropy.from_secret(secret)
+    assert not stream.is_seeded
+    assert stream.repeats
+    assert stream.words(4).tolist() == Entropy.from_secret(restored_secret(secret.value)).words(4).tolist()
+    assert stream.words(4).tolist() != Entropy.from_secret(Secret()).words(4).tolist()
+
+
+@pytest.mark.parametrize("own", [bytes(32), b"x", "text", None, 5])
+def test_bytes_of_a_callers_own_are_never_taken_for_the_systems(own):
+    with pytest.raises(ParameterError, match="secret"):
+        Entropy.from_secret(own)
+    with pytest.raises(ParameterError, match="source"):
+        Entropy(own if own is not None else "none")
+    assert not hasattr(Entropy, "fixed")
