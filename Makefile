@@ -33,7 +33,7 @@ bench-utility: .venv/.dev  ## measure the error of both profiles over the papers
 	$(BIN)/python -m benchmarks utility estimator
 
 bench-collector: .venv/.dev  ## measure the collector under load, on SQLite and PostgreSQL (10 minutes, 5 GB of disk)
-	$(BIN)/python -m benchmarks collector
+	$(BIN)/python -m benchmarks collector hostile
 
 spec: .venv/.dev  ## write spec/ and the generated docs anew
 	$(BIN)/python tools/generate.py

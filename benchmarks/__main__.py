@@ -7,7 +7,7 @@ import json
 from dataclasses import asdict
 from pathlib import Path
 
-from benchmarks import collector, discovery, engine, estimator, growth, machine, reporting, utility
+from benchmarks import collector, discovery, engine, estimator, growth, hostile, machine, reporting, utility
 from benchmarks.result import show, show_machine
 
 BENCHMARKS = {
@@ -18,6 +18,7 @@ BENCHMARKS = {
     "estimator": estimator.measure,
     "engine": engine.measure,
     "collector": collector.measure,
+    "hostile": hostile.measure,
 }
 USUAL = ("reporting", "discovery", "growth", "estimator")
 

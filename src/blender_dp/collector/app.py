@@ -8,11 +8,11 @@ import json
 import math
 import shutil
 import threading
-from collections.abc import AsyncIterator, MutableMapping
+from collections.abc import AsyncIterator, Callable, MutableMapping
 from contextlib import asynccontextmanager
 from functools import lru_cache
 from http import HTTPStatus
-from typing import Any
+from typing import Any, TypeVar, TypeVarTuple
 
 import anyio.to_thread
 import brotli
@@ -33,6 +33,9 @@ from blender_dp.collector.store import Store
 from blender_dp.collector.worker import Worker
 from blender_dp.release.manifest import package_versions
 
+_Given = TypeVarTuple("_Given")
+_Made = TypeVar("_Made")
+_SMALL_BYTES = 64_000  # a record of the longest texts, with every character escaped, has 50,000
 _REMEMBERED = 16  # documents that are kept in memory, as they are and packed
 _OPERATIONS = ("/__", "/metrics")
 _BUSY = HTTPStatus.TOO_MANY_REQUESTS, "busy", "too many requests at a time", {"Retry-After": "5"}
@@ -62,6 +65,7 @@ class Service:
         self.free = Gauge("blender_dp_free_bytes", "Room on the disk", registry=self.registry)
         self.under_way = 0
         self.bytes_under_way = 0
+        self._one_at_a_time = anyio.CapacityLimiter(1)
         self.keys_in_flight: set[str] = set()
         self.keys_lock = threading.Lock()
         self.listed: dict[str, public.Listed] = {}
@@ -79,18 +83,28 @@ class Service:
         if self.free_bytes() < self.settings.min_free_bytes:
             raise ProblemError(HTTPStatus.INSUFFICIENT_STORAGE, "full", "the disk is nearly full; nothing was stored")
 
-    def charge(self, request: Request, cost: int) -> None:
-        """Refuse what comes from a source that has sent too much."""
+    def charge(self, request: Request, cost: int, at_least: int = 0) -> None:
+        """Refuse a request from a source that has sent too much.
+
+        `at_least` raises the cost, but never to more than a minute's worth, which no source could ever pay.
+        """
         if self.sources is None:
             return
         most = self.settings.reports_per_minute
         if cost > most:
             detail = f"{most} reports in a minute are the most from one source"
             raise ProblemError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too-many", detail)
+        cost = max(cost, min(at_least, most))
         seconds = self.sources.wait(request.client.host if request.client else "", cost)
         if seconds:
             headers = {"Retry-After": str(math.ceil(seconds))}
             raise ProblemError(HTTPStatus.TOO_MANY_REQUESTS, "limited", "this source has sent too much", headers)
+
+    async def work(self, size: int, function: Callable[[*_Given], _Made], *given: *_Given) -> _Made:
+        """Call a function on a body of `size` bytes: a long one in another thread, and one at a time to save memory."""
+        if size <= _SMALL_BYTES:
+            return function(*given)
+        return await anyio.to_thread.run_sync(function, *given, limiter=self._one_at_a_time)
 
     def is_published(self, digest: str, kind: str) -> bool:
         """Whether a document was found once: it is there for ever."""
@@ -164,7 +178,7 @@ class Limits:
         service = self._service
         answer = _Answer(service, send, with_body=scope["method"] != "HEAD")
         inner = {**scope, "method": "GET"} if scope["method"] == "HEAD" else scope
-        body = _Body(service, receive)
+        body = _Body(service, receive, self._most_bytes(scope))
         service.under_way += 1
         try:
             await (self._refusal(scope) or self._app)(inner, body, answer)
@@ -177,21 +191,26 @@ class Limits:
             service.bytes_under_way -= body.bytes
 
     def _refusal(self, scope: Scope) -> ASGIApp | None:
-        settings = self._service.settings
+        most = self._most_bytes(scope)
         length = dict(scope["headers"]).get(b"content-length", b"0")
-        if not length.isdigit() or len(length) > 18 or int(length) > settings.max_body_bytes:
-            return problem(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too-large", _too_large(settings), {"Connection": "close"})
-        if self._service.under_way > settings.max_waiting and not scope["path"].startswith(_OPERATIONS):
+        if not length.isdigit() or len(length) > 18 or int(length) > most:
+            return problem(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too-large", _too_large(most), {"Connection": "close"})
+        if self._service.under_way > self._service.settings.max_waiting and not scope["path"].startswith(_OPERATIONS):
             return problem(*_BUSY)
         return None
+
+    def _most_bytes(self, scope: Scope) -> int:
+        """How long the body may be: only reports come in bulk."""
+        most = self._service.settings.max_body_bytes
+        return most if scope["path"].endswith("/reports") else min(most, _SMALL_BYTES)
 
 
 class _Body:
     """A request's body, as long as it is short and quick enough, whatever its headers say, and there is room for it."""
 
-    def __init__(self, service: Service, receive: Receive) -> None:
+    def __init__(self, service: Service, receive: Receive, most: int) -> None:
         self._service = service
-        self._settings = service.settings
+        self._most = most
         self._receive = receive
         self.bytes = 0
         self._until = asyncio.get_running_loop().time() + service.settings.max_body_seconds
@@ -210,11 +229,10 @@ class _Body:
         self.bytes += len(message.get("body", b""))
         self._service.bytes_under_way += len(message.get("body", b""))
         self._ended = not message.get("more_body", False)
-        if self.bytes > self._settings.max_body_bytes:
-            raise ProblemError(
-                HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too-large", _too_large(self._settings), {"Connection": "close"}
-            )
-        if self._service.bytes_under_way > self._settings.max_waiting_bytes:
+        if self.bytes > self._most:
+            detail, headers = _too_large(self._most), {"Connection": "close"}
+            raise ProblemError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too-large", detail, headers)
+        if self._service.bytes_under_way > self._service.settings.max_waiting_bytes:
             raise ProblemError(*_BUSY)
         return message
 
@@ -241,8 +259,8 @@ class _Answer:
         await self._send(message)
 
 
-def _too_large(settings: Settings) -> str:
-    return f"the body has more than {settings.max_body_bytes} bytes"
+def _too_large(most: int) -> str:
+    return f"the body has more than {most} bytes"
 
 
 def _operations(app: FastAPI, service: Service) -> None:

@@ -26,13 +26,14 @@ class JsonRoute(APIRoute):
             return handle
 
         async def checked(request: Request) -> Response:
-            _check(request.headers)
+            check_media(request.headers)
             return await handle(request)
 
         return checked
 
 
-def _check(headers: Headers) -> None:
+def check_media(headers: Headers) -> None:
+    """Refuse a body that is not JSON, or that is compressed."""
     if headers.get("content-encoding", "identity").strip().lower() != "identity":
         raise ProblemError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "media", "the body must not be packed")
     has_body = headers.get("content-length", "0") != "0" or "transfer-encoding" in headers

@@ -9,9 +9,6 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
-    ValidationError,
-    ValidatorFunctionWrapHandler,
-    WrapValidator,
 )
 from pydantic_core import PydanticCustomError
 
@@ -21,6 +18,8 @@ Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Identifier = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
 Text = Annotated[str, Field(min_length=1, max_length=2_048)]
 Cell = Annotated[int, Field(ge=0, lt=1 << 32)]
+MAX_CELLS = 10_000
+"""Cells in one report."""
 
 
 def _integer(given: object) -> object:
@@ -50,36 +49,13 @@ class ReportMessage(Message):
 
     id: Identifier
     head_list: Annotated[Digest, Field(description="The signed list that it answers, by the digest it is fetched by.")]
-    cells: Annotated[list[Cell], Field(min_length=1, max_length=10_000)]
-
-
-MALFORMED = ReportMessage.model_construct(id="", head_list="", cells=[])
-"""Stands for a report that cannot be read."""
-_MOST_REPORTS = 100_000
-
-
-def _one_by_one(given: Any, together: ValidatorFunctionWrapHandler) -> list[ReportMessage]:  # noqa: ANN401 (JSON)
-    """All reports; one that cannot be read does not take the others with it, unless it is alone."""
-    try:
-        return together(given)  # type: ignore[no-any-return]  # as quick as without this function
-    except ValidationError:
-        found = [_report(one) for one in given] if isinstance(given, list) and len(given) <= _MOST_REPORTS else []
-        if all(one is MALFORMED for one in found):
-            raise
-        return found
-
-
-def _report(given: Any) -> ReportMessage:  # noqa: ANN401 (JSON)
-    try:
-        return ReportMessage.model_validate(given)
-    except ValidationError:
-        return MALFORMED
+    cells: Annotated[list[Cell], Field(min_length=1, max_length=MAX_CELLS)]
 
 
 class ReportsMessage(Versioned):
     """Some reports."""
 
-    reports: Annotated[list[ReportMessage], Field(min_length=1, max_length=_MOST_REPORTS), WrapValidator(_one_by_one)]
+    reports: Annotated[list[ReportMessage], Field(min_length=1, max_length=100_000)]
 
 
 Reason = Literal["malformed", "another head list", "wrong number of cells", "no such cell", "not sorted", "a query twice"]

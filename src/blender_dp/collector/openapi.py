@@ -7,9 +7,13 @@ from typing import Any
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
+from pydantic import BaseModel
+from pydantic.json_schema import models_json_schema
 
+from blender_dp.collector.messages import ReportsMessage
 from blender_dp.collector.problems import MEDIA_TYPE, NAMES, PREFIX
 
+_SCHEMAS = "#/components/schemas/{model}"
 SAID = {
     HTTPStatus.BAD_REQUEST: "The request cannot be read.",
     HTTPStatus.UNAUTHORIZED: "A token is needed.",
@@ -66,6 +70,12 @@ def may(*statuses: HTTPStatus) -> dict[int | str, dict[str, Any]]:
     return {int(status): {"description": SAID[status]} for status in statuses}
 
 
+def takes(message: type[BaseModel]) -> dict[str, Any]:
+    """The description of a body that a route reads itself; its schema is added to the others below."""
+    schema = {"$ref": _SCHEMAS.format(model=message.__name__)}
+    return {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}
+
+
 def describe(app: FastAPI) -> None:
     """Let an app describe itself so."""
 
@@ -92,6 +102,8 @@ def _described(app: FastAPI) -> dict[str, Any]:
     for unused in ("HTTPValidationError", "ValidationError"):
         schemas.pop(unused, None)
     schemas["Problem"] = _PROBLEM
+    schemas |= models_json_schema([(ReportsMessage, "validation")], ref_template=_SCHEMAS)[1]["$defs"]
+    found["components"]["schemas"] = dict(sorted(schemas.items()))
     return found
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import asdict
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Annotated, Any
 
 import anyio.to_thread
+import msgspec
 import numpy as np
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
@@ -15,9 +17,8 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from blender_dp.collector.campaign import CampaignName
 from blender_dp.collector.documents import canonical
 from blender_dp.collector.intake import Report
-from blender_dp.collector.media import JsonRoute
+from blender_dp.collector.media import JsonRoute, check_media
 from blender_dp.collector.messages import (
-    MALFORMED,
     Digest,
     Identifier,
     LedgerEntry,
@@ -25,16 +26,16 @@ from blender_dp.collector.messages import (
     Reason,
     RecordAnswer,
     RecordMessage,
-    Refusal,
-    ReportMessage,
     ReportsAnswer,
     ReportsMessage,
     RoundAnswer,
     SignedDocument,
     TrendAnswer,
 )
-from blender_dp.collector.openapi import may
+from blender_dp.collector.openapi import may, takes
 from blender_dp.collector.problems import ProblemError
+from blender_dp.collector.report_body import Report as Message
+from blender_dp.collector.report_body import read_reports
 from blender_dp.collector.suggestions import opensearch
 from blender_dp.records.head_list import HeadList
 
@@ -47,6 +48,7 @@ _NEVER = re.compile(r"q\s*=\s*0(\.0*)?")
 _POINTER_SECONDS = 300
 _REMEMBERED = 64  # rounds that are reported to
 _ALL_TAKEN = ReportsAnswer(refused=[]).model_dump_json()
+_BYTES_PER_REPORT = 4_096  # a source pays for at least one report per so many bytes, whatever they are
 _FOR_EVER = "public, max-age=31536000, immutable"
 _NOT_FOUND = may(HTTPStatus.NOT_FOUND)
 _SUGGESTIONS: dict[int | str, dict[str, Any]] = {
@@ -145,31 +147,28 @@ def ledger(request: Request) -> list[LedgerEntry]:
     "/rounds/{round_id}/reports",
     response_model=ReportsAnswer,
     responses=may(HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT, HTTPStatus.INSUFFICIENT_STORAGE),
+    openapi_extra=takes(ReportsMessage),
 )
-async def reports(request: Request, round_id: RoundId, message: ReportsMessage) -> Response:
+async def reports(request: Request, round_id: RoundId) -> Response:
     """Store reports. They are on the disk before the answer is sent; refused ones are named, in order."""
     service = service_of(request)
-    if len(message.reports) > service.settings.max_reports:
-        detail = f"{service.settings.max_reports} reports at a time are the most"
-        raise ProblemError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too-many", detail)
-    service.charge(request, len(message.reports))
+    check_media(request.headers)
+    body = await request.body()
+    service.charge(request, max(1, body.count(b"{") - 1), len(body) // _BYTES_PER_REPORT)  # before it is read
+    found = await service.work(len(body), read_reports, body, service.settings.max_reports)
     service.check_room()
     listed = service.listed.get(round_id)
     if listed is None:
         listed = await anyio.to_thread.run_sync(_listed, service, round_id)
-    refused, taken = [], []
-    for index, report in enumerate(message.reports):
-        reason = listed.problem(report)
-        if reason is None:
-            taken.append(listed.packed(report))
-        else:
-            refused.append(Refusal(index=index, reason=reason))
-            service.refused.labels(reason).inc()
+    taken, refused = await service.work(len(body), listed.sorted_out, found)
     await service.intake.add(round_id, taken)
     service.taken.inc(len(taken))
+    for reason, count in Counter(reason for _, reason in refused).items():
+        service.refused.labels(reason).inc(count)
     if not refused:
         return Response(_ALL_TAKEN, media_type="application/json")
-    return Response(ReportsAnswer(refused=refused).model_dump_json(), media_type="application/json")
+    told = [{"index": index, "reason": reason} for index, reason in refused]
+    return Response(msgspec.json.encode({"refused": told}), media_type="application/json")
 
 
 @router.post(
@@ -208,10 +207,16 @@ class Listed:
         self._cells = head_list.cell_count
         self._query_of = np.repeat(np.arange(len(head_list) + 1), head_list.url_counts).tolist()
 
-    def problem(self, report: ReportMessage) -> Reason | None:
+    def sorted_out(self, found: list[Message | None]) -> tuple[list[Report], list[tuple[int, Reason]]]:
+        """The reports to store, and those that are refused: their places and why."""
+        reasons = [self.problem(one) if one else "malformed" for one in found]
+        taken = [self.packed(one) for one, reason in zip(found, reasons, strict=True) if one and reason is None]
+        return taken, [(index, reason) for index, reason in enumerate(reasons) if reason]
+
+    def problem(self, report: Message) -> Reason | None:
         """Why a report is refused."""
         if report.head_list != self._document:
-            return "malformed" if report is MALFORMED else "another head list"
+            return "another head list"
         if len(report.cells) != self._size:
             return "wrong number of cells"
         if max(report.cells) >= self._cells:
@@ -222,7 +227,7 @@ class Listed:
             return "a query twice"
         return None
 
-    def packed(self, report: ReportMessage) -> Report:
+    def packed(self, report: Message) -> Report:
         """The report as it is stored."""
         return bytes.fromhex(report.id), b"".join(cell.to_bytes(4, "little") for cell in report.cells)
 
