@@ -17,7 +17,7 @@ import httpx
 
 from blender_dp.client import Device
 from blender_dp.collector.vault import new_token, token_digest
-from blender_dp.records.head_list import HeadList
+from blender_dp.records.reporting_list import ReportingList
 
 USERS = 2_000
 QUERIES = 50
@@ -87,8 +87,7 @@ class Listed:
 
     @property
     def device(self) -> Device:
-        head_list = HeadList.from_document(self.content["head_list"])
-        return Device(head_list, epsilon="4", delta="0.5", f_c=self.content["f_c"], subset_size=self.content["subset_size"])
+        return Device(ReportingList.from_document(self.content["head_list"]), epsilon="4")
 
     def cells(self, count: int) -> list[list[int]]:
         """What so many clients tell, really randomised."""

@@ -107,15 +107,15 @@ def run(blender: Blender, groups: Groups, entropy: Entropy) -> tuple[Release, Ou
     sizes = groups.sizes
     context = blender.context(found.restrict(head_list.queries), sizes.discovery, sizes.calibration)
     design = blender.design(context, groups.sizes.clients)
-    channel = blender.channel(head_list, design)
+    channel, published = blender.channel(head_list, design), blender.published(head_list, design)
     place = _Places(groups.population, head_list, number)
     reports = simulate(place(groups.clients), channel, entropy)
     result = blender.estimator.combine(calibrated, reports, channel, context)
     manifest = manifest_of(
         p, blender.promises(), groups.sizes, design=design, threshold=blender.discovery.tau,
-        reports=result.client.reports, head_list=head_list, seeded=entropy.is_seeded,
+        reports=result.client.reports, head_list=published, seeded=entropy.is_seeded,
     )  # fmt: skip
-    release = assemble(manifest, result)
+    release = assemble(manifest, published, result)
     everybody = place(groups.discovery + groups.calibration + groups.clients) / groups.population.users
     truth, bound = groups.population.truth, float("nan")
     scores = score(release, truth)

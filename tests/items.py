@@ -33,7 +33,7 @@ def release_of_items() -> Release:
     cells = count_cells(cells_of(calibrating.to_batches(), found), found.cell_count)
     opt_in = calibrate(cells, found, BLENDER.calibration, BLENDER.parameters.max_queries, entropy)
     design = BLENDER.randomiser.designs(BLENDER.parameters, opt_in.head_list)[0]
-    channel = BLENDER.channel(opt_in.head_list, design)
+    channel, published = BLENDER.channel(opt_in.head_list, design), BLENDER.published(opt_in.head_list, design)
     reports = report(cells_of(clients.to_batches(), opt_in.head_list), channel, entropy)
     client = denoise(count_cells(reports, opt_in.head_list.cell_count), channel)
     manifest = manifest_of(
@@ -43,7 +43,7 @@ def release_of_items() -> Release:
         design=design,
         threshold=BLENDER.discovery.tau,
         reports=client.reports,
-        head_list=opt_in.head_list,
+        head_list=published,
         seeded=True,
     )
-    return assemble(manifest, Result(opt_in, client, blend(opt_in, client)))
+    return assemble(manifest, published, Result(opt_in, client, blend(opt_in, client)))

@@ -14,8 +14,9 @@ from typing import Any
 from blender_dp.client import Channel, Device
 from blender_dp.client.subset import SubsetChannel
 from blender_dp.collector.app import bare_app
-from blender_dp.records.head_list import SCHEMA as HEAD_LIST_SCHEMA
-from blender_dp.records.head_list import HeadList
+from blender_dp.records.head_list import CHANNEL_SCHEMA, HeadList
+from blender_dp.records.head_list import SCHEMA as NAMES_SCHEMA
+from blender_dp.records.reporting_list import LARGEST, ChannelSettings, ReportingList
 from blender_dp.release.document import json_schema
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -101,20 +102,21 @@ def outputs() -> Iterator[tuple[Path, str]]:
 
 def local_alg_vectors() -> dict[str, Any]:
     """Lists, parameters and byte streams with the integers, probabilities and reports that must come out."""
-    return {"schema": "blender-dp/vectors/local-alg/1", "cases": [_case(*case) for case in _CASES]}
+    return {"schema": "blender-dp/vectors/local-alg/2", "cases": [_case(*case) for case in _CASES]}
 
 
 def _case(name: str, epsilon: str, delta: str, f_c: str, m_c: int) -> dict[str, Any]:
     head_list = HeadList.of(_LISTS[name])
-    device = Device(head_list, epsilon=epsilon, delta=delta, f_c=f_c, m_c=m_c, randomiser="two-stage")
+    settings = ChannelSettings.of(randomiser="two-stage", epsilon=epsilon, delta=delta, f_c=f_c, m_c=m_c)
+    listed = ReportingList(head_list, settings)
+    device = Device(listed, epsilon=epsilon, delta=delta, m_c=m_c)
     channel = Channel.of(head_list, epsilon, delta, f_c, m_c)
     return {
         "name": f"{name}, ε {epsilon}, m_c {m_c}",
-        "head_list": head_list.to_document(),
-        "head_list_digest": head_list.digest,
+        "head_list": listed.to_document(),
+        "head_list_digest": listed.digest,
         "epsilon": epsilon,
         "delta": delta,
-        "f_c": f_c,
         "m_c": m_c,
         **_two_stage(channel, head_list),
         "reports": [_report(device, *record, stream) for record in _records(head_list) for stream in _streams(channel)],
@@ -123,12 +125,13 @@ def _case(name: str, epsilon: str, delta: str, f_c: str, m_c: int) -> dict[str, 
 
 def subset_vectors() -> dict[str, Any]:
     """The same for the randomiser "subset"; with one query per report it is LocalAlg with other integers."""
-    return {"schema": "blender-dp/vectors/subset/1", "cases": [_subset_case(*case) for case in _SUBSET_CASES]}
+    return {"schema": "blender-dp/vectors/subset/2", "cases": [_subset_case(*case) for case in _SUBSET_CASES]}
 
 
 def _subset_case(name: str, epsilon: str, f_c: str, size: int, m_c: int) -> dict[str, Any]:
     head_list = HeadList.of(_LISTS[name])
-    device = Device(head_list, epsilon=epsilon, delta="1e-5", f_c=f_c, subset_size=size, m_c=m_c)
+    listed = ReportingList(head_list, ChannelSettings.of(epsilon=epsilon, f_c=f_c, subset_size=size, m_c=m_c))
+    device = Device(listed, epsilon=epsilon, m_c=m_c)
     channel = device.channel
     single = isinstance(channel, Channel)
     integers = _two_stage(channel, head_list) if single else _subset(channel)
@@ -136,11 +139,9 @@ def _subset_case(name: str, epsilon: str, f_c: str, size: int, m_c: int) -> dict
     records = [*list(head_list.records())[::5], *_RECORDS[2:3]] if len(head_list) > 3 else _records(head_list)
     return {
         "name": f"{name}, ε {epsilon}, f_c {f_c}, size {size}, m_c {m_c}",
-        "head_list": head_list.to_document(),
-        "head_list_digest": head_list.digest,
+        "head_list": listed.to_document(),
+        "head_list_digest": listed.digest,
         "epsilon": epsilon,
-        "f_c": f_c,
-        "subset_size": size,
         "m_c": m_c,
         "size": channel.size,
         **integers,
@@ -195,13 +196,13 @@ def _subset_streams(channel: SubsetChannel) -> list[bytes]:
 
 
 def head_list_schema() -> dict[str, Any]:
-    """The JSON Schema of a head-list file."""
+    """The JSON Schema of a head-list file: with the channel that devices use (2), or of names alone (1)."""
     text = {"type": "string", "minLength": 1}
     urls = {"type": "array", "items": text, "uniqueItems": True}
     query = {"type": "object", "properties": {"query": text, "urls": urls}, "required": ["query", "urls"]}
     levels = [{"items": {"properties": {"urls": bound}}} for bound in ({"minItems": 1}, {"maxItems": 0})]
     properties = {
-        "schema": {"const": HEAD_LIST_SCHEMA},
+        "schema": {"enum": [NAMES_SCHEMA, CHANNEL_SCHEMA]},
         "canonical_version": {"type": "integer", "minimum": 1},
         "queries": {"type": "array", "items": query, "anyOf": levels},
     }
@@ -209,9 +210,19 @@ def head_list_schema() -> dict[str, Any]:
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "A BLENDER head list: queries and URLs, both sorted by code point; single items have no URLs, all of them",
         "type": "object",
-        "properties": properties,
+        "properties": {**properties, "channel": {"oneOf": [_channel_schema("subset"), _channel_schema("two-stage")]}},
         "required": list(properties),
+        "if": {"properties": {"schema": {"const": CHANNEL_SCHEMA}}},
+        "then": {"required": ["channel"], "additionalProperties": False, "properties": {**properties, "channel": True}},
     }
+
+
+def _channel_schema(randomiser: str) -> dict[str, Any]:
+    exact = {"type": "string", "pattern": "^[1-9][0-9]{0,399}(/[1-9][0-9]{0,399})?$"}
+    whole = {"type": "integer", "minimum": 1, "maximum": LARGEST}
+    own = {"subset_size": whole} if randomiser == "subset" else {"delta": exact}
+    fields = {"randomiser": {"const": randomiser}, "epsilon": exact, "f_c": exact, "m_c": whole, **own}
+    return {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
 
 
 def command_reference() -> str:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from blender_dp.records.canonical import canonical_query as canonical_query
     from blender_dp.records.canonical import canonical_url as canonical_url
     from blender_dp.records.head_list import HeadList as HeadList
+    from blender_dp.records.reporting_list import ChannelSettings as ChannelSettings
+    from blender_dp.records.reporting_list import ReportingList as ReportingList
     from blender_dp.release import Release as Release
     from blender_dp.sampling import Entropy as Entropy
 
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "Blender": "blender_dp.blender",
     "BlenderError": "blender_dp.errors",
+    "ChannelSettings": "blender_dp.records.reporting_list",
     "Columns": "blender_dp.engines",
     "Device": "blender_dp.client",
     "DocumentError": "blender_dp.errors",
@@ -39,6 +42,7 @@ _HOMES = {
     "OutsideTheoremError": "blender_dp.errors",
     "ParameterError": "blender_dp.errors",
     "Release": "blender_dp.release",
+    "ReportingList": "blender_dp.records.reporting_list",
     "Truth": "blender_dp.evaluation",
     "aol_like": "blender_dp.logs",
     "canonical_query": "blender_dp.records.canonical",

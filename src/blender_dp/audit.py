@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from blender_dp.client.channel import Channel
-from blender_dp.client.subset import SubsetChannel
+from blender_dp.client.subset import SubsetChannel, channel_of
 from blender_dp.errors import DocumentError
 from blender_dp.mechanisms import (
     laplace_histogram,
@@ -48,7 +48,7 @@ class Tables:
         return cls(
             DISCOVERIES[p.discovery].of(p.epsilon, p.delta, p.m_o),
             LaplaceHistogram.of(p.epsilon, p.m_o),
-            randomiser.channel(p, head_list, chosen),
+            channel_of(head_list, randomiser.settings(p, chosen)),
         )
 
     def to_document(self) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any, Literal
 
 from blender_dp.arithmetic import Number
-from blender_dp.client.subset import AnyChannel
+from blender_dp.client.subset import AnyChannel, channel_of
 from blender_dp.engines import Group
 from blender_dp.errors import ParameterError
 from blender_dp.mechanisms.laplace_histogram import LaplaceHistogram
@@ -20,6 +20,7 @@ from blender_dp.profiles import DISCOVERIES, ESTIMATORS, RANDOMISERS
 from blender_dp.records.canonical import canonical_query, canonical_url
 from blender_dp.records.head_list import HeadList
 from blender_dp.records.parameters import Parameters
+from blender_dp.records.reporting_list import ReportingList
 from blender_dp.release import Release
 from blender_dp.release.assemble import assemble
 from blender_dp.release.manifest import Sizes, manifest_of
@@ -111,7 +112,11 @@ class Collection:
     def channel(self, head_list: HeadList, design: Design | None = None) -> AnyChannel:
         """The clients' channel for a head list: of the given design, or of the first one that comes into question."""
         chosen = design or self.randomiser.designs(self.parameters, head_list)[0]
-        return self.randomiser.channel(self.parameters, head_list, chosen)
+        return channel_of(head_list, self.randomiser.settings(self.parameters, chosen))
+
+    def published(self, head_list: HeadList, design: Design) -> ReportingList:
+        """What devices are given: the list with its channel."""
+        return ReportingList(head_list, self.randomiser.settings(self.parameters, design))
 
     def promises(self) -> tuple[Promise, Promise]:
         """What opt-in users and clients are promised. An opt-in user is in one of S and T, never in both."""
@@ -143,7 +148,7 @@ class Collection:
         reports_from: Literal["log", "devices"] = "log",
     ) -> Release:
         """Estimate from the list's making and the counts of the reported cells. Post-processing: it spends nothing."""
-        context = listing.context
+        context, published = listing.context, self.published(listing.head_list, listing.design)
         result = self.estimator.combine(
             listing.calibrated, reports, self.channel(listing.head_list, listing.design), context
         )
@@ -154,12 +159,12 @@ class Collection:
             design=listing.design,
             threshold=context.threshold,
             reports=result.client.reports,
-            head_list=listing.head_list,
+            head_list=published,
             candidates=self.candidates,
             seeded=seeded,
             reports_from=reports_from,
         )
-        return assemble(manifest, result)
+        return assemble(manifest, published, result)
 
     def _discover(self, users: Group, entropy: Entropy) -> Discovery:
         parts = users.over_record_counts(partial(survivors, mechanism=self.discovery, entropy=entropy))

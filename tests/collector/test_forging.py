@@ -31,8 +31,7 @@ def collected(epsilon: str, size: int | None) -> tuple[Collection, Listing, np.n
     )
     groups = users.split(collection.parameters.f_o, "key", "discovery")
     listing = collection.make_list(*groups, USERS - OPT_IN, Entropy.seeded("forging"), lambda _: None)
-    design = listing.design
-    device = Device(listing.head_list, epsilon=epsilon, delta="0.5", f_c=design.f_c, subset_size=design.size)
+    device = Device(collection.published(listing.head_list, listing.design), epsilon=epsilon)
     stream = Entropy.seeded("devices")
 
     def random_bytes(count: int) -> bytes:

@@ -20,7 +20,7 @@ from blender_dp.client import Device
 from blender_dp.collector.app import Service, create_app
 from blender_dp.collector.run import prepare
 from blender_dp.collector.settings import Settings
-from blender_dp.records.head_list import HeadList
+from blender_dp.records.reporting_list import ReportingList
 from tests.collector.places import Server
 
 CAMPAIGN = {
@@ -87,8 +87,7 @@ class Distant:
     def device(self, listed: dict[str, Any]) -> Device:
         with self.http() as http:
             content = http.get(f"/v1/head-lists/{listed['head_list']}").json()["content"]
-        head_list = HeadList.from_document(content["head_list"])
-        return Device(head_list, epsilon="4", delta="0.5", f_c=content["f_c"], subset_size=content["subset_size"])
+        return Device(ReportingList.from_document(content["head_list"]), epsilon="4")
 
     def messages(self, listed: dict[str, Any], count: int, start: int = 0) -> list[dict[str, Any]]:
         device = self.device(listed)

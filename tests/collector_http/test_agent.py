@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -23,8 +24,11 @@ from blender_dp.devices.account import AccountFile
 from blender_dp.errors import BlenderError, DocumentError, StateError
 from blender_dp.records.head_list import HeadList
 from tests.collector_http.conftest import RECORDS, listening
+from tests.lists import reporting
 
 PINNED = {"campaign": "c" * 32, "epsilon": "4", "lifetime_epsilon": "8", "least_seconds": 0}
+
+NO_QUERIES = reporting(HeadList(()), epsilon=4)
 
 
 class Liar:
@@ -32,7 +36,7 @@ class Liar:
 
     def __init__(self, folder, **changed) -> None:
         self.signer = Signer.load(folder / "signing-key.pem")
-        self.head_list = HeadList.of(RECORDS)
+        self.head_list = reporting(HeadList.of(RECORDS), epsilon=4)
         self.state = {"id": "1" * 32, "state": "listed", "head_list": None, "bundle": None}
         self.released = None
         self.documents: dict[str, bytes] = {}
@@ -46,10 +50,14 @@ class Liar:
         self.refused: list[dict[str, object]] = []
         self.publish_list(**changed)
 
-    def publish_list(self, **changed) -> None:
+    def publish_list(self, channel: object = None, **changed) -> None:
+        document = self.head_list.to_document()
+        if channel is not None:
+            document["channel"] = {**document["channel"], **channel} if isinstance(channel, dict) else channel
+        text = json.dumps(document, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
         content = {
-            "campaign": "c" * 32, "round": 1, "round_id": self.state["id"], "head_list": self.head_list.to_document(),
-            "digest": self.head_list.digest, "f_c": "0.85", "subset_size": 1, "epsilon": "4", "expires": 1 << 40,
+            "campaign": "c" * 32, "round": 1, "round_id": self.state["id"], "head_list": document,
+            "list_digest": hashlib.sha256(text.encode()).hexdigest(), "expires": 1 << 40,
         } | changed  # fmt: skip
         self.state["head_list"] = self.publish("head-list", content)
 
@@ -146,37 +154,48 @@ def test_a_round_without_a_list(agent, liar):
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        ({"epsilon": "8"}, "another ε"),
-        ({"epsilon": "2"}, "another ε"),
+        ({"channel": {"epsilon": "8"}}, "another ε"),
+        ({"channel": {"epsilon": "2"}}, "another ε"),
         ({"campaign": "d" * 32}, "another campaign"),
         ({"round_id": "2" * 32}, "not the list of this round"),
-        ({"digest": "0" * 64}, "not the list of this round"),
+        ({"list_digest": "0" * 64}, "not the list of this round"),
+        ({"list_digest": HeadList.of(RECORDS).digest}, "not the list of this round"),
         ({"expires": 1}, "has expired"),
         ({"expires": None}, "does not say when it expires"),
         ({"expires": "never"}, None),
         ({"head_list": {"schema": "blender-dp/head-list/2"}}, None),
+        ({"head_list": HeadList.of(RECORDS).to_document()}, "does not say how devices randomise"),
         ({"head_list": None}, None),
-        ({"epsilon": None}, None),
         ({"round": None}, None),
-        ({"f_c": "2"}, None),
-        ({"subset_size": 0}, "shape"),
-        ({"subset_size": 10_001}, "shape"),
-        ({"subset_size": True}, "shape"),
-        ({"subset_size": "1"}, "shape"),
+        ({"channel": {"randomiser": "two-stage"}}, "delta"),
+        ({"channel": {"randomiser": "two-stage", "delta": "1/2"}}, "does not belong there"),
+        ({"channel": {"randomiser": "none"}}, "not an exact number"),
+        ({"channel": {"m_c": 2}}, "m_c"),
+        ({"channel": {"f_c": "2"}}, "f_c"),
+        ({"channel": {"subset_size": 0}}, "subset_size"),
+        ({"channel": {"subset_size": 10_001}}, "shape"),
+        ({"channel": {"subset_size": True}}, "not an exact number"),
+        ({"channel": {"subset_size": "1"}}, None),
+        ({"channel": {"subset_size": 10**9}}, "subset_size"),
+        ({"channel": {"more": 1}}, "unknown"),
+        ({"channel": []}, "needs randomiser"),
         ({"round": 0}, "shape"),
         ({"round": True}, "shape"),
         ({"round": 1.5}, "shape"),
         ({"round": 1 << 50}, "shape"),
         # A few bytes that would take hours and gigabytes to read as an exact number.
-        ({"epsilon": "1e400000000"}, "shape"),
-        ({"f_c": "1e400000000"}, "shape"),
-        ({"f_c": "1e-400000000"}, "shape"),
-        ({"f_c": "1/0"}, "shape"),
-        ({"f_c": "9" * 3_000_000}, "shape"),
-        ({"f_c": "0.85_0"}, "shape"),
-        ({"f_c": "nan"}, "shape"),
-        ({"f_c": 0.85}, "shape"),
-        ({"head_list": HeadList(()).to_document(), "digest": HeadList(()).digest}, "no queries"),
+        ({"channel": {"epsilon": "1e400000000"}}, "not an exact number"),
+        ({"channel": {"f_c": "1e400000000"}}, "not an exact number"),
+        ({"channel": {"f_c": "1e-400000000"}}, "not an exact number"),
+        ({"channel": {"f_c": "1/0"}}, "not an exact number"),
+        ({"channel": {"f_c": "9" * 3_000_000}}, "not an exact number"),
+        ({"channel": {"f_c": "nan"}}, "not an exact number"),
+        ({"channel": {"f_c": 0.85}}, "not an exact number"),
+        # Another way to write a number would be another digest of the same list.
+        ({"channel": {"f_c": "0.85"}}, "not an exact number"),
+        ({"channel": {"f_c": "34/40"}}, "lowest terms"),
+        ({"channel": {"epsilon": "4/1"}}, "lowest terms"),
+        ({"head_list": NO_QUERIES.to_document(), "list_digest": NO_QUERIES.digest}, "no queries"),
     ],
 )
 def test_lists_that_are_refused(agent, liar, changed, said):
@@ -187,14 +206,14 @@ def test_lists_that_are_refused(agent, liar, changed, said):
     assert agent().left == 8
 
 
-@pytest.mark.parametrize("f_c", ["0.85", "17/20", "85e-2", "0.9999"])
-def test_numbers_as_they_are_written(agent, liar, f_c):
-    liar.publish_list(f_c=f_c, epsilon="4.0", subset_size=10_000)
+@pytest.mark.parametrize("channel", [{"f_c": "9999/10000"}, {"subset_size": 10_000}, {"f_c": "1/3", "subset_size": 2}])
+def test_whatever_f_c_and_size_the_list_names(agent, liar, channel):
+    liar.publish_list(channel)
     assert agent().take_part("query 1").arrived
 
 
 def test_what_a_list_says_is_told_in_short(agent, liar):
-    for wrong in ({"schema": "x" * 99_999}, {**HeadList(()).to_document(), "canonical_version": "x" * 99_999}):
+    for wrong in ({"schema": "x" * 99_999}, {**NO_QUERIES.to_document(), "canonical_version": "x" * 99_999}):
         liar.publish_list(head_list=wrong)
         with pytest.raises(DocumentError) as told:
             agent().take_part("query 1")
@@ -254,7 +273,7 @@ def test_another_key(agent, liar, tmp_path):
 def test_a_list_that_was_tampered_with(agent, liar, tamper):
     body = json.loads(liar.documents[liar.state["head_list"]])
     if tamper == "content":
-        body["content"]["subset_size"] = 2
+        body["content"]["head_list"]["channel"]["subset_size"] = 2
     if tamper == "kind":
         body["kind"] = "bundle"
     if tamper == "signature":
@@ -552,8 +571,9 @@ def test_a_refused_report_stays_charged(agent, liar):
 
 
 def test_all_reports_have_one_length(tmp_path, liar):
-    liar.head_list = HeadList.of([(f"query {i}", f"https://site{i}.example/") for i in range(300)])
-    liar.publish_list(subset_size=3)
+    names = HeadList.of([(f"query {i}", f"https://site{i}.example/") for i in range(300)])
+    liar.head_list = reporting(names, epsilon=4, subset_size=3)
+    liar.publish_list()
     for i in range(40):
         collector = CollectorClient("https://collector", transport=httpx.MockTransport(liar.answer))
         device = Agent(tmp_path / f"{i}", collector, key=liar.signer.public, **PINNED)

@@ -32,6 +32,7 @@ from blender_dp.collector.sources import Sources
 from blender_dp.engines import DuckDBEngine
 from blender_dp.logs import find_reports
 from blender_dp.records.head_list import HeadList
+from blender_dp.records.reporting_list import ChannelSettings, ReportingList
 from tests.collector_http.conftest import CAMPAIGN, RECORDS, listening
 
 
@@ -130,7 +131,7 @@ def test_a_report_answers_one_round_alone(live):
     with live.http() as http:
         refused = http.post(f"/v1/rounds/{listed[1]['id']}/reports", json={"reports": messages}).json()["refused"]
         assert [one["reason"] for one in refused] == ["another head list"] * 5
-        of_the_content = [{**one, "head_list": documents[0]["digest"]} for one in messages]
+        of_the_content = [{**one, "head_list": documents[0]["list_digest"]} for one in messages]
         refused = http.post(f"/v1/rounds/{listed[0]['id']}/reports", json={"reports": of_the_content}).json()["refused"]
         assert [one["reason"] for one in refused] == ["another head list"] * 5
         answer = http.post(f"/v1/rounds/{listed[0]['id']}/reports", json={"reports": messages})
@@ -331,7 +332,8 @@ def test_unsorted_cells_are_refused(ready):
     live, done = ready
     content = live.service.content(done["head_list"], "head-list")
     head_list = HeadList.from_document(content["head_list"])
-    listed = Listed(done["head_list"], head_list, 2)
+    two = ChannelSettings.of(epsilon=4, f_c="0.85", subset_size=2)
+    listed = Listed(done["head_list"], ReportingList(head_list, two))
     first, second = head_list.starts[0], head_list.starts[1]
 
     def reason(*cells):
@@ -661,7 +663,7 @@ def test_the_reports_of_a_round_as_a_file(live, tmp_path):
     assert exported(live, file, released["id"]).returncode == 0
     content = live.service.content(released["head_list"], "head-list")
     counts, tally = DuckDBEngine().report_counts(
-        find_reports([file]), content["digest"], HeadList.from_document(content["head_list"]).cell_count
+        find_reports([file]), content["list_digest"], HeadList.from_document(content["head_list"]).cell_count
     )
     assert not tally.bad
     with live.service.rounds.store.read() as connection:

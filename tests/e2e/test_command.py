@@ -6,14 +6,16 @@ import json
 import signal
 import subprocess
 import time
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 import pytest
 
-from blender_dp import Device, HeadList, Release, aol_like
+from blender_dp import Device, HeadList, Release, ReportingList, aol_like
 from tests.generators.aol import write_aol
+from tests.lists import reporting
 
 PRIVACY = ("--epsilon", "4", "--delta", "1e-5")
 
@@ -38,7 +40,7 @@ def test_demo_prints_and_writes_everything(command, tmp_path):
     written = {"release.json", "head-list.json", "estimates.parquet", "report.html", "log.parquet"}
     assert {p.name for p in folder.iterdir()} == written
     release = Release.load(folder / "release.json")
-    assert HeadList.load(folder / "head-list.json") == release.head_list
+    assert ReportingList.load(folder / "head-list.json") == release.reporting_list
     assert pq.read_table(folder / "estimates.parquet").equals(release.to_arrow())
     assert release.manifest.is_seeded
 
@@ -310,8 +312,9 @@ def test_an_interrupt_leaves_nothing_behind(executable, tmp_path):
 
 def test_aggregate_estimates_from_reports(command, tmp_path, small_list):
     """Every report says the truth or lies as a device does; the shares come back, and foreign reports are left out."""
-    small_list.save(tmp_path / "list.json")
-    device = Device(small_list, epsilon=4, delta="1e-5")
+    listed = reporting(small_list, epsilon=4)
+    listed.save(tmp_path / "list.json")
+    device = Device(listed, epsilon=4)
     query, urls = small_list.entries[0]
     reports = [device.report(query, urls[0]) for _ in range(3000)]
     rows = [{"head_list": report.head_list, "cell": cell} for report in reports for cell in report.cells]
@@ -324,7 +327,7 @@ def test_aggregate_estimates_from_reports(command, tmp_path, small_list):
     ]
     lines = [*(json.dumps(row) for row in rows), *bad]
     (tmp_path / "reports.jsonl").write_text("\n".join(lines), encoding="utf-8")
-    options = ("--head-list", "list.json", *PRIVACY)
+    options = ("--head-list", "list.json")
     done = command("aggregate", "reports.parquet", *options, "--out", "shares.parquet")
     assert done.returncode == 0, done.stderr
     assert query in done.stdout
@@ -337,40 +340,53 @@ def test_aggregate_estimates_from_reports(command, tmp_path, small_list):
     assert from_lines["top"][0]["share"] == pytest.approx(share["share"])
     assert command("aggregate", "reports.jsonl", *options, "--max-bad", "0").returncode == 2
     assert command("aggregate", "list.json", *options).returncode == 2
+    contradicted = command("aggregate", "reports.parquet", *options, "--f-c", "0.9")
+    assert contradicted.returncode == 2
+    assert "f_c: the list was made with 17/20, not 0.9" in contradicted.stderr
 
 
-def test_aggregate_undoes_reports_of_several_queries(command, tmp_path):
-    """A row for each told query; another size than the devices used is refused where it cannot be, or gives other shares."""
-    listed = HeadList.of((f"q{i}", "https://u.example/") for i in range(6))
+def written(listed: ReportingList, records: list[tuple[str, str | None]], digest: str, path: Path) -> int:
+    device = Device(listed, epsilon=listed.channel.epsilon, delta=listed.channel.delta)
+    cells = [cell for record in records for cell in device.report(*record).cells]
+    pq.write_table(pa.table({"head_list": [digest] * len(cells), "cell": cells}), path)
+    return len(cells)
+
+
+@pytest.mark.parametrize("channel", [{"f_c": "0.9", "subset_size": 2}, {"randomiser": "two-stage"}, {"f_c": "0.5"}])
+def test_aggregate_undoes_the_channel_that_the_list_names(command, tmp_path, channel):
+    listed = reporting(HeadList.of((f"q{i}", "https://u.example/") for i in range(6)), epsilon=4, **channel)
     listed.save(tmp_path / "list.json")
-    device = Device(listed, epsilon=4, delta="1e-5", f_c="0.9", subset_size=2)
-    reports = [device.report("q3", "https://u.example/") for _ in range(3001)]
-    rows = [{"head_list": report.head_list, "cell": cell} for report in reports for cell in report.cells]
-    assert len(rows) == 6002
-    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "reports.parquet")
-    options = ("--head-list", "list.json", *PRIVACY, "--f-c", "0.9")
-    done = command("aggregate", "reports.parquet", *options, "--subset-size", "2", "--json", "--out", "shares.parquet")
+    written(listed, [("q3", "https://u.example/")] * 3001, listed.digest, tmp_path / "reports.parquet")
+    done = command("aggregate", "reports.parquet", "--head-list", "list.json", "--json", "--out", "shares.parquet")
     assert done.returncode == 0, done.stderr
     top = json.loads(done.stdout)["top"]
-    assert (top[0]["query"], top[0]["share"]) == ("q3", pytest.approx(1, abs=0.08))
-    assert all(row["share"] == pytest.approx(0, abs=0.08) for row in top[1:])
-    records = [row for row in pq.read_table(tmp_path / "shares.parquet").to_pylist() if row["level"] == "record"]
-    assert max(records, key=lambda row: row["share"])["query"] == "q3"
-    torn = command("aggregate", "reports.parquet", *options, "--subset-size", "4")
-    assert torn.returncode == 2
-    assert "6002 reported cells are no whole number of reports of 4 each" in " ".join(torn.stderr.split())
+    assert (top[0]["query"], top[0]["share"]) == ("q3", pytest.approx(1, abs=0.1))
+    assert all(row["share"] == pytest.approx(0, abs=0.1) for row in top[1:])
+    shares = pq.read_table(tmp_path / "shares.parquet").to_pylist()
+    assert all(row["low"] <= row["share"] <= row["high"] for row in shares)
+    assert max((row for row in shares if row["level"] == "record"), key=lambda row: row["share"])["query"] == "q3"
 
 
-def test_aggregate_knows_the_papers_randomiser(command, tmp_path, small_list):
-    small_list.save(tmp_path / "list.json")
-    device = Device(small_list, epsilon=4, delta="1e-5", randomiser="two-stage")
-    query, urls = small_list.entries[0]
-    rows = [{"head_list": r.head_list, "cell": r.cells[0]} for r in (device.report(query, urls[0]) for _ in range(3000))]
-    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "reports.parquet")
-    options = ("--head-list", "list.json", *PRIVACY, "--randomiser", "two-stage", "--json")
-    done = command("aggregate", "reports.parquet", *options)
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["top"][0]["share"] == pytest.approx(1, abs=0.08)
+def test_aggregate_assumes_nothing_about_an_old_list(command, tmp_path):
+    """Schema 1 names no channel. What is said instead is used; what does not fit the reports is an error, not a table."""
+    names = HeadList.of([("google", None), ("yahoo", None)])
+    names.save(tmp_path / "list.json")
+    half = [("google", None), ("yahoo", None)] * 5000
+    assert written(reporting(names, epsilon=4), half, names.digest, tmp_path / "reports.parquet") == 10_000
+    options = ("aggregate", "reports.parquet", "--head-list", "list.json")
+    silent = command(*options)
+    assert silent.returncode == 2
+    assert "does not say how devices randomise" in " ".join(silent.stderr.split())
+    assert command(*options, "--epsilon", "4").returncode == 2
+    assert command(*options, "--epsilon", "4", "--f-c", "0.85").returncode == 2
+    right = command(*options, "--epsilon", "4", "--f-c", "0.85", "--subset-size", "1", "--json")
+    assert [row["share"] for row in json.loads(right.stdout)["top"]] == pytest.approx([0.5, 0.5], abs=0.05)
+    wrong = command(*options, "--epsilon", "2", "--f-c", "0.85", "--subset-size", "1")
+    assert wrong.returncode == 2
+    said = " ".join(wrong.stderr.split())
+    assert "the shares of the listed queries add up to 1.2" in said
+    assert "standard errors off" in said
+    assert command(*options, "--epsilon", "4", "--f-c", "0.85", "--subset-size", "2").returncode == 2
 
 
 @pytest.mark.parametrize("verb", ["demo", "run", "search", "trends", "disagreement", "aggregate", "audit"])

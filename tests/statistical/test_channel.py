@@ -8,11 +8,12 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from blender_dp import Device, HeadList
+from blender_dp import HeadList
 from blender_dp.client import Channel
 from blender_dp.client.subset import SubsetChannel, slack_free
 from blender_dp.mechanisms.subset_response import SubsetResponse
 from blender_dp.mechanisms.two_stage_response import TwoStageResponse
+from tests.lists import device_for
 from tests.statistical.checks import ALARM, Z, assert_counts
 from tests.unit.client import test_subset
 from tests.unit.client.test_channel import closed_form, positions
@@ -38,7 +39,7 @@ def test_many_clients(entropy, epsilon, make):
 @pytest.mark.parametrize("randomiser", ["subset", "two-stage"])
 def test_one_device_with_real_entropy(randomiser):
     """Not seeded: this is the operating system's generator, so a failure once in a million runs is to be expected."""
-    device = Device(LIST, epsilon=2, delta=1e-5, randomiser=randomiser)
+    device = device_for(LIST, epsilon=2, randomiser=randomiser)
     reports = [device.report("c", "y.example").cells[0] for _ in range(60_000)]
     position = LIST.position("c", "https://y.example/")
     assert_counts(np.bincount(reports, minlength=LIST.cell_count), probabilities(device.channel, *position))
@@ -86,7 +87,7 @@ def test_many_clients_that_report_several_queries(entropy, epsilon, f_c, size):
 
 def test_one_device_that_reports_two_queries_with_real_entropy():
     """Not seeded either."""
-    device = Device(LIST, epsilon=2, delta=1e-5, f_c="0.7", subset_size=2)
+    device = device_for(LIST, epsilon=2, f_c="0.7", subset_size=2)
     reports = np.array([device.report("c", "y.example").cells for _ in range(60_000)])
     assert_reports(reports, outcomes(device.channel, *LIST.position("c", "https://y.example/")))
 

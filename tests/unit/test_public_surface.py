@@ -9,8 +9,10 @@ import blender_dp
 from blender_dp import errors
 
 PUBLIC = [
-    "Blender", "BlenderError", "Columns", "Device", "DocumentError", "Entropy", "GroupError", "HeadList", "LogError",
-    "OutsideTheoremError", "ParameterError", "Release", "Truth", "aol_like", "canonical_query", "canonical_url", "score",
+    "Blender", "BlenderError", "ChannelSettings", "Columns",
+    "Device", "DocumentError", "Entropy", "GroupError", "HeadList", "LogError",
+    "OutsideTheoremError", "ParameterError", "Release", "ReportingList", "Truth",
+    "aol_like", "canonical_query", "canonical_url", "score",
     "yandex_like",
 ]  # fmt: skip
 
@@ -41,9 +43,12 @@ def test_a_device_needs_nothing_but_the_standard_library():
     script = (
         f"import sys; sys.path.insert(0, {source!r})\n"
         "from blender_dp.client import Device\nfrom blender_dp.records.head_list import HeadList\n"
-        "d = Device(HeadList.of([('a', 'https://b.example/')]), epsilon=1, delta='1e-6')\n"
+        "from blender_dp.records.reporting_list import ChannelSettings, ReportingList\n"
+        "c = ChannelSettings.of(epsilon=1, f_c='0.85', subset_size=1)\n"
+        "d = Device(ReportingList(HeadList.of([('a', 'https://b.example/')]), c), epsilon=1)\n"
         "print(d.report('a', 'b.example').cells in {(0,), (1,), (2,)})\n"
-        "d = Device(HeadList.of([(q, None) for q in 'abc']), epsilon=1, delta='1e-6', subset_size=2)\n"
+        "c = ChannelSettings.of(epsilon=1, f_c='0.85', subset_size=2)\n"
+        "d = Device(ReportingList(HeadList.of([(q, None) for q in 'abc']), c), epsilon=1)\n"
         "print(len(d.report('a').cells))"
     )
     done = subprocess.run([sys.executable, "-I", "-S", "-c", script], capture_output=True, text=True, check=False)

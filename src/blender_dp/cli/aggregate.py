@@ -2,35 +2,38 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from blender_dp.arithmetic import exact
 from blender_dp.cli.output import (
     AsJson,
-    ClientRecords,
-    Delta,
     Engine,
-    Epsilon,
     Memory,
-    Randomiser,
+    OtherRandomiser,
     Steps,
     print_json,
     print_table,
     print_tally,
 )
+from blender_dp.errors import ParameterError
+
+if TYPE_CHECKING:
+    from blender_dp.records.reporting_list import ReportingList
 
 
 def aggregate(
     reports: Annotated[list[str], typer.Argument(help="The reports: .parquet or .jsonl files, folders, patterns or URIs.")],
     head_list: Annotated[Path, typer.Option(metavar="FILE", help="The head list that the reports answer.")],
-    epsilon: Epsilon,
-    delta: Delta,
-    f_c: Annotated[str, typer.Option("--f-c", metavar="NUMBER", help="The f_C that the devices used.")] = "0.85",
-    subset_size: Annotated[int, typer.Option(metavar="N", min=1, help="How many queries each report tells.")] = 1,
-    m_c: ClientRecords = 1,
-    randomiser: Randomiser = "subset",
+    epsilon: Annotated[str | None, typer.Option(metavar="NUMBER", help="For a list without a channel: the ε.")] = None,
+    delta: Annotated[str | None, typer.Option(metavar="NUMBER", help="Likewise: the δ (two-stage only).")] = None,
+    f_c: Annotated[str | None, typer.Option("--f-c", metavar="NUMBER", help="Likewise: the f_C.")] = None,
+    subset_size: Annotated[int | None, typer.Option(metavar="N", min=1, help="Likewise: queries per report.")] = None,
+    m_c: Annotated[int | None, typer.Option("--m-c", metavar="N", help="Likewise: records per client (m_C).")] = None,
+    randomiser: OtherRandomiser = None,
     top: Annotated[int, typer.Option(metavar="N", min=1, help="How many queries to show.")] = 10,
     out_file: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Write all estimates (Parquet).")] = None,
     max_bad: Annotated[str, typer.Option(metavar="SHARE", help="Stop if more than this share is bad.")] = "0.01",
@@ -44,33 +47,38 @@ def aggregate(
     tells several queries has a row for each. Reports that answer another list, or no cell of this one, are counted and
     left out.
 
+    The list names the channel that is undone. Only a list of the old schema 1 does not: then say what the devices used.
+
     \b
     Examples:
-      blender-dp aggregate reports.parquet --head-list release/head-list.json --epsilon 4 --delta 1e-5
-      blender-dp aggregate 'reports/*.jsonl.gz' --head-list head-list.json --epsilon 4 --delta 1e-5 --out shares.parquet
+      blender-dp aggregate reports.parquet --head-list release/head-list.json
+      blender-dp aggregate 'reports/*.jsonl.gz' --head-list head-list.json --out shares.parquet
+      blender-dp aggregate reports.parquet --head-list old.json --epsilon 4 --f-c 0.85 --subset-size 1
     """
     import pyarrow.parquet as pq
 
     from blender_dp.cli.engine import watched
     from blender_dp.cli.files import write_whole
+    from blender_dp.client.subset import channel_of
     from blender_dp.engines.choice import chosen_engine
     from blender_dp.logs import find_reports
     from blender_dp.logs.intake import check_tally, most_bad
-    from blender_dp.profiles import RANDOMISERS
-    from blender_dp.records.head_list import HeadList
-    from blender_dp.records.parameters import Parameters
     from blender_dp.release.shares import client_shares
     from blender_dp.stages import denoise
+    from blender_dp.stages.plausibility import check_fit
 
-    size = None if randomiser == "two-stage" and subset_size == 1 else subset_size
-    p = Parameters.of(epsilon=epsilon, delta=delta, f_c=f_c, subset_size=size, m_c=m_c, randomiser=randomiser)
-    answered, most, made = HeadList.load(head_list), most_bad(max_bad), RANDOMISERS[p.randomiser]
-    channel = made.channel(p, answered, made.designs(p, answered)[0])
+    given = {
+        "epsilon": epsilon, "delta": delta, "f_c": f_c, "subset_size": subset_size, "m_c": m_c, "randomiser": randomiser
+    }  # fmt: skip
+    listed, digest = _listed(head_list, {name: value for name, value in given.items() if value is not None})
+    answered, most = listed.head_list, most_bad(max_bad)
+    channel = channel_of(answered, listed.channel)
     source, counting = find_reports(reports), chosen_engine(engine, memory)
     with Steps(quiet=as_json).shown() as step, watched(counting, step):
         step("counting the reports")
-        counts, tally = counting.report_counts(source, answered.digest, answered.cell_count)
+        counts, tally = counting.report_counts(source, digest, answered.cell_count)
         check_tally(tally, most, "reports")
+        check_fit(counts, channel, answered.queries, f"the channel {listed.channel}")
         shares = client_shares(answered, denoise(counts, channel))
     if out_file is not None:
         write_whole(out_file, lambda path: pq.write_table(shares, path))
@@ -85,3 +93,29 @@ def aggregate(
         {"query": False, "share": True, "95 % interval": True},
         [[row["query"], f"{row['share']:.4f}", f"{row['low']:.4f} to {row['high']:.4f}"] for row in best],
     )
+
+
+def _listed(path: Path, given: dict[str, Any]) -> tuple[ReportingList, str]:
+    """The list with its channel, and the digest that reports name; an old list has the channel of the options."""
+    from blender_dp.records.head_list import HeadList, read_json
+    from blender_dp.records.reporting_list import ChannelSettings, ReportingList, names_channel
+
+    document = read_json(path)
+    if names_channel(document):
+        listed = ReportingList.from_document(document, str(path))
+        for name, value in given.items():
+            _check_same(name, value, getattr(listed.channel, name))
+        return listed, listed.digest
+    head_list = HeadList.from_document(document, str(path))
+    if not {"epsilon", "f_c"} <= given.keys():
+        problem = f"{path} does not say how devices randomise (it has schema 1)"
+        fix = "Give --epsilon, --f-c and --subset-size, or --randomiser two-stage with --epsilon, --delta and --f-c"
+        raise ParameterError("head_list", problem, fix)
+    return ReportingList(head_list, ChannelSettings.of(**given)), head_list.digest
+
+
+def _check_same(name: str, given: str | int, listed: Fraction | int | str | None) -> None:
+    """Refuse an option that contradicts the list. A δ may be given beside a randomiser that has none."""
+    value = given if name == "randomiser" else exact(given, name)
+    if listed is not None and value != listed:
+        raise ParameterError(name, f"the list was made with {listed}, not {given}", "Leave it out: the list names it")

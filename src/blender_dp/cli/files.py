@@ -45,7 +45,7 @@ def write_folder(
         page = None
         note(f"No report.html: {error}")
     written = {
-        "head list": write_whole(folder / HEAD_LIST, release.head_list.save),
+        "head list": write_whole(folder / HEAD_LIST, release.reporting_list.save),
         "estimates": write_whole(folder / ESTIMATES, lambda path: pq.write_table(release.to_arrow(), path)),
     }
     if page is None:

@@ -4,64 +4,59 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from io import BytesIO
 
 from blender_dp.arithmetic import Number
 from blender_dp.client.channel import WORD_BITS, Channel, Position
-from blender_dp.client.subset import AnyChannel, slack_free, words_from
+from blender_dp.client.subset import AnyChannel, channel_of, words_from
 from blender_dp.entropy import system_bytes
 from blender_dp.errors import ParameterError
-from blender_dp.records.head_list import HeadList
-from blender_dp.records.parameters import checked_delta
+from blender_dp.records.parameters import at_least_one, checked_delta, checked_epsilon
 from blender_dp.records.personal import usable_record
+from blender_dp.records.reporting_list import ReportingList
 
 _WORD_BYTES = WORD_BITS // 8
 
 
 @dataclass(frozen=True)
 class Report:
-    """What leaves the device: which list it answers and the reported cells of it, sorted, one for each query it tells."""
+    """What leaves the device: the digest of the `ReportingList` it answers, and the reported cells, sorted."""
 
     head_list: str
     cells: tuple[int, ...]
 
 
 class Device:
-    """One client. It computes the channel from its own ε and δ; nobody else can set them.
+    """One client. Its ε (and δ and m_c) are its own: a list whose channel was made for others is refused.
 
-    The list, `f_c` and `subset_size` come from whoever collects: whatever they are, the loss is within ε and δ.
+    The queries, f_C and the subset size come from the list: whatever they are, the loss is within ε and δ.
 
     Citation: Figure 6 of the BLENDER paper (LocalAlg) with the randomiser "two-stage"; subset selection with "subset".
     Privacy: each `report` is (ε/m_c, δ/m_c)-differentially private for the record in the local model, so m_c of them
-        together are (ε, δ); whoever calls it must keep count. With "subset" δ is 0. Proofs:
+        together are (ε, δ); the caller must keep count. With "subset" δ is 0. Proofs:
         `mechanisms/two_stage_response/proof.md` and `mechanisms/subset_response/proof.md`.
     Utility: the true query is reported with probability about e^(f_c·ε) / (e^(f_c·ε) + k - 1), or more with a larger
-        `subset_size`; a true item of a list of single items as if f_c was 1.
+        subset size; a true item of a list of single items as if f_c was 1.
     Cost: 16 random bytes for every reported query, 24 more with several, and a few integer operations.
     """
 
-    def __init__(
-        self,
-        head_list: HeadList,
-        *,
-        epsilon: Number,
-        delta: Number,
-        f_c: Number = "0.85",
-        subset_size: int = 1,
-        m_c: int = 1,
-        randomiser: str = "subset",
-    ) -> None:
-        self.head_list = head_list
-        checked_delta(delta)  # "subset" has no use for it, but who gives a wrong one means something else
-        if randomiser not in {"subset", "two-stage"}:
-            raise ParameterError("randomiser", f"{randomiser!r} is not known", "Take one of: subset, two-stage")
-        if randomiser != "subset" and subset_size != 1:
-            raise ParameterError("subset_size", "only the randomiser 'subset' has one", "Leave it out, or use that one")
-        self.channel: AnyChannel = (
-            slack_free(head_list, epsilon, f_c, subset_size, m_c)
-            if randomiser == "subset"
-            else Channel.of(head_list, epsilon, delta, f_c, m_c)
-        )
+    def __init__(self, reporting_list: ReportingList, *, epsilon: Number, delta: Number | None = None, m_c: int = 1) -> None:
+        """Check the list's channel against this device's own ε, δ and m_c.
+
+        `delta` is needed for the randomiser "two-stage" only; the other one has no δ.
+        """
+        if not isinstance(reporting_list, ReportingList):
+            problem = f"{type(reporting_list).__name__} does not say how devices randomise"
+            raise ParameterError("reporting_list", problem, "Give a ReportingList, such as Release.reporting_list")
+        self.reporting_list = reporting_list
+        settings = reporting_list.channel
+        own_delta = None if delta is None else checked_delta(delta)
+        _same("epsilon", settings.epsilon, checked_epsilon(epsilon))
+        _same("m_c", settings.m_c, at_least_one(m_c, "m_c"))
+        if settings.delta is not None:
+            _same("delta", settings.delta, own_delta)
+        self.channel: AnyChannel = channel_of(reporting_list.head_list, settings)
 
     def report(self, query: str | None, url: str | None = None) -> Report:
         """Randomise one record with the operating system's entropy.
@@ -84,10 +79,17 @@ class Device:
         return self._report(query, url, taken)
 
     def _report(self, query: str | None, url: str | None, random_bytes: Callable[[int], bytes]) -> Report:
-        true = self.head_list.position(*usable_record(query, url, levels=self.head_list.levels))
+        head_list = self.reporting_list.head_list
+        true = head_list.position(*usable_record(query, url, levels=head_list.levels))
         if isinstance(self.channel, Channel):
             first, second = (int.from_bytes(random_bytes(_WORD_BYTES), "little") for _ in range(2))
             reported: tuple[Position, ...] = (self.channel.respond(*true, first, second),)
         else:
             reported = self.channel.respond(*true, words_from(random_bytes))
-        return Report(self.head_list.digest, tuple(self.head_list.starts[q] + u for q, u in reported))
+        return Report(self.reporting_list.digest, tuple(head_list.starts[q] + u for q, u in reported))
+
+
+def _same(field: str, listed: Fraction | int, own: Fraction | int | None) -> None:
+    if listed != own:
+        problem = f"the list was made for {listed}, and this device has {'none' if own is None else own}"
+        raise ParameterError(field, problem, "Do not answer this list; a device never changes its own budget")

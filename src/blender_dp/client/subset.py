@@ -16,6 +16,7 @@ from blender_dp.arithmetic import Number, ceil_decreasing_in_exp, exp_bounds
 from blender_dp.client.channel import WORD_BITS, Channel, Position, lie_step, skip, split_budget
 from blender_dp.records.head_list import HeadList
 from blender_dp.records.parameters import at_least_one
+from blender_dp.records.reporting_list import ChannelSettings
 
 Draw = Callable[[int], int]
 """Gives a uniform integer below its argument."""
@@ -109,6 +110,14 @@ def slack_free(head_list: HeadList, epsilon: Number, f_c: Number, size: int = 1,
     )
     honest = {k: _subset_honest(k, for_query, for_url) for k in set(counts)}
     return SubsetChannel(told, truth, counts, tuple(_step(k, honest[k]) for k in counts))
+
+
+def channel_of(head_list: HeadList, settings: ChannelSettings) -> AnyChannel:
+    """The integers of a list's channel. Devices, estimates and audits all get them here."""
+    s = settings
+    if s.delta is not None:
+        return Channel.of(head_list, s.epsilon, s.delta, s.f_c, s.m_c)
+    return slack_free(head_list, s.epsilon, s.f_c, s.subset_size, s.m_c)
 
 
 def best_size(queries: int, epsilon_query: float) -> int:

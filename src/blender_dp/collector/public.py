@@ -37,7 +37,7 @@ from blender_dp.collector.problems import ProblemError
 from blender_dp.collector.report_body import Report as Message
 from blender_dp.collector.report_body import read_reports
 from blender_dp.collector.suggestions import opensearch
-from blender_dp.records.head_list import HeadList
+from blender_dp.records.reporting_list import ReportingList
 
 if TYPE_CHECKING:
     from blender_dp.collector.app import Service
@@ -201,9 +201,10 @@ class Listed:
     They name the signed document, not the list in it: two rounds may have equal lists, and not ask in the same way.
     """
 
-    def __init__(self, document: str, head_list: HeadList, size: int) -> None:
+    def __init__(self, document: str, published: ReportingList) -> None:
+        head_list = published.head_list
         self._document = document
-        self._size = size
+        self._size = published.report_size
         self._cells = head_list.cell_count
         self._query_of = np.repeat(np.arange(len(head_list) + 1), head_list.url_counts).tolist()
 
@@ -237,7 +238,7 @@ def _listed(service: Service, round_id: str) -> Listed:
     if found.state != "listed" or found.head_list is None:
         raise ProblemError(HTTPStatus.CONFLICT, "conflict", f"the round is {found.state}; it takes no reports")
     content = service.content(found.head_list, "head-list")
-    made = Listed(found.head_list, HeadList.from_document(content["head_list"]), content["subset_size"])
+    made = Listed(found.head_list, ReportingList.from_document(content["head_list"]))
     if len(service.listed) >= _REMEMBERED:
         service.listed.clear()
     service.listed[round_id] = made  # a round's list never changes; whether it is closed is asked when reports are stored

@@ -17,7 +17,7 @@ from blender_dp.collector.schema import campaigns, objects, reports, rounds
 from blender_dp.collector.schema import ledger as ledger_table
 from blender_dp.collector.store import Store
 from blender_dp.errors import StateError
-from blender_dp.records.head_list import HeadList
+from blender_dp.records.reporting_list import ReportingList
 
 
 class Reading:
@@ -86,7 +86,7 @@ class Reading:
             if found.release and _told(connection, found.release) != kept(connection, name):
                 raise StateError("round", "has lost reports by now", "Let the campaign keep them longer: keep_reports_days")
             made = connection.scalar(sa.select(rounds.c.listing).where(rounds.c.id == name))
-            yield from exported(connection, name, HeadList.from_document(json.loads(made or "")["head_list"]).digest)
+            yield from exported(connection, name, ReportingList.from_document(json.loads(made or "")["head_list"]).digest)
 
 
 def kept(connection: Connection, name: str) -> int:

@@ -19,7 +19,6 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from blender_dp.collection import Listing
 from blender_dp.collector import listing, vault
 from blender_dp.collector.campaign import DAY_SECONDS, CampaignSettings
 from blender_dp.collector.contributions import Contributions, new_id
@@ -39,6 +38,7 @@ from blender_dp.collector.store import Store
 from blender_dp.entropy import Secret
 from blender_dp.errors import BlenderError, ParameterError, StateError
 from blender_dp.records.head_list import HeadList
+from blender_dp.records.reporting_list import ReportingList
 from blender_dp.release import document
 
 LEAST_SECONDS = 600
@@ -162,13 +162,14 @@ class Rounds(Contributions, Reading):
         raw = [(owner, *vault.unseal_record(key, f"{name}/{owner}", sealed)) for owner, sealed in kept]
         collection = settings.collection(candidates)
         made = listing.make(collection, raw, secret, settings.expected_clients)
-        body = self.signer.sign("head-list", self._list_content(row, settings, made, expires))
+        published = collection.published(made.head_list, made.design)
+        body = self.signer.sign("head-list", self._list_content(row, published, expires))
         with self.store.write("list") as connection:
             self._hold(connection, name)
             self.store.take_time(connection)
             changes: dict[str, Any] = {
                 "state": "listed",
-                "listing": listing.dump(made),
+                "listing": listing.dump(made, collection),
                 "head_list": digest(body),
                 "noise": None,
                 "problem": None,
@@ -209,7 +210,8 @@ class Rounds(Contributions, Reading):
             collection = settings.collection(self._candidates(connection, row))
             found = listing.load(row.listing, collection)
             reached("release: before work")
-            counted = self.counting.count(connection, name, found.head_list.digest, found.head_list.cell_count)
+            published = collection.published(found.head_list, found.design)
+            counted = self.counting.count(connection, name, published.digest, found.head_list.cell_count)
             if counted is None:
                 return  # another process is at it; the worker comes by again
             # The round's own last entry, not the newest: that may be another campaign's, and another one after a crash.
@@ -331,22 +333,14 @@ class Rounds(Contributions, Reading):
         frozen = sa.select(events.c.at).where(events.c.round == row.id, events.c.what == "frozen")
         return int(connection.execute(frozen).scalar_one()) + settings.list_days * DAY_SECONDS
 
-    def _list_content(
-        self,
-        row: Any,  # noqa: ANN401
-        settings: CampaignSettings,
-        made: Listing,
-        expires: int,
-    ) -> dict[str, Any]:
+    def _list_content(self, row: Any, published: ReportingList, expires: int) -> dict[str, Any]:  # noqa: ANN401
+        """What the signed document says. Reports name that document, by its own digest, which is not the list's."""
         return {
             "campaign": row.campaign,
             "round": row.number,
             "round_id": row.id,
-            "head_list": made.head_list.to_document(),
-            "digest": made.head_list.digest,
-            "f_c": str(made.design.f_c),
-            "subset_size": made.design.size,
-            "epsilon": settings.epsilon,
+            "head_list": published.to_document(),
+            "list_digest": published.digest,
             "expires": expires,
         }
 

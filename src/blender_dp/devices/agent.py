@@ -20,12 +20,12 @@ from blender_dp.collector.suggestions import Row, matching, opensearch
 from blender_dp.devices.account import Account, AccountFile, Sent, Uploaded
 from blender_dp.devices.collector import AnswerError, CollectorClient, SilentError
 from blender_dp.devices.index import SearchIndex
-from blender_dp.devices.shapes import MOST_CELLS, as_document, bundle_rows, digest_name, identifier, number, whole
+from blender_dp.devices.shapes import MOST_CELLS, as_document, bundle_rows, digest_name, identifier, whole
 from blender_dp.durable import write_over
 from blender_dp.entropy import system_bytes
 from blender_dp.errors import BlenderError, DocumentError, StateError
-from blender_dp.records.head_list import HeadList
 from blender_dp.records.personal import usable_record
+from blender_dp.records.reporting_list import ReportingList
 
 MOST_QUERIES = 20_000
 """A longer list is refused: every alternative makes the report of this device weigh less."""
@@ -215,17 +215,11 @@ class Agent:
         body = self._fetched("head-lists", pointer["head_list"])
         content = opened(body, "head-list", self._key, "head list")
         with as_document("head list"):
-            head_list = self._checked(content, pointer)
-            device = Device(
-                head_list,
-                epsilon=self.epsilon,
-                delta="0.5",  # the subset randomiser has no use for it
-                f_c=number(content["f_c"]),
-                subset_size=whole(content["subset_size"], 1, MOST_CELLS),
-            )
+            published = self._checked(content, pointer)
+            device = Device(published, epsilon=self.epsilon)
         cells = list(device.report(query, url).cells)
         message = {"id": system_bytes(16).hex(), "head_list": digest(body), "cells": cells}
-        longest = {**message, "cells": [head_list.cell_count - 1] * len(cells)}
+        longest = {**message, "cells": [published.head_list.cell_count - 1] * len(cells)}
         return Sent(
             campaign=content["campaign"],
             round=content["round"],
@@ -235,16 +229,18 @@ class Agent:
             body=json.dumps({"reports": [message]}).ljust(len(json.dumps({"reports": [longest]}))),
         )
 
-    def _checked(self, content: dict[str, Any], pointer: dict[str, Any]) -> HeadList:
+    def _checked(self, content: dict[str, Any], pointer: dict[str, Any]) -> ReportingList:
         """The list, if it is this campaign's and round's, not expired, no older than one seen before, of a fair length."""
         whole(content["round"], 1, _MOST_ROUNDS)
-        head_list = HeadList.from_document(content["head_list"])
+        published = ReportingList.from_document(content["head_list"])
+        whole(published.channel.subset_size, 1, MOST_CELLS)
+        head_list = published.head_list
         newest = self._file.read().newest.get(content["campaign"], 0)
         problem = (
             "is of another campaign"
             if content["campaign"] != self._campaign
             else "is not the list of this round"
-            if content["round_id"] != pointer["id"] or head_list.digest != content["digest"]
+            if content["round_id"] != pointer["id"] or published.digest != content["list_digest"]
             else "is of an older round than one seen before, or of the same number"
             if content["round"] <= newest
             else "does not say when it expires"
@@ -256,12 +252,12 @@ class Agent:
             else f"has more than {MOST_QUERIES} queries"
             if len(head_list) > MOST_QUERIES
             else "was made for another ε than this device's"
-            if number(content["epsilon"]) != self.epsilon
+            if published.channel.epsilon != self.epsilon
             else None
         )
         if problem:
             raise DocumentError("head list", problem, "Nothing is reported")
-        return head_list
+        return published
 
     def _fetched(self, kind: str, name: object) -> bytes:
         with as_document("current round"):

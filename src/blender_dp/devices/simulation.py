@@ -15,7 +15,7 @@ from blender_dp.devices.collector import BusyError, CollectorClient
 from blender_dp.entropy import system_bytes
 from blender_dp.errors import DocumentError, ParameterError, StateError
 from blender_dp.logs import aol_like
-from blender_dp.records.head_list import HeadList
+from blender_dp.records.reporting_list import ReportingList
 
 _BATCH = 1_000  # reports that one relay sends at a time
 _THREADS = 8
@@ -86,17 +86,11 @@ class Crowd:
         """Let everybody report against the list of a round."""
         body = self._anybody.document(f"/v1/head-lists/{listed['head_list']}")
         content = opened(body, "head-list", self._key)
-        found = digest(body), content["campaign"], content["round_id"], content["epsilon"]
-        if found != (listed["head_list"], self._id, listed["id"], self._promised["epsilon"]):
-            raise DocumentError("head list", "is not this round's, or was made for another ε", "Nothing is reported")
-        head_list = HeadList.from_document(content["head_list"])
-        device = Device(
-            head_list,
-            epsilon=self._promised["epsilon"],
-            delta="0.5",
-            f_c=content["f_c"],
-            subset_size=content["subset_size"],
-        )
+        found = digest(body), content["campaign"], content["round_id"]
+        if found != (listed["head_list"], self._id, listed["id"]):
+            raise DocumentError("head list", "is not the list of this round", "Nothing is reported")
+        published = ReportingList.from_document(content["head_list"])
+        device, head_list = Device(published, epsilon=self._promised["epsilon"]), published.head_list
 
         def message(query: str | None = None, url: str | None = None) -> Message:
             cells = list(device.report(query, url).cells)

@@ -26,6 +26,10 @@ from blender_dp.records.canonical import CANONICAL_VERSION
 from blender_dp.records.record import Record
 
 SCHEMA = "blender-dp/head-list/1"
+"""A list of names alone, such as public candidates."""
+
+CHANNEL_SCHEMA = "blender-dp/head-list/2"
+"""A list with the channel of its reports (`records.reporting_list`)."""
 
 
 Entries = tuple[tuple[str, tuple[str, ...]], ...]
@@ -114,12 +118,12 @@ class HeadList:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of the list's canonical JSON: what a report names to say which list it answers."""
+        """SHA-256 of the canonical JSON of the names. Reports name `ReportingList.digest`, which covers the channel."""
         text = json.dumps(self.to_document(), ensure_ascii=False, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
 
     def to_document(self) -> dict[str, Any]:
-        """The list as plain JSON values."""
+        """The names as plain JSON values, without a channel."""
         return {
             "schema": SCHEMA,
             "canonical_version": CANONICAL_VERSION,
@@ -128,20 +132,20 @@ class HeadList:
 
     @classmethod
     def from_document(cls, document: object, source: str = "head list") -> HeadList:
-        """Read the list back; refuse anything that is not exactly one, with the reason."""
+        """Read the names, with or without a channel; refuse anything that is not exactly a list, with the reason."""
         head_list = cls(_checked(document, source))
         if head_list != HeadList.of(head_list.records()):
             raise DocumentError(source, "queries or URLs are repeated, unsorted or empty", "Write it with HeadList.save")
         return head_list
 
     def save(self, path: Path | str) -> None:
-        """Write the list as JSON."""
+        """Write the names as JSON; `ReportingList.save` writes what devices answer."""
         text = json.dumps(self.to_document(), ensure_ascii=False, indent=2)
         Path(path).write_text(text + "\n", encoding="utf-8")
 
     @classmethod
     def load(cls, path: Path | str) -> HeadList:
-        """Read a list that `save` wrote."""
+        """Read the names of a list that `HeadList.save` or `ReportingList.save` wrote."""
         return cls.from_document(read_json(path), str(path))
 
 
@@ -157,10 +161,9 @@ def read_json(path: Path | str) -> object:
 
 def _checked(document: object, source: str) -> Entries:
     match document:
-        case {"schema": schema} if schema != SCHEMA:
-            raise DocumentError(
-                source, f"has schema {repr(schema)[:80]}, not {SCHEMA!r}", "Use a matching version of blender-dp"
-            )
+        case {"schema": schema} if schema not in (SCHEMA, CHANNEL_SCHEMA):
+            problem = f"has schema {repr(schema)[:80]}, not {CHANNEL_SCHEMA!r}"
+            raise DocumentError(source, problem, "Use a matching version of blender-dp")
         case {"schema": _, "canonical_version": version, "queries": list(rows)}:
             if type(version) is not int or version != CANONICAL_VERSION:
                 problem = f"has canonical form {repr(version)[:80]}, and this version knows only {CANONICAL_VERSION}"

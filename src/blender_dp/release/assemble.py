@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from blender_dp.records.reporting_list import ReportingList
 from blender_dp.release.estimates import QueryEstimate, RecordEstimate, interval
 from blender_dp.release.manifest import Manifest
 from blender_dp.release.release import Release
@@ -16,15 +17,15 @@ from blender_dp.stages.estimator import Result
 from blender_dp.stages.layout import Estimate
 
 
-def assemble(manifest: Manifest, result: Result) -> Release:
+def assemble(manifest: Manifest, reporting_list: ReportingList, result: Result) -> Release:
     """Join the names of the list with the estimates of both groups and their blend."""
     opt_in, client, blended = result.opt_in, result.client, result.blended
-    head_list = opt_in.head_list
+    head_list = reporting_list.head_list
     queries = zip((*head_list.queries, None), _rows(blended.queries, opt_in.queries, client.queries), strict=True)
     cells = zip(head_list.cells(), _rows(blended.cells, opt_in.cells, client.cells), strict=True)
     return Release(
         manifest,
-        head_list,
+        reporting_list,
         tuple(QueryEstimate(query=query, **row) for query, row in queries),
         tuple(RecordEstimate(query=record.query, url=record.url, **row) for record, row in cells),
     )

@@ -34,7 +34,7 @@ _ADAPTER = TypeAdapter(ReleaseDocument)
 def dump(release: Release) -> str:
     """The release as JSON text."""
     parts = ReleaseDocument(
-        "blender-dp/release/1", release.manifest, release.head_list.to_document(), release.queries, release.records
+        "blender-dp/release/1", release.manifest, release.reporting_list.to_document(), release.queries, release.records
     )
     return _ADAPTER.dump_json(parts, indent=2).decode() + "\n"
 

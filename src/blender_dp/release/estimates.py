@@ -55,9 +55,12 @@ def margin(variance: float) -> float:
 
 
 def interval(share: float, variance: float) -> tuple[float, float]:
-    """The normal interval around a share, within [0, 1]."""
+    """The normal interval around a share, cut off at 0 and 1, but never so far that the share itself is outside of it.
+
+    An unbiased share may lie below 0 or above 1. The true one cannot, so cutting off loses no coverage.
+    """
     half = margin(variance)
-    return min(max(share - half, 0.0), 1.0), max(min(share + half, 1.0), 0.0)
+    return min(max(share - half, 0.0), share), max(min(share + half, 1.0), share)
 
 
 def to_arrow(queries: Sequence[QueryEstimate], records: Iterable[RecordEstimate]) -> pa.Table:

@@ -12,6 +12,7 @@ from blender_dp.privacy.statement import statement
 from blender_dp.records.canonical import CANONICAL_VERSION
 from blender_dp.records.head_list import HeadList
 from blender_dp.records.parameters import Parameters
+from blender_dp.records.reporting_list import ReportingList
 from blender_dp.stages.randomiser import Design
 
 _PACKAGES = ("blender-dp", "cryptography", "duckdb", "numpy", "pyarrow")
@@ -65,6 +66,7 @@ class Manifest:
     reports: int
     threshold: float
     head_list: str
+    """The digest of the list with its channel, which the reports named."""
     candidates: str | None
     """The digest of the public list whose records were listed without a threshold."""
     canonical_version: int
@@ -95,7 +97,7 @@ def manifest_of(
     design: Design,
     threshold: float,
     reports: int,
-    head_list: HeadList,
+    head_list: ReportingList,
     candidates: HeadList | None = None,
     seeded: bool,
     reports_from: Literal["log", "devices"] = "log",

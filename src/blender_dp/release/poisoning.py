@@ -30,8 +30,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from blender_dp.client.channel import Channel
-from blender_dp.client.subset import slack_free
+from blender_dp.client.subset import channel_of
 from blender_dp.release.estimates import QueryEstimate, RecordEstimate
 from blender_dp.release.release import Release
 from blender_dp.stages.disagreement import spread, trust
@@ -67,12 +66,8 @@ class Poisoning:
 
 
 def response_of(release: Release) -> Response:
-    """What the clients' channel does, by what a release says about it."""
-    by = release.manifest.settings
-    epsilon, delta, f_c = (repr(value) for value in (by.epsilon, by.delta, by.f_c))
-    if by.randomiser == "two-stage":
-        return Response.of(Channel.of(release.head_list, epsilon, delta, f_c, by.m_c))
-    return Response.of(slack_free(release.head_list, epsilon, f_c, by.subset_size, by.m_c))
+    """What the clients' channel does, by what the release's list says about it."""
+    return Response.of(channel_of(release.head_list, release.reporting_list.channel))
 
 
 def poisoning(release: Release, response: Response, top: int = 10) -> Poisoning:

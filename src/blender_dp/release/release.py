@@ -12,10 +12,11 @@ import pyarrow as pa
 from blender_dp.errors import DocumentError
 from blender_dp.records.canonical import canonical_query
 from blender_dp.records.head_list import HeadList, read_json
+from blender_dp.records.reporting_list import ChannelSettings, ReportingList, names_channel
 from blender_dp.release import document
 from blender_dp.release.disagreement import DisagreementReport, report_disagreement
 from blender_dp.release.estimates import QueryEstimate, RecordEstimate, to_arrow
-from blender_dp.release.manifest import Manifest
+from blender_dp.release.manifest import Manifest, Settings
 
 
 @dataclass(frozen=True)
@@ -32,9 +33,15 @@ class Release:
     """Everything here is private already: it may be shown, shipped and kept."""
 
     manifest: Manifest
-    head_list: HeadList
+    reporting_list: ReportingList
+    """The list with its channel: what devices answered, and can answer again."""
     queries: tuple[QueryEstimate, ...]
     records: tuple[RecordEstimate, ...]
+
+    @property
+    def head_list(self) -> HeadList:
+        """The queries and URLs of the list."""
+        return self.reporting_list.head_list
 
     def trends(self, n: int = 10) -> list[QueryEstimate]:
         """The n most popular queries, most popular first."""
@@ -64,12 +71,13 @@ class Release:
     def load(cls, path: Path | str) -> Release:
         """Read a release that `save` wrote; anything else is a `DocumentError`."""
         parts = document.parse(read_json(path), str(path))
-        head_list = HeadList.from_document(parts.head_list, str(path))
+        reporting_list = _listed(parts, str(path))
+        head_list = reporting_list.head_list
         if (*head_list.queries, None) != tuple(row.query for row in parts.queries):
             raise DocumentError(str(path), "its queries are not those of its head list", document.FIX)
         if list(head_list.cells()) != [(row.query, row.url) for row in parts.records]:
             raise DocumentError(str(path), "its records are not those of its head list", document.FIX)
-        return cls(parts.manifest, head_list, parts.queries, parts.records)
+        return cls(parts.manifest, reporting_list, parts.queries, parts.records)
 
     @cached_property
     def _suggestions(self) -> list[Suggestion]:
@@ -79,3 +87,28 @@ class Release:
                 urls.setdefault(row.query, []).append((row.url, row.share))
         listed = self.trends(len(self.queries))
         return [Suggestion(row.query, row.share, tuple(urls.get(row.query, ()))) for row in listed if row.query]
+
+
+def _listed(parts: document.ReleaseDocument, source: str) -> ReportingList:
+    """The list of a release. One that names no channel (schema 1) has that of the manifest."""
+    if names_channel(parts.head_list):
+        found = ReportingList.from_document(parts.head_list, source)
+        named = found.digest
+    else:
+        found = ReportingList(HeadList.from_document(parts.head_list, source), _channel(parts.manifest.settings))
+        named = found.head_list.digest
+    if parts.manifest.head_list != named:
+        raise DocumentError(source, "its manifest names another head list", document.FIX)
+    return found
+
+
+def _channel(settings: Settings) -> ChannelSettings:
+    by, subset = settings, settings.randomiser == "subset"
+    return ChannelSettings.of(
+        randomiser=by.randomiser,
+        epsilon=by.epsilon,
+        delta=None if subset else by.delta,
+        f_c=by.f_c,
+        subset_size=by.subset_size if subset else None,
+        m_c=by.m_c,
+    )

@@ -20,7 +20,8 @@ _SCHEMA = pa.schema(
 def client_shares(head_list: HeadList, estimate: ClientEstimate) -> pa.Table:
     """Every query's and every record's share with its 95 % interval; `level` tells which. Null is ⋆, what is not listed.
 
-    Shares are unbiased, so that further reports can be averaged in: one may be below 0. The interval is not.
+    Shares are unbiased, so that further reports can be averaged in: one may be a little below 0, and its interval then
+    begins there.
     """
     queries = [("query", query, None) for query in (*head_list.queries, None)]
     records = [("record", cell.query, cell.url) for cell in head_list.cells()]

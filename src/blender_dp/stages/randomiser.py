@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol
 
-from blender_dp.client.channel import Channel
-from blender_dp.client.subset import AnyChannel, best_size, slack_free
+from blender_dp.client.subset import best_size
 from blender_dp.privacy.loss import Loss
 from blender_dp.records.head_list import HeadList
 from blender_dp.records.parameters import Parameters
+from blender_dp.records.reporting_list import ChannelSettings
 
 _PAPERS_SHARE = Fraction(85, 100)
 _SHARES = tuple(Fraction(percent, 100) for percent in (98, 95, 92, 90, 88, 85))
@@ -32,8 +32,8 @@ class Randomiser(Protocol):
         """The designs worth considering; one if the parameters leave no choice."""
         ...
 
-    def channel(self, parameters: Parameters, head_list: HeadList, design: Design) -> AnyChannel:
-        """The channel of one design."""
+    def settings(self, parameters: Parameters, design: Design) -> ChannelSettings:
+        """What a published list says about the channel of one design."""
         ...
 
     def loss(self, parameters: Parameters) -> Loss:
@@ -50,10 +50,10 @@ class TwoStage:
             return [Design(_PAPERS_SHARE)]
         return [Design(share) for share in _shares(parameters, head_list)]
 
-    def channel(self, parameters: Parameters, head_list: HeadList, design: Design) -> Channel:
-        """LocalAlg's t and t_q."""
+    def settings(self, parameters: Parameters, design: Design) -> ChannelSettings:
+        """LocalAlg, with δ."""
         p = parameters
-        return Channel.of(head_list, p.epsilon, p.delta, design.f_c, p.m_c)
+        return ChannelSettings.of(randomiser="two-stage", epsilon=p.epsilon, delta=p.delta, f_c=design.f_c, m_c=p.m_c)
 
     def loss(self, parameters: Parameters) -> Loss:
         """ε and δ."""
@@ -74,9 +74,10 @@ class Subset:
             designs += [Design(share, size) for size in sorted(sizes)]
         return designs
 
-    def channel(self, parameters: Parameters, head_list: HeadList, design: Design) -> AnyChannel:
-        """The channel whose worst loss is ε per client."""
-        return slack_free(head_list, parameters.epsilon, design.f_c, design.size, parameters.m_c)
+    def settings(self, parameters: Parameters, design: Design) -> ChannelSettings:
+        """Subset selection, without δ."""
+        p = parameters
+        return ChannelSettings.of(epsilon=p.epsilon, f_c=design.f_c, subset_size=design.size, m_c=p.m_c)
 
     def loss(self, parameters: Parameters) -> Loss:
         """ε, and no δ."""

@@ -296,7 +296,7 @@ def test_single_items_need_no_split(item_list):
 @given(st.integers(30, 2000), st.fractions(Fraction(1, 10), 6, max_denominator=20))
 @settings(max_examples=50)
 def test_the_best_size_separates_the_truth_best(queries, epsilon):
-    """The variance of a rare query's estimate, s(1-s)/(t-s)², is least at this size, but for rounding: within 5 %."""
+    """The variance of a rare query's estimate, s(1-s)/(t-s)², is least at this size, but for rounding: within 8 %."""
     item_list = HeadList.of((f"q{i:04}", None) for i in range(queries - 1))
 
     def variance(size: int) -> float:
@@ -307,7 +307,7 @@ def test_the_best_size_separates_the_truth_best(queries, epsilon):
     best = best_size(queries, float(epsilon))
     assert 1 <= best <= queries - 1
     tried = {1, max(1, best - 1), min(best + 1, queries - 1), max(1, best // 2), min(2 * best, queries - 1)}
-    assert variance(best) <= min(variance(size) for size in tried) * 1.05
+    assert variance(best) <= min(variance(size) for size in tried) * 1.08
 
 
 @given(st.one_of(st.integers(1, 20), st.integers(1, W)), st.data())

@@ -119,7 +119,7 @@ GOOD = {"schema": "blender-dp/head-list/1", "canonical_version": 1, "queries": [
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
-        ({"schema": "blender-dp/head-list/2"}, "has schema"),
+        ({"schema": "blender-dp/head-list/3"}, "has schema"),
         ({"queries": None}, "needs schema"),
         ({"canonical_version": "1"}, "has canonical form '1'"),
         ({"canonical_version": True}, "has canonical form True"),

@@ -28,8 +28,7 @@ def collected():
     )
     groups = users.split(collection.parameters.f_o, "key", "discovery")
     listing = collection.make_list(*groups, USERS - OPT_IN, Entropy.seeded("poisoning"), lambda _: None)
-    design = listing.design
-    device = Device(listing.head_list, epsilon="2", delta="0.5", f_c=design.f_c, subset_size=design.size)
+    device = Device(collection.published(listing.head_list, listing.design), epsilon="2")
     stream = Entropy.seeded("devices")
 
     def random_bytes(count: int) -> bytes:

@@ -5,11 +5,13 @@ import json
 
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from blender_dp import Blender, DocumentError, Entropy, Release, aol_like
 from blender_dp.release.document import json_schema
-from blender_dp.release.estimates import interval
+from blender_dp.release.estimates import interval, margin
 from tests.conftest import ROOT
 
 SCHEMA = Draft202012Validator(json.loads((ROOT / "spec/schemas/release.json").read_text(encoding="utf-8")))
@@ -159,4 +161,15 @@ def test_a_release_cannot_be_changed(release):
 def test_intervals_stay_inside():
     assert interval(0.0, 1e-4) == pytest.approx((0.0, 0.0196), abs=1e-5)
     assert interval(1.0, 1e-4)[1] == 1.0
-    assert interval(-0.5, 1e-6) == (0.0, 0.0)
+    assert interval(-0.5, 1e-6) == pytest.approx((-0.5, -0.498), abs=1e-4)
+    assert interval(-0.001, 1e-4) == pytest.approx((-0.001, 0.0186), abs=1e-4)
+
+
+@given(st.floats(-3, 3), st.floats(0, 10))
+def test_no_share_lies_outside_of_its_own_interval(share, variance):
+    low, high = interval(share, variance)
+    assert low <= share <= high
+    # What it says about possible shares is what the whole normal interval says.
+    half = margin(variance)
+    for possible in (0.0, 0.3, 1.0):
+        assert (low <= possible <= high) == (share - half <= possible <= share + half)
