@@ -384,7 +384,7 @@ def test_aggregate_assumes_nothing_about_an_old_list(command, tmp_path):
     wrong = command(*options, "--epsilon", "2", "--f-c", "0.85", "--subset-size", "1")
     assert wrong.returncode == 2
     said = " ".join(wrong.stderr.split())
-    assert "the shares of the listed queries add up to 1.2" in said
+    assert "the shares of the listed queries add up to 1.1" in said
     assert "standard errors off" in said
     assert command(*options, "--epsilon", "4", "--f-c", "0.85", "--subset-size", "2").returncode == 2
 
