@@ -94,6 +94,8 @@ def _tasks(server: Served, listed: Listed, folder: Path) -> dict[str, Task]:
     sent = {
         "no-op": (iter([request("GET", "/__lbheartbeat__")]), 200, "{}"),
         "head list, 304": (iter([_fetch(listed)]), 304, ""),
+        "current round of a campaign": (iter([request("GET", f"/v1/rounds/current?campaign={listed.campaign}")]), 200, ""),
+        "search in a campaign": (iter([request("GET", f"/v1/search?campaign={listed.campaign}&q=query")]), 200, ""),
         "single report": (_singles(listed, SINGLES), 200, ALL_TAKEN),
     }
     return {
@@ -171,6 +173,10 @@ def _verdicts(one: Measured) -> list[Verdict]:
         Verdict(f"{one.name}, reports in batches", batched, target, "at least", " thousand/s"),
         Verdict(f"{one.name}, p95 at {PACED_SHARE:.0%} of the best rate", one.paced.p95 * 1000, 200, "at most", " ms"),
         Verdict(f"{one.name}, head list with If-None-Match to no-op", one.to_noop("head list, 304"), 0.8, "at least"),
+        Verdict(
+            f"{one.name}, current round of a campaign to no-op", one.to_noop("current round of a campaign"), 0.8, "at least"
+        ),
+        Verdict(f"{one.name}, search in a campaign to no-op", one.to_noop("search in a campaign"), 0.8, "at least"),
         Verdict(f"{one.name}, {LARGE:,} reports to a release", one.release_seconds, 60, "at most", " s"),
         Verdict(f"{one.name}, the server's peak meanwhile", one.peak_bytes / 1e9, 2, "at most", " GB"),
     ]

@@ -58,7 +58,7 @@ class Served:
         self.operator("POST", f"/v1/operator/rounds/{round_id}/list")
         found = self.reached(round_id, "listed")
         content = httpx.get(f"{self.url}/v1/head-lists/{found['head_list']}").json()["content"]
-        return Listed(round_id, found["head_list"], content)
+        return Listed(campaign, round_id, found["head_list"], content)
 
     def reached(self, round_id: str, state: str) -> dict[str, Any]:
         """Wait until a round is there."""
@@ -81,6 +81,7 @@ class Served:
 class Listed:
     """A round that takes reports."""
 
+    campaign: str
     id: str
     head_list: str
     content: dict[str, Any]

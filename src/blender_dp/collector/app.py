@@ -26,6 +26,7 @@ from blender_dp.collector.intake import Intake
 from blender_dp.collector.keys import KeyFolder
 from blender_dp.collector.openapi import describe
 from blender_dp.collector.problems import ProblemError, install, problem, unexpected
+from blender_dp.collector.recent import Recent
 from blender_dp.collector.rounds import Rounds
 from blender_dp.collector.settings import Settings
 from blender_dp.collector.sources import Sources
@@ -37,6 +38,7 @@ _Given = TypeVarTuple("_Given")
 _Made = TypeVar("_Made")
 _SMALL_BYTES = 64_000  # a record of the longest texts, with every character escaped, has 50,000
 _REMEMBERED = 16  # documents that are kept in memory, as they are and packed
+_CONTRIBUTIONS = {"record", "withdrawal", "reports", "forget"}  # transactions that change no round and no campaign
 _OPERATIONS = ("/__", "/metrics")
 _BUSY = HTTPStatus.TOO_MANY_REQUESTS, "busy", "too many requests at a time", {"Retry-After": "5"}
 
@@ -55,6 +57,8 @@ class Service:
             raise
         self.rounds = Rounds(store, keys, self.signer, counting=settings.counting)
         self.intake = Intake(self.rounds)
+        self.recent = Recent()
+        store.on_commit.append(self._changed)
         self.worker = Worker(self.rounds)
         self.sources = Sources(settings.reports_per_minute) if settings.reports_per_minute else None
         self.registry = CollectorRegistry()
@@ -105,6 +109,10 @@ class Service:
         if size <= _SMALL_BYTES:
             return function(*given)
         return await anyio.to_thread.run_sync(function, *given, limiter=self._one_at_a_time)
+
+    def _changed(self, transaction: str) -> None:
+        if transaction not in _CONTRIBUTIONS:
+            self.recent.forget()
 
     def is_published(self, digest: str, kind: str) -> bool:
         """Whether a document was found once: it is there for ever."""

@@ -36,7 +36,7 @@ from blender_dp.collector.openapi import may, takes
 from blender_dp.collector.problems import ProblemError
 from blender_dp.collector.report_body import Report as Message
 from blender_dp.collector.report_body import read_reports
-from blender_dp.collector.suggestions import opensearch
+from blender_dp.collector.suggestions import Row, opensearch
 from blender_dp.records.reporting_list import ReportingList
 
 if TYPE_CHECKING:
@@ -83,17 +83,12 @@ def bearer(given: Annotated[HTTPAuthorizationCredentials | None, Depends(_SCHEME
     return given.credentials
 
 
-@router.get("/rounds/current", responses=_NOT_FOUND)
-def current(request: Request, response: Response, campaign: Campaign = None) -> Pointer:
+@router.get("/rounds/current", response_model=Pointer, responses=_NOT_FOUND)
+async def current(request: Request, campaign: Campaign = None) -> Response:
     """Where the newest round is, and what it has published."""
     service = service_of(request)
-    newest, released = service.rounds.current(campaign), service.rounds.newest_release(campaign)
-    response.headers["Cache-Control"] = f"public, max-age={_POINTER_SECONDS}"
-    return Pointer(
-        key=service.signer.public,
-        round=RoundAnswer(**asdict(newest)) if newest else None,
-        released=RoundAnswer(**asdict(released)) if released else None,
-    )
+    body = await service.recent.get(_pointer, service, campaign)
+    return Response(body, media_type="application/json", headers={"Cache-Control": f"public, max-age={_POINTER_SECONDS}"})
 
 
 @router.get("/head-lists/{digest}", response_model=SignedDocument, responses=_DOCUMENT)
@@ -123,7 +118,7 @@ def trends(request: Request, digest: DigestPath, n: Annotated[int, Query(ge=1, l
 
 
 @router.get("/search", response_class=Suggestions, responses=_SUGGESTIONS | _NOT_FOUND)
-def search(
+async def search(
     request: Request,
     q: Annotated[str, Query(max_length=200)],
     n: Annotated[int, Query(ge=1, le=100)] = 10,
@@ -131,8 +126,7 @@ def search(
 ) -> Response:
     """Suggestions from the newest release, in OpenSearch's form."""
     service = service_of(request)
-    newest = service.rounds.newest_release(campaign)
-    queries = service.content(newest.bundle, "bundle")["queries"] if newest and newest.bundle else []
+    queries = await service.recent.get(_suggested, service, campaign)
     return Suggestions(canonical(opensearch(queries, q, n)))
 
 
@@ -231,6 +225,23 @@ class Listed:
     def packed(self, report: Message) -> Report:
         """The report as it is stored."""
         return bytes.fromhex(report.id), b"".join(cell.to_bytes(4, "little") for cell in report.cells)
+
+
+def _pointer(service: Service, campaign: str | None) -> bytes:
+    newest, released = service.rounds.current(campaign), service.rounds.newest_release(campaign)
+    pointer = Pointer(
+        key=service.signer.public,
+        round=RoundAnswer(**asdict(newest)) if newest else None,
+        released=RoundAnswer(**asdict(released)) if released else None,
+    )
+    return pointer.model_dump_json().encode()
+
+
+def _suggested(service: Service, campaign: str | None) -> list[Row]:
+    """The queries of the newest release."""
+    newest = service.rounds.newest_release(campaign)
+    found: list[Row] = service.content(newest.bundle, "bundle")["queries"] if newest and newest.bundle else []
+    return found
 
 
 def _listed(service: Service, round_id: str) -> Listed:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -53,6 +53,8 @@ class Store:
     """A database that the collector's tables are in."""
 
     engine: Engine
+    on_commit: list[Callable[[str], None]] = field(default_factory=list, kw_only=True, compare=False)
+    """Called with a transaction's name after it, in the thread that has written."""
 
     @classmethod
     def open(cls, url: str | Path) -> Store:
@@ -85,6 +87,8 @@ class Store:
             yield connection
             reached(f"{name}: before commit")
         reached(f"{name}: after commit")
+        for told in self.on_commit:
+            told(name)
 
     @contextmanager
     def read(self) -> Iterator[Connection]:

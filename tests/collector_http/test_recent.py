@@ -1,0 +1,119 @@
+"""Answers that are kept for a moment: as quick as nothing, and never older than promised."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from blender_dp.collector.campaign import CampaignSettings
+from blender_dp.collector.keys import KeyFolder
+from blender_dp.collector.recent import SECONDS, Recent
+from blender_dp.collector.rounds import Rounds
+from blender_dp.collector.store import Store
+from tests.collector_http.conftest import listening
+
+
+def test_devices_that_poll_read_nothing_from_the_database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The settings of a campaign are not validated, and the database is asked once in a while."""
+    with listening(tmp_path / "data") as live, live.http() as http:
+        campaign = live.campaign()
+        live.opened(campaign)
+        asked = []
+        real = Store.read
+        monkeypatch.setattr(Store, "read", lambda store: asked.append(threading.current_thread()) or real(store))
+        monkeypatch.setattr(CampaignSettings, "model_validate_json", None)
+        monkeypatch.setattr(live.service.recent, "_seconds", 3600.0)
+        for path, most in (("/v1/rounds/current", 2), ("/v1/search", 1)):
+            before = len([one for one in asked if one.name != "worker"])
+            for _ in range(20):
+                assert http.get(path, params={"campaign": campaign, "q": "q"}).status_code == 200
+            assert len([one for one in asked if one.name != "worker"]) - before <= most
+
+
+def test_what_this_process_changes_is_seen_at_once(live) -> None:
+    live.service.recent._seconds = 3600.0
+    campaign = live.campaign()
+    with live.http() as http:
+        for number in (1, 2, 3):
+            round_id = live.opened(campaign)
+            for params in ({}, {"campaign": campaign}):
+                shown = http.get("/v1/rounds/current", params=params).json()["round"]
+                assert (shown["id"], shown["number"], shown["state"]) == (round_id, number, "open")
+            live.operator("POST", f"/v1/operator/rounds/{round_id}/abort", json={"reason": "enough"})
+            assert http.get("/v1/rounds/current").json()["round"]["state"] == "aborted"
+
+
+def test_what_another_process_changes_is_seen_soon(live) -> None:
+    round_id = live.opened(live.campaign())
+    settings = live.service.settings
+    store = Store.open(settings.database_url)
+    other = Rounds(store, KeyFolder(settings.key_folder), live.service.signer)
+    with live.http() as http:
+        assert http.get("/v1/rounds/current").json()["round"]["state"] == "open"
+        other.abort(round_id, "enough")
+        time.sleep(SECONDS + 0.2)
+        assert http.get("/v1/rounds/current").json()["round"]["state"] == "aborted"
+    store.close()
+
+
+def test_all_who_ask_at_once_wait_for_one_answer() -> None:
+    made = []
+
+    def make(name: str) -> str:
+        time.sleep(0.05)
+        made.append(name)
+        return name
+
+    async def ask() -> None:
+        recent = Recent(3600)
+        assert await asyncio.gather(*(recent.get(make, name) for name in "aabab")) == [*"aabab"]
+        assert sorted(made) == ["a", "b"]
+        assert await recent.get(make, "a") == "a"
+        recent.forget()
+        assert await recent.get(make, "a") == "a"
+        assert sorted(made) == ["a", "a", "b"]
+
+    asyncio.run(ask())
+
+
+def test_what_was_made_before_a_change_is_not_shown_after_it() -> None:
+    state, begun = ["old"], threading.Event()
+
+    def make() -> str:
+        found = state[0]
+        begun.set()
+        time.sleep(0.1)
+        return found
+
+    async def ask() -> None:
+        recent = Recent(3600)
+        asked = asyncio.ensure_future(recent.get(make))
+        await asyncio.to_thread(begun.wait)
+        state[0] = "new"
+        recent.forget()
+        assert await recent.get(make) == "new"
+        assert await asked == "new"
+
+    asyncio.run(ask())
+
+
+def test_failures_are_not_kept_and_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("blender_dp.collector.recent._MOST", 10)
+
+    def make(number: int) -> float:
+        return 1 / number
+
+    async def ask() -> None:
+        recent = Recent(3600)
+        for _ in range(2):
+            with pytest.raises(ZeroDivisionError):
+                await recent.get(make, 0)
+        for number in range(1, 100):
+            await recent.get(make, number)
+        assert len(recent._kept) <= 10
+
+    asyncio.run(ask())
