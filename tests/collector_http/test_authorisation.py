@@ -29,6 +29,7 @@ MATRIX: dict[tuple[str, str], dict[str, bool | int]] = {
     ("GET", "/v1/releases/{digest}"): ANYBODY,
     ("GET", "/v1/releases/{digest}/trends"): ANYBODY,
     ("GET", "/v1/search"): ANYBODY,
+    ("GET", "/v1/campaigns"): ANYBODY,
     ("GET", "/v1/ledger"): ANYBODY,
     ("POST", "/v1/rounds/{round_id}/reports"): ANYBODY,
     ("DELETE", "/v1/records/{receipt}"): ANYBODY,  # the receipt is the right
@@ -38,6 +39,7 @@ MATRIX: dict[tuple[str, str], dict[str, bool | int]] = {
     ("POST", "/v1/operator/campaigns/{campaign}/rounds"): OPERATOR,
     ("GET", "/v1/operator/campaigns/{campaign}/rounds/current"): OPERATOR,
     ("GET", "/v1/operator/rounds"): OPERATOR,
+    ("GET", "/v1/operator/campaigns/{campaign}/budget"): OPERATOR,
     ("POST", "/v1/operator/campaigns/{campaign}/enrolments"): OPERATOR,
     ("GET", "/v1/operator/rounds/{round_id}"): OPERATOR,
     ("GET", "/v1/operator/rounds/{round_id}/reports"): OPERATOR,

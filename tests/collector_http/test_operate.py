@@ -22,8 +22,8 @@ def command(live, monkeypatch, capsys):
         made.append(connect(url, token))
         return made[-1]
 
-    for verbs in (operate, importlib.import_module("blender_dp.cli.simulate")):
-        monkeypatch.setattr(verbs, "client", kept)
+    for name in ("operate", "round", "ledger", "simulate"):
+        monkeypatch.setattr(importlib.import_module(f"blender_dp.cli.{name}"), "client", kept)
 
     def run(*words: str) -> tuple[int, str, str]:
         monkeypatch.setattr("sys.argv", ["blender-dp", *words])
@@ -49,7 +49,7 @@ def test_several_are_told_apart(live, command):
     """What is meant for the first does not meet the second, though that was opened last."""
     first = live.listed(live.campaign(name="first"))
     second = live.opened(live.campaign(name="second"))
-    for words in (("show",), ("list",), ("close",), ("abort", "enough")):
+    for words in (("show",), ("make-list", "--yes"), ("close",), ("abort", "enough")):
         code, _, said = command("round", *words)
         assert code != 0
         assert "there are several" in " ".join(said.split())
@@ -129,7 +129,7 @@ def test_list_and_close(live, command):
     for i, token in enumerate(live.enrolled(first, 150)):
         live.upload(round_id, token, f"query {i % 3}", "https://one.example/")
     live.opened(live.campaign(name="second"))
-    code, printed, _ = command("round", "list", "--campaign", "first", "--json")
+    code, printed, _ = command("round", "make-list", "--campaign", "first", "--yes", "--json")
     listed = json.loads(printed)
     assert (code, listed["id"], listed["state"]) == (0, round_id, "listed")
     with live.http() as http:

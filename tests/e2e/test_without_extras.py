@@ -33,6 +33,7 @@ COLLECTOR = {
     "campaign enrol": ("searches", "--token", "t"),
     "round open": ("searches", "--token", "t"),
     "round list": ("--token", "t"),
+    "round make-list": ("--token", "t"),
     "round close": ("--token", "t"),
     "round abort": ("why", "--token", "t"),
     "round export": ("--out", "reports.parquet", "--token", "t"),

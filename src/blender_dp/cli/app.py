@@ -12,8 +12,10 @@ from blender_dp.cli.aggregate import aggregate
 from blender_dp.cli.audit import audit
 from blender_dp.cli.demo import demo
 from blender_dp.cli.disagreement import disagreement
-from blender_dp.cli.operate import campaign, ledger, round_
+from blender_dp.cli.ledger import ledger
+from blender_dp.cli.operate import campaign
 from blender_dp.cli.output import fail
+from blender_dp.cli.round import round_
 from blender_dp.cli.run import run
 from blender_dp.cli.search import search
 from blender_dp.cli.serve import WithSettings, serve

@@ -1,26 +1,27 @@
-"""blender-dp campaign, round and ledger: what an operator does, over the collector's API"""
+"""blender-dp campaign, and how an operator's verbs reach the collector's API"""
 
 from __future__ import annotations
 
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
+from urllib.parse import quote
 
 import typer
 
-from blender_dp.cli.output import AsJson, Steps, print_json, print_table, say
+from blender_dp.cli.output import AsJson, print_json, print_table, say
 
 if TYPE_CHECKING:
     from blender_dp.devices import CollectorClient
 
 Url = Annotated[str, typer.Option(envvar="BLENDER_DP_URL", help="The collector.")]
 Token = Annotated[str, typer.Option(envvar="BLENDER_DP_TOKEN", help="The operator's token.")]
-Name = Annotated[str | None, typer.Option("--campaign", metavar="NAME", help="The campaign, if there are several.")]
+Name = Annotated[
+    str | None, typer.Option("--campaign", metavar="NAME", help="The campaign, by name or id, if there are several.")
+]
 LOCAL = "http://127.0.0.1:8000"
 _MOST_BYTES = 64_000_000  # a long ledger, or a release of many queries
 
 campaign = typer.Typer(help="Begin campaigns and enrol opt-in users.", no_args_is_help=True)
-round_ = typer.Typer(help="Lead a campaign's rounds.", no_args_is_help=True)
 
 
 @campaign.command("create")
@@ -82,82 +83,16 @@ def enrol(
     token: Token,
     count: Annotated[int, typer.Option(min=1, help="How many opt-in users.")] = 1,
     url: Url = LOCAL,
+    as_json: AsJson = False,
 ) -> None:
     """Print tokens for opt-in users, one per line. They are shown once."""
     collector = client(url, token)
-    for made in collector.post(f"{_path(collector, name)}/enrolments", {"count": count})["tokens"]:
-        typer.echo(made)
-
-
-@round_.command("open")
-def open_round(
-    name: Annotated[str, typer.Argument(help="The campaign.")],
-    token: Token,
-    lists_at: Annotated[int | None, typer.Option(metavar="SECONDS", help="When to make the list (since 1970).")] = None,
-    closes_at: Annotated[int | None, typer.Option(metavar="SECONDS", help="When to take no more reports.")] = None,
-    url: Url = LOCAL,
-    as_json: AsJson = False,
-) -> None:
-    """Open a campaign's next round: opt-in users may upload."""
-    collector = client(url, token)
-    message = {"lists_at": lists_at, "closes_at": closes_at}
-    _show(collector.post(f"{_path(collector, name)}/rounds", message), as_json)
-
-
-@round_.command("list")
-def make_list(token: Token, name: Name = None, url: Url = LOCAL, as_json: AsJson = False) -> None:
-    """Make the head list of a campaign's current round, and wait for it."""
-    collector = client(url, token)
-    _show(_lead(collector, name, "list", "listed", as_json), as_json)
-
-
-@round_.command("close")
-def close(token: Token, name: Name = None, url: Url = LOCAL, as_json: AsJson = False) -> None:
-    """Close a campaign's current round to reports, and wait for its release."""
-    collector = client(url, token)
-    _show(_lead(collector, name, "close", "released", as_json), as_json)
-
-
-@round_.command("abort")
-def abort(
-    reason: Annotated[str, typer.Argument(help="Why; everybody can read it.")],
-    token: Token,
-    name: Name = None,
-    url: Url = LOCAL,
-    as_json: AsJson = False,
-) -> None:
-    """End a campaign's current round without a release. What was spent stays spent; the reason becomes public."""
-    collector = client(url, token)
-    _show(collector.post(f"/v1/operator/rounds/{_current(collector, name)['id']}/abort", {"reason": reason}), as_json)
-
-
-@round_.command("export")
-def export(
-    out_file: Annotated[Path, typer.Option("--out", metavar="FILE", help="Where to write them (Parquet).")],
-    token: Token,
-    round_id: Annotated[
-        str | None, typer.Argument(metavar="[ROUND]", help="The round's id (default: the current one).")
-    ] = None,
-    name: Name = None,
-    url: Url = LOCAL,
-) -> None:
-    """Write the reports of a closed or released round to a file that blender-dp aggregate reads.
-
-    \b
-    Example:
-      blender-dp round export --out reports.parquet
-    """
-    from blender_dp.cli.files import write_whole
-
-    collector = client(url, token)
-    path = f"/v1/operator/rounds/{round_id or _current(collector, name)['id']}/reports"
-    write_whole(out_file, lambda file: collector.download(path, file))
-
-
-@round_.command("show")
-def show(token: Token, name: Name = None, url: Url = LOCAL, as_json: AsJson = False) -> None:
-    """Show a campaign's current round."""
-    _show(_current(client(url, token), name), as_json)
+    made = collector.post(f"{campaign_path(collector, name)}/enrolments", {"count": count})
+    if as_json:
+        print_json(made)
+        return
+    for one in made["tokens"]:
+        typer.echo(one)
 
 
 def _check_limit(max_epsilon: str | None) -> None:
@@ -168,22 +103,6 @@ def _check_limit(max_epsilon: str | None) -> None:
         raise ParameterError("max_epsilon", problem, "Give --max-epsilon NUMBER, or say --max-epsilon unlimited")
 
 
-def ledger(url: Url = LOCAL, as_json: AsJson = False) -> None:
-    """Show what was spent in which round, from the collector's public ledger.
-
-    \b
-    Example:
-      blender-dp ledger --json | jq '.[-1].digest'
-    """
-    entries = client(url).get("/v1/ledger")
-    if as_json:
-        print_json(entries)
-        return
-    rows = [[str(e["number"]), e["round"][:8], e["group"], e["epsilon"], e["delta"], e["digest"][:16]] for e in entries]
-    columns = {"": True, "round": False, "group": False, "ε": True, "δ": True, "digest": False}
-    print_table("", columns, rows)
-
-
 def client(url: str, token: str | None = None) -> CollectorClient:
     """A connection to the collector."""
     from blender_dp.devices import CollectorClient
@@ -192,21 +111,32 @@ def client(url: str, token: str | None = None) -> CollectorClient:
 
 
 def campaign_found(collector: CollectorClient, name: str | None) -> dict[str, Any]:
-    """A campaign by its name, which may be left out if there is no other campaign that could be meant."""
+    """A campaign by its name or its id, which may be left out if there is only one."""
     from blender_dp.errors import StateError
 
     known: list[dict[str, Any]] = collector.get("/v1/operator/campaigns")
     if name is None and len(known) == 1:
         return known[0]
     if name is None:
-        said = "there are several" if known else "there is none"
+        problem = "there are several" if known else "there is none"
         raise StateError(
-            "campaign", said, "Say which one: --campaign NAME" if known else "See blender-dp campaign create --help"
+            "campaign", problem, "Say which one: --campaign NAME" if known else "See blender-dp campaign create --help"
         )
     for one in known:
         if name in {one["settings"]["name"], one["id"]}:
             return one
     raise StateError("campaign", f"{name} is not known", "See blender-dp campaign list", kind="missing")
+
+
+def campaign_path(collector: CollectorClient, name: str | None) -> str:
+    """Where the operator's API has a campaign. The collector knows it by its name as well as by its id."""
+    return f"/v1/operator/campaigns/{quote(name or campaign_found(collector, None)['id'], safe='')}"
+
+
+def current_round(collector: CollectorClient, campaign: str | None) -> dict[str, Any]:
+    """A campaign's newest round as it is now."""
+    found: dict[str, Any] = collector.get(f"{campaign_path(collector, campaign)}/rounds/current")
+    return found
 
 
 def wait_for(collector: CollectorClient, round_id: str, state: str) -> dict[str, Any]:
@@ -220,27 +150,3 @@ def wait_for(collector: CollectorClient, round_id: str, state: str) -> dict[str,
         if found["state"] == "aborted" or found["problem"]:
             raise StateError("round", found["problem"] or "was aborted", "See blender-dp round show")
         time.sleep(0.2)
-
-
-def _lead(collector: CollectorClient, campaign: str | None, verb: str, state: str, quiet: bool) -> dict[str, Any]:
-    name = _current(collector, campaign)["id"]
-    with Steps(quiet=quiet).shown() as step:
-        step(f"waiting until the round is {state}")
-        collector.post(f"/v1/operator/rounds/{name}/{verb}", None)
-        return wait_for(collector, name, state)
-
-
-def _path(collector: CollectorClient, campaign: str | None) -> str:
-    return f"/v1/operator/campaigns/{campaign_found(collector, campaign)['id']}"
-
-
-def _current(collector: CollectorClient, campaign: str | None) -> dict[str, Any]:
-    found: dict[str, Any] = collector.get(f"{_path(collector, campaign)}/rounds/current")
-    return found
-
-
-def _show(found: dict[str, Any], as_json: bool) -> None:
-    if as_json:
-        print_json(found)
-        return
-    print_table("", {"": False, " ": False}, [[name, str(value)] for name, value in found.items() if value is not None])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 import time
 from collections.abc import Iterator, Mapping
@@ -35,19 +36,27 @@ ClientRecords = Annotated[int, typer.Option("--m-c", metavar="N", help="Records 
 Engine = Annotated[str, typer.Option(metavar="duckdb|spark[:MASTER]", help="What counts: this machine, or a cluster.")]
 Memory = Annotated[str | None, typer.Option(metavar="SIZE", help="Memory for counting, such as 2GB; more goes to disk.")]
 
+_WIDEST = 1000  # characters in a line of a table that is not folded
+
 out = Console(highlight=False)
-_err = Console(stderr=True, highlight=False)
+err = Console(stderr=True, highlight=False)
 
 
 def fail(message: str) -> NoReturn:
     """Say what is wrong and stop with exit code 2."""
-    _err.print(f"[bold red]error:[/] {escape(message)}", soft_wrap=True)
+    err.print(f"[bold red]error:[/] {escape(message)}", soft_wrap=True)
     sys.exit(2)
 
 
 def note(message: str) -> None:
     """Say something that is not the answer."""
-    _err.print(f"[dim]{escape(message)}[/]", soft_wrap=True)
+    err.print(f"[dim]{escape(message)}[/]", soft_wrap=True)
+
+
+def ask(question: str) -> bool:
+    """Ask a person for a yes. Standard output is left alone: it may be somebody's JSON."""
+    err.print(f"{escape(question)} \\[y/N] ", end="")
+    return sys.stdin.readline().strip().lower() in {"y", "yes"}
 
 
 def say(message: str = "") -> None:
@@ -56,20 +65,33 @@ def say(message: str = "") -> None:
 
 
 def print_json(value: Any) -> None:  # noqa: ANN401 (whatever JSON can hold)
-    """Print one JSON document."""
-    typer.echo(json.dumps(value, ensure_ascii=False, indent=2))
+    """Print one JSON document. Numbers that JSON does not have (infinities, NaN) are null."""
+    typer.echo(json.dumps(_finite(value), ensure_ascii=False, indent=2, allow_nan=False))
 
 
-def print_table(title: str, columns: dict[str, bool], rows: list[list[str]]) -> None:
-    """Print a table for people; columns map to whether they hold numbers."""
+def _finite(value: Any) -> Any:  # noqa: ANN401 (whatever JSON can hold)
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {name: _finite(one) for name, one in value.items()}
+    return [_finite(one) for one in value] if isinstance(value, list | tuple) else value
+
+
+def print_table(
+    title: str, columns: dict[str, bool], rows: list[list[str]], console: Console = out, *, fold: bool = True
+) -> None:
+    """Print a table for people; columns map to whether they hold numbers. Unless it may `fold`, every row is one line."""
     made = Table(box=None, pad_edge=False, header_style="dim")
     for name, is_number in columns.items():
         made.add_column(name, justify="right" if is_number else "left", overflow="fold")
     for row in rows:
         made.add_row(*(escape(cell) for cell in row))
     if title:
-        out.print(f"[bold]{escape(title)}[/]")
-    out.print(made)
+        console.print(f"[bold]{escape(title)}[/]")
+    if not fold:
+        console = Console(width=_WIDEST, highlight=False)
+        console.width = console.measure(made).maximum
+    console.print(made)
 
 
 def print_tally(tally: Tally, title: str) -> None:

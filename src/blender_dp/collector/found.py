@@ -81,6 +81,14 @@ def rounds_opened(connection: Connection, campaign: str | None, before: str | No
     return [ListedRound(**row._mapping) for row in found]
 
 
+def round_ends(connection: Connection) -> dict[str, int]:
+    """When each round that is over took its last reports, in seconds since 1970."""
+    ended = sa.select(events.c.round, events.c.at).where(
+        sa.or_(events.c.what == "closed", events.c.what.startswith("aborted"))
+    )
+    return {name: int(at) for name, at in connection.execute(ended)}
+
+
 def campaign_id(connection: Connection, campaign: str) -> str:
     """The id of a campaign given by its name or its id: one lookup in an index, without reading the settings."""
     column = campaigns.c.id if is_id(campaign) else campaigns.c.name

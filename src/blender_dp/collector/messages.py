@@ -160,6 +160,29 @@ class LedgerEntry(Message):
     digest: Digest
 
 
+class BudgetLine(Message):
+    """What one group has spent in a campaign towards one of its limits; what was spent is rounded up, the rest down."""
+
+    group: Literal["opt-in", "client"]
+    limit: Literal["max_epsilon", "max_delta", "period_epsilon"]
+    days: Annotated[int | None, Field(description="Only what was spent in so many days counts; null: all of it.")]
+    next_round: Annotated[str, Field(description="What another round spends by itself.")]
+    spent: Annotated[str, Field(description="All rounds so far, composed.")]
+    after: Annotated[str, Field(description="All rounds with another one, composed.")]
+    most: Annotated[str | None, Field(description="The limit; null: unlimited.")]
+    remaining: Annotated[str | None, Field(description="The limit minus what was spent; null: unlimited.")]
+
+
+class CampaignBudget(Message):
+    """A campaign's promise for every round, and its budget."""
+
+    id: Identifier
+    name: str
+    epsilon: str
+    delta: str
+    budget: list[BudgetLine]
+
+
 class CampaignShown(Message):
     """A campaign with its settings."""
 

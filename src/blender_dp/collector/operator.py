@@ -18,12 +18,14 @@ from fastapi.responses import StreamingResponse
 from pydantic import BaseModel
 
 from blender_dp.collector import vault
+from blender_dp.collector.budget_shown import budgets_shown
 from blender_dp.collector.campaign import CampaignName
 from blender_dp.collector.found import Round
 from blender_dp.collector.media import JsonRoute
 from blender_dp.collector.messages import (
     AbortMessage,
     CampaignAnswer,
+    CampaignBudget,
     CampaignMessage,
     CampaignShown,
     EnrolAnswer,
@@ -121,6 +123,12 @@ def current_round(request: Request, campaign: CampaignId) -> RoundAnswer:
     if found is None:
         raise StateError("round", "there is none", "Open one", kind="missing")
     return _answer(found)
+
+
+@router.get("/campaigns/{campaign}/budget", responses=may(HTTPStatus.NOT_FOUND))
+def budget(request: Request, campaign: CampaignId) -> CampaignBudget:
+    """What a campaign has spent, and what another round would spend, as it is now; the public answer can be from a cache."""
+    return budgets_shown(service_of(request).rounds.budgets(campaign))[0]
 
 
 @router.post(

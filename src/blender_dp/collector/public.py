@@ -14,11 +14,13 @@ import numpy as np
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
+from blender_dp.collector.budget_shown import budgets_shown
 from blender_dp.collector.campaign import CampaignName
 from blender_dp.collector.documents import canonical
 from blender_dp.collector.intake import Report
 from blender_dp.collector.media import JsonRoute, check_media
 from blender_dp.collector.messages import (
+    CampaignBudget,
     Digest,
     Identifier,
     LedgerEntry,
@@ -46,6 +48,7 @@ router = APIRouter(prefix="/v1", route_class=JsonRoute)
 
 _NEVER = re.compile(r"q\s*=\s*0(\.0*)?")
 _POINTER_SECONDS = 300
+_BUDGET_SECONDS = 60
 _REMEMBERED = 64  # rounds that are reported to
 _ALL_TAKEN = ReportsAnswer(refused=[]).model_dump_json()
 _BYTES_PER_REPORT = 4_096  # a source pays for at least one report per so many bytes, whatever they are
@@ -128,6 +131,13 @@ async def search(
     service = service_of(request)
     queries = await service.recent.get(_suggested, service, campaign)
     return Suggestions(canonical(opensearch(queries, q, n)))
+
+
+@router.get("/campaigns", responses=_NOT_FOUND)
+def campaigns(request: Request, response: Response, campaign: Campaign = None) -> list[CampaignBudget]:
+    """Every campaign's promise and limits, and what is left of its budget. All of it follows from public numbers."""
+    response.headers["Cache-Control"] = f"public, max-age={_BUDGET_SECONDS}"
+    return budgets_shown(service_of(request).rounds.budgets(campaign))
 
 
 @router.get("/ledger")

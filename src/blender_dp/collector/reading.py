@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
 from itertools import chain
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from blender_dp.collector import ledger
+from blender_dp.collector.budget import Budget, budgets
 from blender_dp.collector.campaign import CampaignSettings
 from blender_dp.collector.counting import exported
-from blender_dp.collector.found import ListedRound, Round, campaign_id, find, newest, rounds_opened
+from blender_dp.collector.found import ListedRound, Round, campaign_id, find, newest, round_ends, rounds_opened
+from blender_dp.collector.journal import Spent
 from blender_dp.collector.schema import campaigns, objects, reports, rounds
 from blender_dp.collector.schema import ledger as ledger_table
 from blender_dp.collector.store import Store
@@ -20,10 +24,20 @@ from blender_dp.errors import StateError
 from blender_dp.records.reporting_list import ReportingList
 
 
+@dataclass(frozen=True)
+class CampaignBudget:
+    """A campaign, and what each group has spent towards each of its limits."""
+
+    id: str
+    settings: CampaignSettings
+    budgets: list[Budget]
+
+
 class Reading:
     """All that a collector can be asked."""
 
     store: Store
+    clock: Callable[[], float]
 
     def campaigns(self) -> list[tuple[str, CampaignSettings]]:
         """All campaigns."""
@@ -56,6 +70,22 @@ class Reading:
         with self.store.read() as connection:
             return newest(connection, "released", campaign)
 
+    def budgets(self, campaign: str | None = None) -> list[CampaignBudget]:
+        """What one campaign, or each of them, has spent by the ledger, and what its limits are."""
+        chosen = sa.select(campaigns.c.id, campaigns.c.settings).order_by(campaigns.c.created)
+        with self.store.read() as connection:
+            if campaign is not None:
+                chosen = chosen.where(campaigns.c.id == campaign_id(connection, campaign))
+            found = connection.execute(chosen).all()
+            kept = connection.execute(sa.select(ledger_table).order_by(ledger_table.c.number)).all()
+            ends = round_ends(connection)
+        checked = ledger.check((row.entry, row.digest) for row in kept)
+        entries = [Spent(row.at, entry) for row, entry in zip(kept, checked, strict=True)]
+        return [
+            CampaignBudget(row.id, settings, budgets(entries, row.id, settings, self.clock(), ends))
+            for row, settings in ((row, _settings(row.settings)) for row in found)
+        ]
+
     def ledger_entries(self) -> list[ledger.Entry]:
         """The whole ledger, checked."""
         with self.store.read() as connection:
@@ -87,6 +117,12 @@ class Reading:
                 raise StateError("round", "has lost reports by now", "Let the campaign keep them longer: keep_reports_days")
             made = connection.scalar(sa.select(rounds.c.listing).where(rounds.c.id == name))
             yield from exported(connection, name, ReportingList.from_document(json.loads(made or "")["head_list"]).digest)
+
+
+@lru_cache(maxsize=256)
+def _settings(text: str) -> CampaignSettings:
+    """A campaign's settings never change, and checking them takes long."""
+    return CampaignSettings.stored(text)
 
 
 def kept(connection: Connection, name: str) -> int:

@@ -27,7 +27,7 @@ from blender_dp.collector.documents import Signer, digest
 from blender_dp.collector.faults import reached
 from blender_dp.collector.forgetting import destroy_left_keys, forget_reports
 from blender_dp.collector.forging import forging
-from blender_dp.collector.found import Round, State, find, settings_of
+from blender_dp.collector.found import Round, State, find, round_ends, settings_of
 from blender_dp.collector.journal import Journal, catch_up
 from blender_dp.collector.keys import KeyFolder
 from blender_dp.collector.reading import Reading, kept
@@ -309,11 +309,7 @@ class Rounds(Contributions, Reading):
             return "the list of this round was made before the database was put back: abort the round"
         if is_spent(entries, row.id, "opt-in"):  # by a transaction that was interrupted: nothing came of it
             return None
-        ended = sa.select(events.c.round, events.c.at).where(
-            sa.or_(events.c.what == "closed", events.c.what.startswith("aborted"))
-        )
-        ends = {name: int(at) for name, at in connection.execute(ended)}
-        return over_limit(entries, row.campaign, settings, self.clock(), ends)
+        return over_limit(entries, row.campaign, settings, self.clock(), round_ends(connection))
 
     def _candidates(self, connection: Connection, row: Any) -> HeadList | None:  # noqa: ANN401
         """The list of the last round that was released: it is public."""

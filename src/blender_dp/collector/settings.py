@@ -37,7 +37,7 @@ class Settings(BaseModel):
     port: Annotated[int, Field(ge=0, le=65_535)] = 8000
     """Port to listen on; 0 is any that is free."""
     workers: Annotated[int, Field(ge=1, le=64)] = 1
-    """Processes; more than one want PostgreSQL."""
+    """Processes. On SQLite they take turns to write, so more than one gains nothing there; use PostgreSQL."""
     operator_token: Annotated[str, Field(pattern=r"^([0-9a-f]{64})?$")] = ""
     """Digest (SHA-256, hexadecimal) of the operator's token; one is made and printed if it is empty."""
     max_body_bytes: Annotated[int, Field(ge=1_000)] = 4_000_000

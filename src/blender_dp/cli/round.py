@@ -1,0 +1,205 @@
+"""blender-dp round"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+from urllib.parse import quote
+
+import typer
+
+from blender_dp.cli.budget import print_next_round
+from blender_dp.cli.operate import LOCAL, Name, Token, Url, campaign_path, client, current_round, wait_for
+from blender_dp.cli.output import AsJson, Steps, ask, note, print_json, print_table, say
+from blender_dp.cli.times import iso, seconds, with_iso_times
+from blender_dp.errors import ParameterError
+
+if TYPE_CHECKING:
+    from blender_dp.devices import CollectorClient
+
+RoundId = Annotated[str | None, typer.Argument(metavar="[ROUND]", help="The round's id (default: the current one).")]
+
+_PAGE = 100
+
+round_ = typer.Typer(help="Lead a campaign's rounds: open, make-list, close; and list them.", no_args_is_help=True)
+
+
+@round_.command("open")
+def open_round(
+    name: Annotated[str, typer.Argument(help="The campaign.")],
+    token: Token,
+    lists_at: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="When to make the list, which spends the budget without asking (ISO 8601)."),
+    ] = None,
+    closes_at: Annotated[str | None, typer.Option(metavar="TIME", help="When to take no more reports (ISO 8601).")] = None,
+    url: Url = LOCAL,
+    as_json: AsJson = False,
+) -> None:
+    """Open a campaign's next round: opt-in users may upload.
+
+    \b
+    Examples:
+      blender-dp round open searches
+      blender-dp round open searches --lists-at 2026-12-01T09:00:00Z --closes-at 2026-12-08T10:00+01:00
+    """
+    message = {"lists_at": seconds(lists_at, "lists_at"), "closes_at": seconds(closes_at, "closes_at")}
+    collector = client(url, token)
+    _show(collector.post(f"{campaign_path(collector, name)}/rounds", message), as_json)
+
+
+@round_.command("list")
+def list_rounds(
+    token: Token,
+    name: Annotated[str | None, typer.Option("--campaign", metavar="NAME", help="Only this campaign's rounds.")] = None,
+    limit: Annotated[int, typer.Option("-n", min=1, metavar="N", help="How many rounds to show.")] = 20,
+    url: Url = LOCAL,
+    as_json: AsJson = False,
+) -> None:
+    """List rounds, the newest first. It changes nothing.
+
+    \b
+    Examples:
+      blender-dp round list
+      blender-dp round list --campaign searches -n 100 --json
+    """
+    found = _rounds(client(url, token), name, limit)
+    if as_json:
+        print_json([with_iso_times(one) for one in found])
+        return
+    columns = {"campaign": False, "round": True, "state": False, "opened": False, "list": False, "close": False, "id": False}
+    rows = [
+        [
+            one["campaign_name"],
+            str(one["number"]),
+            one["state"],
+            *("" if one[at] is None else iso(one[at]) for at in ("opened", "lists_at", "closes_at")),
+            one["id"],
+        ]
+        for one in found
+    ]
+    print_table("", columns, rows, fold=False)  # ids and times are copied, or searched for
+
+
+@round_.command("make-list")
+def make_list(
+    token: Token,
+    name: Name = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Spend the budget without asking.")] = False,
+    url: Url = LOCAL,
+    as_json: AsJson = False,
+) -> None:
+    """Make the head list of a campaign's current round, and wait for it. This SPENDS privacy budget, for good.
+
+    It shows first what each group of users will have spent, and asks.
+
+    \b
+    Examples:
+      blender-dp round make-list
+      blender-dp round make-list --campaign searches --yes
+    """
+    collector = client(url, token)
+    current = current_round(collector, name)
+    if current["state"] == "open" and not yes:  # or else it is spent already
+        _confirm(collector, current)
+    _show(_lead(collector, current["id"], "list", "listed", as_json), as_json)
+
+
+@round_.command("close")
+def close(token: Token, name: Name = None, url: Url = LOCAL, as_json: AsJson = False) -> None:
+    """Close a campaign's current round to reports, and wait for its release."""
+    collector = client(url, token)
+    _show(_lead(collector, current_round(collector, name)["id"], "close", "released", as_json), as_json)
+
+
+@round_.command("abort")
+def abort(
+    reason: Annotated[str, typer.Argument(help="Why; everybody can read it.")],
+    token: Token,
+    name: Name = None,
+    url: Url = LOCAL,
+    as_json: AsJson = False,
+) -> None:
+    """End a campaign's current round without a release. What was spent stays spent; the reason becomes public."""
+    collector = client(url, token)
+    path = f"/v1/operator/rounds/{current_round(collector, name)['id']}/abort"
+    _show(collector.post(path, {"reason": reason}), as_json)
+
+
+@round_.command("export")
+def export(
+    out_file: Annotated[Path, typer.Option("--out", metavar="FILE", help="Where to write them (Parquet).")],
+    token: Token,
+    round_id: RoundId = None,
+    name: Name = None,
+    url: Url = LOCAL,
+    as_json: AsJson = False,
+) -> None:
+    """Write the reports of a closed or released round to a file that blender-dp aggregate reads.
+
+    \b
+    Example:
+      blender-dp round export --out reports.parquet
+    """
+    from blender_dp.cli.files import write_whole
+
+    collector = client(url, token)
+    chosen = round_id or current_round(collector, name)["id"]
+    path = f"/v1/operator/rounds/{quote(chosen, safe='')}/reports"
+    write_whole(out_file, lambda file: collector.download(path, file))
+    if as_json:
+        print_json({"round": chosen, "file": str(out_file), "bytes": out_file.stat().st_size})
+    else:
+        say(f"The reports of round {chosen} are in {out_file}.")
+
+
+@round_.command("show")
+def show(token: Token, round_id: RoundId = None, name: Name = None, url: Url = LOCAL, as_json: AsJson = False) -> None:
+    """Show a round: by default a campaign's current one."""
+    collector = client(url, token)
+    path = f"/v1/operator/rounds/{quote(round_id or '', safe='')}"
+    _show(collector.get(path) if round_id else current_round(collector, name), as_json)
+
+
+def _rounds(collector: CollectorClient, campaign: str | None, limit: int) -> list[dict[str, Any]]:
+    """The newest rounds, page by page."""
+    found: list[dict[str, Any]] = []
+    query = {} if campaign is None else {"campaign": campaign}
+    while len(found) < limit:
+        size = min(limit - len(found), _PAGE)
+        page = collector.get("/v1/operator/rounds", limit=size, **query)
+        found += page
+        if len(page) < size:
+            break
+        query["before"] = page[-1]["id"]
+    return found
+
+
+def _confirm(collector: CollectorClient, current: dict[str, Any]) -> None:
+    """Show what a list will spend, and go on only if the operator says yes."""
+    found = collector.get(f"/v1/operator/campaigns/{current['campaign']}/budget")
+    if not sys.stdin.isatty():
+        problem = (
+            f"making the list of round {current['number']} of {found['name']} spends budget, and nobody can be asked here"
+        )
+        raise ParameterError("yes", problem, "Give --yes to spend it without being asked")
+    print_next_round(found, current["number"])
+    if not ask("Spend it?"):
+        note("Nothing was spent.")
+        raise typer.Exit(2)
+
+
+def _lead(collector: CollectorClient, round_id: str, verb: str, state: str, quiet: bool) -> dict[str, Any]:
+    with Steps(quiet=quiet).shown() as step:
+        step(f"waiting until the round is {state}")
+        collector.post(f"/v1/operator/rounds/{round_id}/{verb}", None)
+        return wait_for(collector, round_id, state)
+
+
+def _show(found: dict[str, Any], as_json: bool) -> None:
+    shown = with_iso_times(found)
+    if as_json:
+        print_json(shown)
+        return
+    print_table("", {"": False, " ": False}, [[name, str(value)] for name, value in shown.items() if value is not None])

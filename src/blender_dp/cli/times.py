@@ -1,0 +1,35 @@
+"""Times as people and programs write them: ISO 8601, with a zone. The collector's API counts seconds since 1970."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from blender_dp.errors import ParameterError
+
+_EXAMPLE = "Give a time such as 2026-12-01T09:00:00Z or 2026-12-01T10:00+01:00"
+_FIELDS = ("opened", "lists_at", "closes_at")  # of a round
+
+
+def seconds(text: str | None, field: str) -> int | None:
+    """The seconds since 1970 of an ISO 8601 time; without a zone it is refused, as it could mean several times."""
+    if text is None:
+        return None
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError:
+        raise ParameterError(field, f"{text!r} is not an ISO 8601 time", _EXAMPLE) from None
+    if time.tzinfo is None:
+        raise ParameterError(field, f"{text!r} has no zone", _EXAMPLE)
+    return int(time.timestamp())
+
+
+def iso(at: int) -> str:
+    """An ISO 8601 time in UTC."""
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def with_iso_times(found: Mapping[str, Any]) -> dict[str, Any]:
+    """A round as the API describes it, with its times in ISO 8601."""
+    return {name: iso(value) if name in _FIELDS and value is not None else value for name, value in found.items()}
