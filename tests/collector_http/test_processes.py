@@ -1,4 +1,4 @@
-"""Several processes with one PostgreSQL and one folder: every report is counted once, and there is one release."""
+"""Several processes with one database and one folder: every report is counted once, and there is one release."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -38,7 +38,8 @@ def free_port() -> int:
 def serving(data: Path, database: str, *flags: str) -> Iterator[tuple[str, list[str]]]:
     """`blender-dp serve`, as it is called in earnest: its address, and what it has printed when it is stopped."""
     port = free_port()
-    command = [PROGRAM, "serve", "--data", data, "--database", database, "--port", str(port), *flags]
+    command = [PROGRAM, "serve", "--data", data, "--port", str(port), *flags]
+    command += ["--database", database] if database else []
     environment = {**os.environ, "PYTHONUNBUFFERED": "1", "BLENDER_DP_MIN_FREE_BYTES": "0"}
     printed: list[str] = []
     with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as one:
@@ -79,18 +80,19 @@ def rows(database: str, statement: Any) -> list[Any]:
 
 
 @pytest.mark.parametrize("doors", [1, 2], ids=["one port, two workers", "two ports"])
-def test_a_round_through_several_processes(server: Server, tmp_path: Path, doors: int) -> None:
-    data, database = tmp_path / "data", server.url(server.create())
+def test_a_round_through_several_processes(database: Callable[[], str], tmp_path: Path, doors: int) -> None:
+    data, url = tmp_path / "data", database()
     with ExitStack() as stack:
         flags = ["--workers", "2"] if doors == 1 else []
-        begun = [stack.enter_context(serving(data, database, *flags)) for _ in range(doors)]  # at once, on an empty database
-        urls = [url for url, _ in begun]
-        for url in urls:
-            wait_until_up(url)
+        begun = [stack.enter_context(serving(data, url, *flags)) for _ in range(doors)]  # at once, on an empty database
+        kept = url or str(data / "collector.db")
+        urls = [address for address, _ in begun]
+        for door in urls:
+            wait_until_up(door)
         found = token_in([line for _, printed in begun for line in printed])
         assert len(found) == 1  # whoever came first has made it
         one, other = Distant(urls[0], found[0]), Distant(urls[-1], found[0])
-        assert {httpx.get(f"{url}/v1/rounds/current").json()["key"] for url in urls} == {
+        assert {httpx.get(f"{door}/v1/rounds/current").json()["key"] for door in urls} == {
             Signer.load(data / "signing-key.pem").public
         }
 
@@ -110,20 +112,20 @@ def test_a_round_through_several_processes(server: Server, tmp_path: Path, doors
         listed = other.reached(round_id, "listed")
 
         send_everything_from_everywhere(one, other, listed)
-        assert len(rows(database, sa.select(reports.c.id))) == REPORTS
+        assert len(rows(kept, sa.select(reports.c.id))) == REPORTS
         assert 202 in both(lambda door: ask(door, f"/v1/operator/rounds/{round_id}/close"), one, other)
         done = one.reached(round_id, "released")
 
         assert httpx.get(f"{urls[0]}/v1/rounds/current").json()["released"] == done == other.reached(round_id, "released")
-        bodies = {httpx.get(f"{url}/v1/releases/{done['release']}").content for url in urls * 4}
+        bodies = {httpx.get(f"{door}/v1/releases/{done['release']}").content for door in urls * 4}
         assert len(bodies) == 1
         release = httpx.get(f"{urls[0]}/v1/releases/{done['release']}").json()["content"]["release"]
         assert release["manifest"]["reports"] == REPORTS
         entries = httpx.get(f"{urls[-1]}/v1/ledger").json()
         assert [entry["group"] for entry in entries] == ["opt-in", "client"]
-    whats = [row.what for row in rows(database, sa.select(events.c.what).order_by(events.c.number))]
+    whats = [row.what for row in rows(kept, sa.select(events.c.what).order_by(events.c.number))]
     assert whats == ["opened", "frozen", "listed", "closed", "released"]
-    assert sorted(row.kind for row in rows(database, sa.select(objects.c.kind))) == ["bundle", "head-list", "release"]
+    assert sorted(row.kind for row in rows(kept, sa.select(objects.c.kind))) == ["bundle", "head-list", "release"]
     assert list((data / "round-keys").glob("*.key")) == []
     for _, printed in begun:
         assert not [line for line in printed if "Traceback" in line or "Error" in line]

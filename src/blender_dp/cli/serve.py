@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 import sys
 from contextlib import suppress
@@ -57,6 +58,7 @@ def serve(
     port: Annotated[int | None, typer.Option(show_default="8000", help="Port to listen on; 0: any.")] = None,
     workers: Annotated[int | None, typer.Option(metavar="N", show_default="1", help="Processes.")] = None,
     migrate_only: Annotated[bool, typer.Option("--migrate-only", help="Bring the tables up to date, and stop.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs, one object per line.")] = False,
 ) -> None:
     """Run the collector: it enrols, collects, lists, takes reports, blends and publishes, round by round.
 
@@ -79,14 +81,19 @@ def serve(
     with database_told():
         if migrate_only:
             migrated(chosen).close()
-            say("The tables are up to date.")
+            _print({"event": "migrated"}, "The tables are up to date.", as_json)
             return
         with _bound(chosen.host, chosen.port) as door:  # first: a token that is shown is of a collector that can be reached
-            prepare(chosen, _tell)
-            address = _address(chosen.host, door)
-            say(f"The collector listens on {address}, with its data in {chosen.data}.")
-            say(f"Devices pin its key: {Signer.load(chosen.signing_key).public}")
-            say(f"Its API: {address}/v1/openapi.json\nIts health: {address}/__heartbeat__ and {address}/metrics")
+            prepare(chosen, lambda token: _print_token(token, as_json))
+            address, key = _address(chosen.host, door), Signer.load(chosen.signing_key).public
+            _print(
+                {"event": "listening", "url": address, "data": str(chosen.data), "key": key},
+                f"The collector listens on {address}, with its data in {chosen.data}.\n"
+                f"Devices pin its key: {key}\n"
+                f"Its API: {address}/v1/openapi.json\n"
+                f"Its health: {address}/__heartbeat__ and {address}/metrics",
+                as_json,
+            )
             _answer(chosen, door)
 
 
@@ -130,6 +137,17 @@ def _answer(settings: Settings, door: socket.socket) -> None:
             sys.exit(_NOT_STARTED)
 
 
-def _tell(token: str) -> None:
+def _print_token(token: str, as_json: bool) -> None:
+    if as_json:
+        typer.echo(json.dumps({"event": "token", "operator_token": token}))
+        return
     say("The operator's token, shown once:")
     typer.echo(f"export BLENDER_DP_TOKEN={token}")
+
+
+def _print(facts: dict[str, str], text: str, as_json: bool) -> None:
+    """One line of JSON, or some lines for people."""
+    if as_json:
+        typer.echo(json.dumps(facts))
+    else:
+        say(text)
