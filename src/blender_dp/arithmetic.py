@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import decimal
 import math
+import re
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
@@ -32,6 +33,32 @@ def exact(value: Number, field: str) -> Fraction:
         return Fraction(int(value) if isinstance(value, Integral) else value)
     except (ValueError, TypeError, ZeroDivisionError, OverflowError):
         raise problem from None
+
+
+EXACT_TEXT = r"^(0|[1-9][0-9]{0,399})(/[1-9][0-9]{0,399})?$"
+"""How exact numbers are published: "4" or "7/3", in lowest terms. The limit keeps a hostile file from costing memory."""
+
+
+def read_exact(text: str, field: str) -> Fraction:
+    """Read a number that was published as exact text, which is that of `str(Fraction)`; other spellings are refused."""
+    number = exact(text, field) if re.fullmatch(EXACT_TEXT, text) else None
+    if number is None or str(number) != text:
+        raise ParameterError(
+            field, f"{text[:40]!r} is not an exact number in lowest terms", 'Give text such as "4" or "7/3"'
+        )
+    return number
+
+
+def readable(value: Fraction) -> str:
+    """A number for people: a decimal if a short one is exact, otherwise the fraction."""
+    short = f"{float(value):g}"
+    return short if Fraction(short) == value else str(value)
+
+
+def rounded_up(value: Fraction, digits: int = 3) -> str:
+    """A decimal of a few digits that is never below the value: what is said about a risk is never flattered."""
+    context = _context(digits, decimal.ROUND_CEILING)
+    return f"{float(context.divide(Decimal(value.numerator), Decimal(value.denominator))):.{digits}g}"
 
 
 def exp_bounds(x: Fraction, digits: int = _FIRST_DIGITS) -> tuple[Fraction, Fraction]:

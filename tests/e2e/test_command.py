@@ -84,7 +84,7 @@ def test_run_then_disagreement(command, log):
 def test_run_with_a_small_epsilon(command, log):
     done = command("run", log, "--epsilon", "0.1", "--delta", "1e-3", "--opt-in", "0.5", "--out", "r", "--json", *COLUMNS)
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["manifest"]["settings"]["epsilon"] == 0.1
+    assert json.loads(done.stdout)["manifest"]["settings"]["epsilon"] == "1/10"
     assert command("trends", "r").returncode == 0
 
 
@@ -106,7 +106,7 @@ def test_run_mixes_parts(command, log):
     assert done.returncode == 0, done.stderr
     settings = json.loads(done.stdout)["manifest"]["settings"]
     assert (settings["discovery"], settings["randomiser"], settings["estimator"]) == ("laplace", "subset", "average")
-    assert (settings["f_c"], settings["subset_size"]) == (0.9, 2)
+    assert (settings["f_c"], settings["subset_size"]) == ("9/10", 2)
 
 
 def test_run_takes_opt_in_users_from_a_file_and_repeats_a_key(command, log, tmp_path):

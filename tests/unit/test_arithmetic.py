@@ -9,7 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from blender_dp.arithmetic import ceil_decreasing_in_exp, exact, exp_bounds, log_above
+from blender_dp.arithmetic import (
+    ceil_decreasing_in_exp,
+    exact,
+    exp_bounds,
+    log_above,
+    read_exact,
+    readable,
+    rounded_up,
+)
 from blender_dp.errors import ParameterError
 
 
@@ -67,3 +75,27 @@ def test_the_ceiling_is_found_however_close_it_is():
 @given(st.fractions(min_value=Fraction(1, 1000), max_value=1000))
 def test_a_printed_loss_is_never_flattered(ratio):
     assert 0 <= log_above(ratio) - math.log(ratio) + 1e-13 < 1e-11
+
+
+@given(st.fractions(min_value=0))
+def test_exact_text_is_read_back(value):
+    assert read_exact(str(value), "x") == value
+
+
+@pytest.mark.parametrize(
+    "text", ["", "4.0", "8/2", "04", "-1", "+1", "1e3", "1/0", "0/2", " 4", "4\n", "1_0", "٤", "9" * 401]
+)
+def test_other_spellings_of_a_number_are_refused(text):
+    with pytest.raises(ParameterError, match="lowest terms"):
+        read_exact(text, "x")
+
+
+def test_numbers_for_people_are_short_or_exact():
+    shown = ["4", "2.5", "1e-05", "7/3", "1/300000", "0"]
+    assert [readable(Fraction(text)) for text in shown] == shown
+
+
+@given(st.fractions(min_value=0), st.integers(1, 6))
+def test_what_is_rounded_up_is_never_below(value, digits):
+    rounded = Fraction(rounded_up(value, digits))
+    assert value <= rounded <= value * (1 + 10 * Fraction(1, 10**digits))

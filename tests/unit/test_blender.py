@@ -3,6 +3,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import asdict
+from fractions import Fraction
 from itertools import product
 
 import pandas as pd
@@ -25,6 +26,8 @@ from blender_dp import (
 )
 from blender_dp.engines import DuckDBEngine
 from blender_dp.records.parameters import PARTS
+
+DELTA = Fraction(1, 100_000)
 
 POPULATION = aol_like(2, users=60_000)
 OPT_IN, CLIENTS = POPULATION.slice(0, 20_000), POPULATION.slice(20_000)
@@ -55,7 +58,7 @@ def test_the_manifest_says_how_it_was_made():
     assert manifest.discovery_users + manifest.calibration_users == 20_000
     assert abs(manifest.discovery_users / 20_000 - 0.95) < 0.01
     assert (opt_in.model, clients.model) == ("central", "local")
-    assert (opt_in.epsilon, opt_in.delta, clients.epsilon, clients.delta) == (4, 1e-5, 4, 0)
+    assert (opt_in.epsilon, opt_in.delta, clients.epsilon, clients.delta) == (4, DELTA, 4, 0)
     assert "substitution" in opt_in.neighbours
     assert manifest.randomness == "insecure: seeded"
     assert manifest.is_seeded
@@ -68,9 +71,9 @@ def test_the_manifest_says_how_it_was_made():
 def test_the_papers_manifest_says_so():
     manifest = run(profile="paper").manifest
     opt_in, clients = manifest.groups
-    assert (opt_in.epsilon, opt_in.delta, clients.epsilon, clients.delta) == (4, 1e-5, 4, 1e-5)
+    assert (opt_in.epsilon, opt_in.delta, clients.epsilon, clients.delta) == (4, DELTA, 4, DELTA)
     settings = manifest.settings
-    assert (settings.profile, settings.f_c, settings.subset_size) == ("paper", 0.85, 1)
+    assert (settings.profile, settings.f_c, settings.subset_size) == ("paper", Fraction(85, 100), 1)
     assert (settings.discovery, settings.randomiser, settings.estimator) == ("laplace", "two-stage", "average")
 
 
@@ -81,11 +84,11 @@ def test_the_manifest_says_what_was_chosen():
     assert chosen.reports == 40_000
     settings = run().manifest.settings
     assert settings.subset_size == 1
-    assert settings.f_c in (0.98, 0.95, 0.92, 0.9, 0.88, 0.85)
+    assert settings.f_c in [Fraction(percent, 100) for percent in (98, 95, 92, 90, 88, 85)]
     assert run(randomiser="two-stage").manifest.settings.f_c > 0.85
-    assert run(randomiser="two-stage", f_c="0.7").manifest.settings.f_c == 0.7
+    assert run(randomiser="two-stage", f_c="0.7").manifest.settings.f_c == Fraction(7, 10)
     given = run(f_c="0.7", subset_size=3).manifest
-    assert (given.settings.f_c, given.settings.subset_size, given.reports) == (0.7, 3, 40_000)
+    assert (given.settings.f_c, given.settings.subset_size, given.reports) == (Fraction(7, 10), 3, 40_000)
 
 
 def test_no_more_queries_are_told_than_there_are_and_the_manifest_knows():
@@ -105,7 +108,7 @@ def test_parts_mix(parts):
     assert release.trends(1)[0].query == "google"
     assert abs(release.trends(1)[0].share - 0.0211) < 0.006
     assert sum(row.share for row in release.queries) == pytest.approx(1)
-    assert [group.delta for group in release.manifest.groups] == [1e-5, 0 if randomiser == "subset" else 1e-5]
+    assert [group.delta for group in release.manifest.groups] == [DELTA, 0 if randomiser == "subset" else DELTA]
     assert "tight" in repr(blender(discovery=discovery, randomiser=randomiser, estimator=estimator))
 
 
@@ -131,7 +134,7 @@ def digest(release: Release) -> str:
     rows = [asdict(row) for row in (*release.queries, *release.records)]
     m = release.manifest
     facts = [release.head_list.digest, m.reports, m.threshold, m.discovery_users, [asdict(g) for g in m.groups]]
-    return hashlib.sha256(json.dumps([rows, facts]).encode()).hexdigest()
+    return hashlib.sha256(json.dumps([rows, facts], default=float).encode()).hexdigest()
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from blender_dp.arithmetic import readable, rounded_up
 from blender_dp.cli.output import (
     AsJson,
     ClientRecords,
@@ -90,10 +91,10 @@ def _show(findings: list[Finding], m_c: int) -> None:
     rows = [
         [
             f.mechanism,
-            f"{float(f.claim.epsilon):g}",
+            readable(f.claim.epsilon),
             f"{f.epsilon:.9f}",
-            f"{float(f.claim.delta):.3g}",
-            f"{float(f.delta):.6g}",
+            readable(f.claim.delta),
+            rounded_up(f.delta, 6),
             "holds" if f.holds else "VIOLATED",
         ]
         for f in findings
@@ -112,8 +113,8 @@ def _decimal(value: Fraction) -> str:
 def _finding(finding: Finding) -> dict[str, object]:
     return {
         "mechanism": finding.mechanism,
-        "claimed_epsilon": float(finding.claim.epsilon),
-        "claimed_delta": float(finding.claim.delta),
+        "claimed_epsilon": str(finding.claim.epsilon),
+        "claimed_delta": str(finding.claim.delta),
         "worst_epsilon": finding.epsilon if math.isfinite(finding.epsilon) else None,
         "exact_delta": _decimal(finding.delta),
         "verdict": "holds" if finding.holds else "violated",

@@ -93,7 +93,7 @@ def _summary(release: Release, truth: Truth, scores: Mapping[str, Scores], files
         "listed": len(release.head_list),
         "top": [{**asdict(row), "true_share": truth.query_share(row.query or "")} for row in _top(release, truth)],
         "scores": {name: asdict(s) for name, s in scores.items()},
-        "manifest": asdict(release.manifest),
+        "manifest": release.manifest.to_document(),
         "files": {what: str(path) for what, path in files.items()},
     }
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -134,12 +133,11 @@ def run(
         step("writing the files")
         files = write_folder(out_folder, release)
     if as_json:
-        manifest = asdict(release.manifest)
         print_json(
             {
                 "listed": len(release.head_list),
                 "log": tallies[0].to_document(),
-                "manifest": manifest,
+                "manifest": release.manifest.to_document(),
                 "files": {k: str(v) for k, v in files.items()},
             }
         )

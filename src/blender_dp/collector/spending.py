@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlalchemy.engine import Connection
 
+from blender_dp.arithmetic import rounded_up
 from blender_dp.collector import ledger
 from blender_dp.collector.budget import budgets
 from blender_dp.collector.campaign import CampaignSettings
@@ -24,9 +25,7 @@ def over_limit(
     for one in budgets(entries, campaign, settings, now, ends):
         if one.is_exceeded:
             what, most = _WORDS[one.limit].format(days=settings.period_days), getattr(settings, one.limit)
-            return (
-                f"the budget of {one.group} users is used up: {what} would be {float(one.after):.4g}, and {most} is the most"
-            )
+            return f"the budget of {one.group} users is used up: {what} would be {rounded_up(one.after, 4)}, and {most} is the most"
     return None
 
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import TypeAdapter, ValidationError
 
-from blender_dp.errors import DocumentError
+from blender_dp.arithmetic import exact
+from blender_dp.errors import DocumentError, ParameterError
 from blender_dp.release.estimates import QueryEstimate, RecordEstimate
 from blender_dp.release.manifest import Manifest
 
@@ -20,33 +21,58 @@ if TYPE_CHECKING:
 class ReleaseDocument:
     """What a release file holds."""
 
-    schema: Literal["blender-dp/release/1"]
+    schema: Literal["blender-dp/release/2"]
     manifest: Manifest
     head_list: dict[str, Any]
     queries: tuple[QueryEstimate, ...]
     records: tuple[RecordEstimate, ...]
 
 
+SCHEMA: Literal["blender-dp/release/2"] = "blender-dp/release/2"
+_FLOATS = "blender-dp/release/1"  # wrote parameters as floats
 FIX = "Give a release.json that blender-dp wrote"
 _ADAPTER = TypeAdapter(ReleaseDocument)
 
 
 def dump(release: Release) -> str:
     """The release as JSON text."""
-    parts = ReleaseDocument(
-        "blender-dp/release/1", release.manifest, release.reporting_list.to_document(), release.queries, release.records
-    )
+    parts = ReleaseDocument(SCHEMA, release.manifest, release.reporting_list.to_document(), release.queries, release.records)
     return _ADAPTER.dump_json(parts, indent=2).decode() + "\n"
 
 
 def parse(value: object, source: str) -> ReleaseDocument:
     """Check JSON values against the schema."""
     try:
-        return _ADAPTER.validate_json(json.dumps(value), strict=True)
+        return _ADAPTER.validate_json(json.dumps(_upgraded(value)), strict=True)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         place = ".".join(str(part) for part in first["loc"]) or "the document"
         raise DocumentError(source, f"{place}: {first['msg']}", FIX) from None
+
+
+def _upgraded(value: object) -> object:
+    """A document of the first schema as one of today: its floats mean the shortest decimals that are read as the same."""
+    if not isinstance(value, dict) or value.get("schema") != _FLOATS:
+        return value
+    manifest: dict[str, Any] = {}
+    match value.get("manifest"):
+        case {"settings": dict(settings), "groups": list(groups), **rest}:
+            manifest |= _exactly(rest, "threshold")
+            manifest["settings"] = _exactly(settings, "epsilon", "delta", "f_o", "f_c")
+            manifest["groups"] = [_exactly(one, "epsilon", "delta") if isinstance(one, dict) else one for one in groups]
+    return {**value, "schema": SCHEMA, "manifest": manifest}
+
+
+def _exactly(values: dict[Any, Any], *names: str) -> dict[str, Any]:
+    """The same values, with some numbers as exact text; what is not a number becomes None, which is refused later."""
+    return {name: _text(value) if name in names else value for name, value in values.items()}
+
+
+def _text(value: object) -> object:
+    try:
+        return str(exact(value, "number")) if isinstance(value, int | float) else None
+    except ParameterError:
+        return None
 
 
 def json_schema() -> dict[str, Any]:

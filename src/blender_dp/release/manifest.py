@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import platform
 from dataclasses import dataclass
+from fractions import Fraction
 from importlib.metadata import version
-from typing import Literal
+from typing import Any, Literal
+
+from pydantic import TypeAdapter
 
 from blender_dp.privacy.loss import Promise
 from blender_dp.privacy.statement import statement
@@ -13,6 +16,7 @@ from blender_dp.records.canonical import CANONICAL_VERSION
 from blender_dp.records.head_list import HeadList
 from blender_dp.records.parameters import Parameters
 from blender_dp.records.reporting_list import ReportingList
+from blender_dp.release.exact import Exact
 from blender_dp.stages.randomiser import Design
 
 _PACKAGES = ("blender-dp", "cryptography", "duckdb", "numpy", "pyarrow")
@@ -20,16 +24,16 @@ _PACKAGES = ("blender-dp", "cryptography", "duckdb", "numpy", "pyarrow")
 
 @dataclass(frozen=True)
 class Settings:
-    """The parameters as plain numbers, by the papers' names; f_c and subset_size as they were chosen."""
+    """The parameters, exactly, by the papers' names; f_c and subset_size as they were chosen."""
 
     profile: str
     discovery: str
     randomiser: str
     estimator: str
-    epsilon: float
-    delta: float
-    f_o: float
-    f_c: float
+    epsilon: Exact
+    delta: Exact
+    f_o: Exact
+    f_c: Exact
     subset_size: int
     m_o: int
     m_c: int
@@ -45,8 +49,8 @@ class GroupPromise:
     group: str
     users: int
     model: str
-    epsilon: float
-    delta: float
+    epsilon: Exact
+    delta: Exact
     unit: str
     neighbours: str
 
@@ -64,7 +68,7 @@ class Manifest:
     discovery_users: int
     calibration_users: int
     reports: int
-    threshold: float
+    threshold: Exact
     head_list: str
     """The digest of the list with its channel, which the reports named."""
     candidates: str | None
@@ -78,6 +82,14 @@ class Manifest:
     def is_seeded(self) -> bool:
         """Whether the noise can be repeated, and so undone, by whoever knows the seed."""
         return self.randomness != "system"
+
+    def to_document(self) -> dict[str, Any]:
+        """The manifest as JSON values, as in a release file: numbers that may be fractions are exact text."""
+        document: dict[str, Any] = _ADAPTER.dump_python(self, mode="json")
+        return document
+
+
+_ADAPTER = TypeAdapter(Manifest)
 
 
 @dataclass(frozen=True)
@@ -112,7 +124,7 @@ def manifest_of(
         discovery_users=sizes.discovery,
         calibration_users=sizes.calibration,
         reports=reports,
-        threshold=threshold,
+        threshold=Fraction(threshold),  # a grid point, which a float holds exactly
         head_list=head_list.digest,
         candidates=candidates.digest if candidates else None,
         canonical_version=CANONICAL_VERSION,
@@ -138,10 +150,10 @@ def _settings(parameters: Parameters, design: Design) -> Settings:
         discovery=parameters.discovery,
         randomiser=parameters.randomiser,
         estimator=parameters.estimator,
-        epsilon=float(parameters.epsilon),
-        delta=float(parameters.delta),
-        f_o=float(parameters.f_o),
-        f_c=float(design.f_c),
+        epsilon=parameters.epsilon,
+        delta=parameters.delta,
+        f_o=parameters.f_o,
+        f_c=design.f_c,
         subset_size=design.size,
         m_o=parameters.m_o,
         m_c=parameters.m_c,
@@ -156,8 +168,8 @@ def _group_promise(promise: Promise, users: int) -> GroupPromise:
         group=promise.group,
         users=users,
         model=promise.model.value,
-        epsilon=float(promise.loss.epsilon),
-        delta=float(promise.loss.delta),
+        epsilon=promise.loss.epsilon,
+        delta=promise.loss.delta,
         unit=promise.unit,
         neighbours=promise.neighbours,
     )

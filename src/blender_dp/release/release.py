@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -60,7 +60,7 @@ class Release:
 
     def to_arrow(self) -> pa.Table:
         """All estimates as one Arrow table; column `level` tells queries from records, the metadata hold the manifest."""
-        manifest = json.dumps(asdict(self.manifest), ensure_ascii=False)
+        manifest = json.dumps(self.manifest.to_document(), ensure_ascii=False)
         return to_arrow(self.queries, self.records).replace_schema_metadata({"blender-dp manifest": manifest})
 
     def save(self, path: Path | str) -> None:
@@ -77,7 +77,8 @@ class Release:
             raise DocumentError(str(path), "its queries are not those of its head list", document.FIX)
         if list(head_list.cells()) != [(row.query, row.url) for row in parts.records]:
             raise DocumentError(str(path), "its records are not those of its head list", document.FIX)
-        return cls(parts.manifest, reporting_list, parts.queries, parts.records)
+        manifest = replace(parts.manifest, head_list=reporting_list.digest)  # the first schema named the names alone
+        return cls(manifest, reporting_list, parts.queries, parts.records)
 
     @cached_property
     def _suggestions(self) -> list[Suggestion]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict
 from importlib.resources import files
 
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
+from blender_dp.arithmetic import readable
 from blender_dp.evaluation import Scores, Truth
 from blender_dp.privacy.statement import seeded_warning
 from blender_dp.release import Release
@@ -30,8 +30,9 @@ def render(release: Release, truth: Truth | None = None, scores: Mapping[str, Sc
     return template.render(
         colours={"blended": charts.BLENDED, "opt_in": charts.OPT_IN, "client": charts.CLIENT, "truth": charts.TRUTH},
         settings=manifest.settings,
+        readable=readable,
         manifest=manifest,
-        manifest_text=json.dumps(asdict(manifest), indent=2, ensure_ascii=False),
+        manifest_text=json.dumps(manifest.to_document(), indent=2, ensure_ascii=False),
         listed=len(release.head_list),
         levels=release.head_list.levels,
         records=sum(1 for _ in release.head_list.records()),

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from fractions import Fraction
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -10,6 +12,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from blender_dp import Blender, DocumentError, Entropy, Release, aol_like
+from blender_dp.audit import Tables, made_with
 from blender_dp.release.document import json_schema
 from blender_dp.release.estimates import interval, margin
 from tests.conftest import ROOT
@@ -76,7 +79,7 @@ def test_the_schema_knows_the_parts(release, papers_release, tmp_path):
     for made in (release, papers_release):
         made.save(tmp_path / "release.json")
         settings = json.loads((tmp_path / "release.json").read_text(encoding="utf-8"))["manifest"]["settings"]
-        assert settings == dataclasses.asdict(made.manifest.settings)
+        assert settings == made.manifest.to_document()["settings"]
         assert set(settings) == set(json_schema()["$defs"]["Settings"]["required"])
 
 
@@ -109,6 +112,12 @@ def test_it_is_an_arrow_table(release):
     ("spoil", "problem"),
     [
         (lambda d: d.update(schema="blender-dp/release/9"), "schema: Input should be"),
+        (lambda d: d["manifest"]["settings"].update(epsilon=4.0), r"manifest\.settings\.epsilon: .*not exact text"),
+        (lambda d: d["manifest"]["settings"].update(epsilon="8/2"), r"manifest\.settings\.epsilon: .*lowest terms"),
+        (lambda d: d["manifest"]["settings"].update(epsilon="9" * 5000), r"manifest\.settings\.epsilon: "),
+        (lambda d: d["manifest"].update(threshold="-1"), r"manifest\.threshold: .*lowest terms"),
+        (lambda d: d.update(schema="blender-dp/release/1"), r"manifest\.settings\.epsilon: "),
+        (lambda d: d.update(schema="blender-dp/release/1", manifest=[]), r"manifest\.settings: "),
         (lambda d: d.pop("queries"), "queries: "),
         (lambda d: d["queries"][0].update(share="much"), r"queries\.0\.share: Input should be a valid number"),
         (lambda d: d["manifest"].pop("groups"), r"manifest\.groups: "),
@@ -173,3 +182,34 @@ def test_no_share_lies_outside_of_its_own_interval(share, variance):
     half = margin(variance)
     for possible in (0.0, 0.3, 1.0):
         assert (low <= possible <= high) == (share - half <= possible <= share + half)
+
+
+def test_parameters_are_published_as_exact_text(tmp_path):
+    """As floats, 7/3 and 1/30000 would be other numbers, and an audit would look at other integers."""
+    blender = Blender(epsilon="7/3", delta="1/30000", f_o="6/7", f_c="2/3", max_queries=5)
+    made = blender.run_log(aol_like(2, users=20_000), 0.3, key=b"k", entropy=Entropy.seeded(1))
+    made.save(tmp_path / "release.json")
+    manifest = json.loads((tmp_path / "release.json").read_text(encoding="utf-8"))["manifest"]
+    settings = manifest["settings"]
+    assert [settings[name] for name in ("epsilon", "delta", "f_o", "f_c")] == ["7/3", "1/30000", "6/7", "2/3"]
+    assert [(group["epsilon"], group["delta"]) for group in manifest["groups"]] == [("7/3", "1/30000"), ("7/3", "0")]
+    assert manifest["threshold"] == str(blender.discovery.threshold)
+    loaded = Release.load(tmp_path / "release.json")
+    assert loaded == made
+    tables = Tables.of(made_with(loaded.manifest.settings), loaded.head_list)
+    assert (tables.discovery, tables.calibration) == (blender.discovery, blender.calibration)
+    assert made_with(loaded.manifest.settings).epsilon == Fraction(7, 3)
+    assert json.loads(loaded.to_arrow().schema.metadata[b"blender-dp manifest"]) == manifest
+
+
+def test_a_release_of_the_first_schema_is_read_and_written_as_a_new_one(tmp_path):
+    old = Path(__file__).with_name("data") / "release-1.json"
+    loaded = Release.load(old)
+    settings = loaded.manifest.settings
+    assert (settings.epsilon, settings.delta, settings.f_c) == (Fraction(5, 2), Fraction(1, 10_000), Fraction(17, 20))
+    assert loaded.manifest.threshold == Fraction(8570, 1024)
+    loaded.save(tmp_path / "release.json")
+    new = json.loads((tmp_path / "release.json").read_text(encoding="utf-8"))
+    assert new["schema"] == "blender-dp/release/2"
+    assert not list(SCHEMA.iter_errors(new))
+    assert Release.load(tmp_path / "release.json") == loaded
