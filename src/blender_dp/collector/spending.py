@@ -25,7 +25,8 @@ def over_limit(
     for one in budgets(entries, campaign, settings, now, ends):
         if one.is_exceeded:
             what, most = _WORDS[one.limit].format(days=settings.period_days), getattr(settings, one.limit)
-            return f"the budget of {one.group} users is used up: {what} would be {rounded_up(one.after, 4)}, and {most} is the most"
+            total = rounded_up(one.after, 4)
+            return f"the budget of {one.group} users is used up: {what} would be {total}, and {most} is the most"
     return None
 
 
