@@ -7,7 +7,6 @@ import json
 import os
 import shutil
 import threading
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 from fractions import Fraction
 from functools import partial
@@ -19,9 +18,9 @@ import pyarrow.parquet as pq
 import pytest
 import sqlalchemy as sa
 
-from blender_dp.collector import contributions, listing, reading, vault
+from blender_dp.collector import contributions, listing, vault
 from blender_dp.collector import store as store_module
-from blender_dp.collector.counting import Counting, count_here
+from blender_dp.collector.counting import count_here
 from blender_dp.collector.documents import digest, opened
 from blender_dp.collector.forgetting import destroy_left_keys
 from blender_dp.collector.migrate import migrate
@@ -29,6 +28,7 @@ from blender_dp.collector.rounds import Rounds
 from blender_dp.collector.schema import campaigns, events, ledger, metadata, objects, records, reports
 from blender_dp.collector.schema import rounds as rounds_table
 from blender_dp.collector.store import Store
+from blender_dp.collector.timeouts import Timeouts
 from blender_dp.errors import DocumentError, ParameterError, StateError
 from blender_dp.records.head_list import HeadList
 from tests.collector.places import NOON, QUERIES, Place, all_at_once, listed, report, settings, uploaded
@@ -944,7 +944,7 @@ def test_migrations_at_once(place: Place) -> None:
     stores = [place.store() for _ in range(4)]
     assert all_at_once(*[lambda s=s: migrate(s) for s in stores]) == [None] * 4
     with stores[0].read() as connection:
-        assert connection.scalars(sa.text("SELECT version_num FROM alembic_version")).all() == ["0001"]
+        assert len(connection.scalars(sa.text("SELECT version_num FROM alembic_version")).all()) == 1
 
 
 def test_the_listing_is_kept_exactly(rounds: Rounds) -> None:
@@ -1213,18 +1213,6 @@ def test_who_has_claimed_a_round_and_goes_frees_it(place: Place) -> None:
     assert one.round(made.round).state == "listed"
 
 
-def test_a_claim_ends_with_its_connection(postgresql: Place) -> None:
-    one, other = postgresql.rounds(), postgresql.rounds()
-    with other.store.claim("work") as ours:
-        assert ours
-        with one.store.write("test") as connection:
-            connection.execute(sa.text("SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory'"))
-        with one.store.claim("work") as now:
-            assert now
-    with other.store.claim("work") as again:
-        assert again
-
-
 def test_a_server_with_another_usage_is_told_ours(postgresql: Place) -> None:
     """A report must see that the round was closed while it waited, or it is acknowledged and never counted."""
     with postgresql.store().engine.execution_options(isolation_level="AUTOCOMMIT").connect() as connection:
@@ -1268,73 +1256,8 @@ def test_every_connection_to_sqlite_is_durable_and_forgets_well(sqlite: Place) -
             assert {name: connection.exec_driver_sql(f"PRAGMA {name}").scalar() for name in asked} == asked
 
 
-def test_nobody_waits_for_ever(postgresql: Place) -> None:
-    store = postgresql.rounds().store
-    names = ("lock_timeout", "statement_timeout", "idle_in_transaction_session_timeout")
-
-    def shown(connection: Any) -> set[bool]:
-        return {connection.scalar(sa.text(f"SHOW {name}")) != "0" for name in names}
-
-    for look in (store.read, partial(store.write, "test")):
-        with look() as connection:
-            assert shown(connection) == {True}
-        with look() as connection:
-            store.take_time(connection)
-            assert shown(connection) == {False}
-        with look() as connection:  # the same connection, from the pool
-            assert shown(connection) == {True}
-            told = connection.connection.driver_connection.info.get_parameters()  # type: ignore[union-attr]
-    assert told["tcp_user_timeout"] == "30000"
-    assert (told["keepalives"], told["keepalives_idle"]) == ("1", "10")
-
-
-def test_a_step_may_take_long(postgresql: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who counts or deletes millions is not cut off, like somebody who waits; or the round would never go on."""
-    first = postgresql.rounds()
-    slow = "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.4); RETURN OLD; END $$"
-    trigger = "CREATE TRIGGER slow BEFORE {} ON {} FOR EACH STATEMENT EXECUTE FUNCTION slow()"
-    with first.store.write("test") as connection:
-        for statement in (slow, trigger.format("DELETE", "records"), trigger.format("INSERT", "events")):
-            connection.exec_driver_sql(statement)
-    made, other = uploaded(first), uploaded(first, name="other")
-    first.freeze(made.round)
-    monkeypatch.setitem(store_module._PATIENCE, "statement_timeout", 300)
-    rounds = postgresql.rounds()
-    rounds.make_list(made.round)
-    rounds.add_reports(made.round, [report(i) for i in range(4)])
-    rounds.close(made.round)
-    rounds.abort(other.round, "enough")
-    assert [rounds.round(name).state for name in (made.round, other.round)] == ["closed", "aborted"]
-
-
-def test_a_look_may_take_long(postgresql: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who reads millions to make a list or a release, or to send them, is not cut off either."""
-    first = postgresql.rounds()
-    made = uploaded(first)
-    first.freeze(made.round)
-
-    def slowly(work: Callable[..., Any]) -> Callable[..., Any]:
-        def slow(*given: Any) -> Any:
-            (connection,) = (one for one in given if isinstance(one, sa.engine.Connection))
-            connection.exec_driver_sql("SELECT pg_sleep(0.4)")
-            return work(*given)
-
-        return slow
-
-    for owner, name in ((Rounds, "_candidates"), (Counting, "count"), (reading, "exported")):
-        monkeypatch.setattr(owner, name, slowly(getattr(owner, name)))
-    monkeypatch.setitem(store_module._PATIENCE, "statement_timeout", 300)
-    rounds = postgresql.rounds()
-    rounds.make_list(made.round)
-    rounds.add_reports(made.round, [report(i) for i in range(4)])
-    rounds.close(made.round)
-    assert b"".join(rounds.exported(made.round))
-    rounds.make_release(made.round)
-    assert rounds.round(made.round).state == "released"
-
-
 def test_a_lock_that_is_never_freed_is_given_up(postgresql: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(store_module._PATIENCE, "lock_timeout", 200)
+    monkeypatch.setattr(store_module, "TIMEOUTS", Timeouts(lock=0.2))
     one, other = postgresql.rounds(), postgresql.rounds()
     made = listed(one)
     with other.store.write("test") as connection:

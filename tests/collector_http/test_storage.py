@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 
 from blender_dp.collector import store as store_module
+from blender_dp.collector.timeouts import Timeouts
 from tests.collector.places import Server
 from tests.collector_http.conftest import listening
 
 
 def test_a_lock_that_is_never_freed_ends_with_503(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(store_module._PATIENCE, "lock_timeout", 300)
+    monkeypatch.setattr(store_module, "TIMEOUTS", Timeouts(lock=0.3))
     with listening(tmp_path / "data", database=server.url(server.create())) as live:
         listed = live.listed(live.campaign())
         path, body = f"/v1/rounds/{listed['id']}/reports", {"reports": live.messages(listed, 5)}

@@ -21,6 +21,7 @@ from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, G
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from blender_dp.collector import operator, public
+from blender_dp.collector.health import Health
 from blender_dp.collector.identity import own_signer
 from blender_dp.collector.intake import Intake
 from blender_dp.collector.keys import KeyFolder
@@ -276,11 +277,16 @@ def _operations(app: FastAPI, service: Service) -> None:
     async def _alive() -> dict[str, str]:
         return {}
 
-    @app.get("/__heartbeat__", include_in_schema=False)
-    def _well() -> dict[str, str]:
+    def check() -> dict[str, str]:
         service.rounds.current()
         service.check_room()
         return {"storage": "ok", "disk": "ok"}
+
+    health = Health(check)
+
+    @app.get("/__heartbeat__", include_in_schema=False)
+    async def _well() -> dict[str, str]:
+        return await health()
 
     @app.get("/__version__", include_in_schema=False)
     async def _version() -> dict[str, str]:

@@ -24,6 +24,7 @@ from sqlalchemy.engine import Connection
 
 from blender_dp.collector.faults import reached
 from blender_dp.collector.schema import reports
+from blender_dp.collector.store import Store
 from blender_dp.engines import Format, Source
 from blender_dp.engines.choice import chosen_engine
 from blender_dp.errors import DocumentError
@@ -49,14 +50,19 @@ class Counting:
     export_from: int = EXPORT_FROM
     engine: str = "duckdb"
 
-    def count(self, connection: Connection, name: str, digest: str, cells: int) -> Counted | None:
-        """Count a round's reports; None if another process is at it or at another round: ask again."""
-        told = sa.select(sa.func.count(), sa.func.sum(sa.func.length(reports.c.cells))).where(reports.c.round == name)
-        clients, size = connection.execute(told).one()
-        if self.scratch is None or clients < self.export_from or not self._has_room(size or 0):
+    def count(self, store: Store, name: str, digest: str, cells: int) -> Counted:
+        """Count the reports of a round that takes no more."""
+        total = sa.select(sa.func.count(), sa.func.sum(sa.func.length(reports.c.cells))).where(reports.c.round == name)
+        with store.read() as connection:
+            store.take_time(connection)
+            clients, size = connection.execute(total).one()
+        if self.scratch is not None and clients >= self.export_from and self._has_room(size or 0):
+            with self._alone(self.scratch) as alone:
+                if alone:
+                    return self._by_engine(store, name, digest, cells)
+        # There is no room, or another process is exporting, perhaps on a machine that has disappeared.
+        with store.read() as connection:
             return count_here(connection, name, cells)
-        with self._alone(self.scratch) as alone:
-            return self._by_engine(connection, name, digest, cells) if alone else None
 
     def clean(self) -> None:
         """Remove what a crash has left, unless somebody is at it."""
@@ -64,9 +70,9 @@ class Counting:
             with self._alone(self.scratch):
                 pass
 
-    def _by_engine(self, connection: Connection, name: str, digest: str, cells: int) -> Counted:
+    def _by_engine(self, store: Store, name: str, digest: str, cells: int) -> Counted:
         file = Path(self.scratch or ".") / f"{name}.parquet"
-        with file.open("wb") as sink:
+        with store.read() as connection, file.open("wb") as sink:  # no transaction stays open while the engine counts
             clients = sum(export(connection, name, digest, sink))
         reached("release: after export")
         counts, tally = chosen_engine(self.engine, _MEMORY).report_counts(

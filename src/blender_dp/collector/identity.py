@@ -22,6 +22,7 @@ _SIGNING_KEY, _KEY_FOLDER = "signing key", "key folder"
 def own_signer(store: Store, signing_key: Path, keys: KeyFolder) -> Signer:
     """The signer, if the files are the database's own. The first start makes them; no later one ever does."""
     with store.write("identity") as connection:
+        store.take_time(connection)
         store.hold(connection, "identity")  # of several that are started at once, one makes them
         known = {row.name: row.value for row in connection.execute(sa.select(identity))}
         if _SIGNING_KEY in known and not signing_key.exists():

@@ -30,6 +30,7 @@ from blender_dp.collector.forging import forging
 from blender_dp.collector.found import Round, State, find, round_ends, settings_of
 from blender_dp.collector.journal import Journal, catch_up
 from blender_dp.collector.keys import KeyFolder
+from blender_dp.collector.leases import Claim
 from blender_dp.collector.reading import Reading, kept
 from blender_dp.collector.schema import answers, events, objects, records, rounds
 from blender_dp.collector.schema import ledger as ledger_table
@@ -40,6 +41,8 @@ from blender_dp.errors import BlenderError, ParameterError, StateError
 from blender_dp.records.head_list import HeadList
 from blender_dp.records.reporting_list import ReportingList
 from blender_dp.release import document
+
+_FETCHED = 10_000  # records in one statement
 
 LEAST_SECONDS = 600
 """A list is open to reports for at least so long: devices hear of it up to five minutes late."""
@@ -135,27 +138,25 @@ class Rounds(Contributions, Reading):
             connection.execute(rounds.update().where(rounds.c.id == name).values(changes))
             self._event(connection, name, "frozen")
 
-    def make_list(self, name: str) -> None:
+    def make_list(self, name: str, claim: Claim | None = None) -> None:
         """Make and publish the head list, and destroy what could read the raw records."""
         try:
-            self._make_list(name)
+            self._make_list(name, claim or Claim())
         except BlenderError:
             if self.round(name).state == "listing":
                 raise
             # Somebody else has made the list meanwhile, or aborted the round, and destroyed the key.
 
-    def _make_list(self, name: str) -> None:
+    def _make_list(self, name: str, claim: Claim) -> None:
         with self.store.read() as connection:
-            self.store.take_time(connection)
             row = connection.execute(sa.select(rounds).where(rounds.c.id == name)).one_or_none()
             if row is None or row.state != "listing":
                 return
             settings = settings_of(connection, row.campaign)
             candidates = self._candidates(connection, row)
             expires = self._expires(connection, row, settings)
-            kept = connection.execute(
-                sa.select(records.c.owner, records.c.sealed).where(records.c.round == name).order_by(records.c.owner)
-            ).all()
+            chosen = sa.select(records.c.owner, records.c.sealed).where(records.c.round == name).order_by(records.c.owner)
+            kept = connection.execution_options(yield_per=_FETCHED).execute(chosen).all()
         reached("list: before work")
         key = self.keys.read(name)
         secret = vault.unseal_secret(key, f"{name}/noise", row.noise)
@@ -166,7 +167,7 @@ class Rounds(Contributions, Reading):
         body = self.signer.sign("head-list", self._list_content(row, published, expires))
         with self.store.write("list") as connection:
             self._hold(connection, name)
-            self.store.take_time(connection)
+            claim.check(connection)
             changes: dict[str, Any] = {
                 "state": "listed",
                 "listing": listing.dump(made, collection),
@@ -176,7 +177,7 @@ class Rounds(Contributions, Reading):
             }
             if not self._advance(connection, name, "listing", changes):
                 return  # somebody else did, with the same bytes
-            connection.execute(records.delete().where(records.c.round == name))
+            self.store.delete_round(connection, records, name)
             self._publish(connection, "head-list", body)
             loss = collection.promises()[1].loss
             spend(self.store, self.journal, connection, row, "client", loss, self._dated(connection, name))
@@ -188,35 +189,31 @@ class Rounds(Contributions, Reading):
         """Take no more reports, if there are enough."""
         with self.store.write("close") as connection:
             self._hold(connection, name)
-            self.store.take_time(connection)
             row = connection.execute(sa.select(rounds).where(rounds.c.id == name)).one_or_none()
             if row is None or row.state != "listed":
                 return
             settings = settings_of(connection, row.campaign)
-            if problem := self._too_few("reports", kept(connection, name), settings.min_reports):
+            if problem := self._too_few("reports", kept(connection, name, settings.min_reports), settings.min_reports):
                 self._say(connection, row, problem)
                 return
             self._advance(connection, name, "listed", {"state": "closed", "problem": None})
             self._event(connection, name, "closed")
 
-    def make_release(self, name: str) -> None:
+    def make_release(self, name: str, claim: Claim | None = None) -> None:
         """Blend and publish. Nothing is drawn, so doing it over gives the same bytes."""
         with self.store.read() as connection:
-            self.store.take_time(connection)
             row = connection.execute(sa.select(rounds).where(rounds.c.id == name)).one_or_none()
             if row is None or row.state != "closed":
                 return
             settings = settings_of(connection, row.campaign)
             collection = settings.collection(self._candidates(connection, row))
             found = listing.load(row.listing, collection)
-            reached("release: before work")
-            published = collection.published(found.head_list, found.design)
-            counted = self.counting.count(connection, name, published.digest, found.head_list.cell_count)
-            if counted is None:
-                return  # another process is at it; the worker comes by again
             # The round's own last entry, not the newest: that may be another campaign's, and another one after a crash.
             own = sa.select(ledger_table.c.digest).where(ledger_table.c.round == name)
             head = connection.scalar(own.order_by(ledger_table.c.number.desc()).limit(1))
+        reached("release: before work")
+        published = collection.published(found.head_list, found.design)
+        counted = self.counting.count(self.store, name, published.digest, found.head_list.cell_count)
         release = collection.make_release(found, *counted, seeded=False, reports_from="devices")
         content = {
             "campaign": row.campaign,
@@ -230,6 +227,7 @@ class Rounds(Contributions, Reading):
         bundle = self.signer.sign("bundle", {"campaign": row.campaign, "round": row.number, "queries": suggestions})
         with self.store.write("release") as connection:
             self._hold(connection, name)
+            (claim or Claim()).check(connection)
             changes = {"state": "released", "release": digest(body), "bundle": digest(bundle), "problem": None}
             if not self._advance(connection, name, "closed", changes):
                 return
@@ -241,12 +239,11 @@ class Rounds(Contributions, Reading):
         """End a round without a release. What was spent stays spent; raw records are deleted, and reports by and by."""
         with self.store.write("abort") as connection:
             self._hold(connection, name)
-            self.store.take_time(connection)
             if find(connection, name).state in {"released", "aborted"}:
                 raise StateError("round", "is over already", "Open another one")
             changes: dict[str, Any] = {"state": "aborted", "noise": None, "problem": reason}
             connection.execute(rounds.update().where(rounds.c.id == name).values(changes))
-            connection.execute(records.delete().where(records.c.round == name))
+            self.store.delete_round(connection, records, name)
             self._event(connection, name, f"aborted: {reason}")
         self.keys.destroy(name)
         self.store.forget_deleted()
@@ -278,10 +275,10 @@ class Rounds(Contributions, Reading):
         if one.state == "listed" and one.closes_at is not None and one.closes_at <= now:
             self.close(one.id)
         if self.round(one.id).state in {"listing", "closed"}:
-            with self.store.claim(one.id) as ours:  # who works at it takes long, and the others would do the same in vain
-                if ours:
-                    self.make_list(one.id)
-                    self.make_release(one.id)
+            with self.store.claim(one.id) as claim:  # it takes long, and the others would do the same in vain
+                if claim:
+                    self.make_list(one.id, claim)
+                    self.make_release(one.id, claim)
 
     def _stuck(self, one: Round, problem: str) -> None:
         with self.store.write("stuck") as connection:

@@ -42,6 +42,7 @@ def prepare(settings: Settings, tell: Callable[[str], None]) -> None:
     with closing(migrated(settings)) as store:
         own_signer(store, settings.signing_key, keys)
         with store.write("operator") as connection:
+            store.take_time(connection)
             catch_up(store, connection, Journal(keys.folder))  # the database may be a backup that was put back
             store.hold(connection, "operator")  # of several that are started at once, one makes the token
             known = connection.scalar(sa.select(sa.func.count()).where(tokens.c.role == "operator"))

@@ -128,4 +128,12 @@ identity = Table(
     Column("value", Text, nullable=False),  # what tells that the files beside the database are its own
 )
 
+leases = Table(
+    "leases",
+    metadata,
+    Column("name", String(64), primary_key=True),  # of the work that one collector at a time does
+    Column("holder", String(32), nullable=False),
+    Column("until", BigInteger, nullable=False),  # milliseconds, by the database's clock
+)
+
 Index("ix_rounds_state", rounds.c.state)

@@ -16,22 +16,14 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import URL, Connection, Engine, make_url
 
 from blender_dp.collector.faults import reached
+from blender_dp.collector.gate import Gate
+from blender_dp.collector.leases import Claim, Lease
+from blender_dp.collector.postgresql import milliseconds, postgresql_engine
+from blender_dp.collector.timeouts import TIMEOUTS, Timeouts
 
 _BUSY_MILLISECONDS = 10_000
 _PATIENCE_MILLISECONDS = 500
-_CONNECTION = {  # a server that is gone without a word is found out in half a minute, whether we wait for it or send to it
-    "connect_timeout": 10,
-    "keepalives": 1,
-    "keepalives_idle": 10,
-    "keepalives_interval": 5,
-    "keepalives_count": 4,
-    "tcp_user_timeout": 30_000,
-}
-_PATIENCE = {  # nobody waits for ever, for a lock, an answer, or a client that is gone without a word; in milliseconds
-    "lock_timeout": 20_000,
-    "statement_timeout": 60_000,
-    "idle_in_transaction_session_timeout": 60_000,
-}
+_DELETED = 10_000  # rows in one statement
 _CACHE_KIBIBYTES = 64 * 1024
 
 _INSERT_SQLITE = """
@@ -53,36 +45,33 @@ class Store:
     """A database that the collector's tables are in."""
 
     engine: Engine
+    timeouts: Timeouts
+    gate: Gate
     on_commit: list[Callable[[str], None]] = field(default_factory=list, kw_only=True, compare=False)
     """Called with a transaction's name after it, in the thread that has written."""
 
     @classmethod
-    def open(cls, url: str | Path) -> Store:
+    def open(cls, url: str | Path, timeouts: Timeouts | None = None) -> Store:
         """Connect; a plain path is a SQLite file."""
         address = make_url(str(url)) if "://" in str(url) else URL.create("sqlite", database=str(url))
-        # An error must not quote what was to be stored.
-        if address.get_backend_name() == "sqlite":
-            engine = sa.create_engine(
-                address, connect_args={"timeout": _BUSY_MILLISECONDS / 1000}, pool_size=8, hide_parameters=True
-            )
-            sa.event.listen(engine, "connect", _durable)
-            sa.event.listen(engine, "begin", _begin)
-        else:
-            engine = sa.create_engine(
-                address.set(drivername="postgresql+psycopg"),
-                connect_args=_CONNECTION,
-                # Whoever waits for a lock must then see what the one before has written, whatever the server's own usage.
-                isolation_level="READ COMMITTED",
-                pool_size=8,
-                pool_pre_ping=True,
-                hide_parameters=True,
-            )
-            sa.event.listen(engine, "connect", _prepared)
-        return cls(engine)
+        timeouts = timeouts or TIMEOUTS
+        gate = Gate(timeouts.pause, timeouts.ping + timeouts.connect)
+        if address.get_backend_name() != "sqlite":
+            return cls(postgresql_engine(address, timeouts, gate), timeouts, gate)
+        engine = sa.create_engine(
+            address,
+            connect_args={"timeout": _BUSY_MILLISECONDS / 1000},
+            pool_size=8,
+            hide_parameters=True,  # an error must not quote what was to be stored
+        )
+        sa.event.listen(engine, "connect", _durable)
+        sa.event.listen(engine, "begin", _begin)
+        return cls(engine, timeouts, gate)
 
     @contextmanager
     def write(self, name: str) -> Iterator[Connection]:
         """A transaction: all of it happens, or nothing. Its name says where a test can crash."""
+        self.gate.enter()
         with self.engine.begin() as connection:
             yield connection
             reached(f"{name}: before commit")
@@ -96,44 +85,55 @@ class Store:
         options: dict[str, Any] = {"blender_dp_reads": True}
         if not self.is_sqlite:
             options["isolation_level"] = "REPEATABLE READ"
+        self.gate.enter()
         with self.engine.connect().execution_options(**options) as connection:
             yield connection
 
     @contextmanager
-    def claim(self, name: str) -> Iterator[bool]:
-        """Whether nobody else has claimed this; if so it is ours until the end of the block, or of this process.
+    def claim(self, name: str) -> Iterator[Claim | None]:
+        """A claim on some work if nobody else has one, until the end of the block.
 
-        PostgreSQL ties it to a connection, and frees it with that; several machines may share it. In SQLite, where writers
-        are one at a time anyway, all claims are one, on a file beside the database.
+        On PostgreSQL, which several machines may share, it is a lease: it expires if its holder disappears. In SQLite, where
+        writers are one at a time anyway, all claims are one lock on a file beside the database.
         """
         if self.is_sqlite:
             with Path(f"{self.engine.url.database}-claim").open("w") as file:
                 try:
                     fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 except BlockingIOError:
-                    yield False
+                    yield None
                 else:
-                    yield True
+                    yield Claim()
             return
-        number = {"number": _number(f"claim/{name}")}
-        with self.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
-            claimed = bool(connection.scalar(sa.text("SELECT pg_try_advisory_lock(:number)"), number))
-            try:
-                yield claimed
-            finally:
-                if claimed:
-                    _unlock(connection, number)
+        self.gate.enter()
+        lease = Lease(self.engine, name, self.timeouts)
+        if not lease.take():
+            yield None
+            return
+        try:
+            yield lease
+        finally:
+            lease.give_back()
 
     @property
     def is_sqlite(self) -> bool:
         """Whether writers are one at a time."""
         return self.engine.dialect.name == "sqlite"
 
-    def take_time(self, connection: Connection) -> None:
-        """Let this transaction take as long as it takes."""
-        if not self.is_sqlite:
-            for name in _PATIENCE:
-                connection.exec_driver_sql(f"SET LOCAL {name} = 0")
+    def take_time(self, connection: Connection, *, slow_reader: bool = False) -> None:
+        """Let this transaction wait longer for locks and run longer statements: at startup, or where it holds no lock.
+
+        A slow reader may also pause longer between two statements.
+        """
+        if self.is_sqlite:
+            return
+        limits = {"lock_timeout": self.timeouts.startup_lock, "statement_timeout": self.timeouts.long_statement}
+        if slow_reader:
+            limits["idle_in_transaction_session_timeout"] = self.timeouts.slow_reader
+        for name, seconds in limits.items():
+            connection.exec_driver_sql(f"SET LOCAL {name} = {milliseconds(seconds)}")
+        driver: Any = connection.connection.driver_connection
+        driver.limit = self.timeouts.long_statement + self.timeouts.margin  # until it goes back to the pool
 
     def hold(self, connection: Connection, name: str, *, shared: bool = False) -> None:
         """Wait until nobody else holds this name, and hold it until the transaction ends; sharers do not hinder each other.
@@ -167,6 +167,13 @@ class Store:
             values = (name, ids, id_bytes, cells, cell_bytes, len(ids) // id_bytes)
             connection.exec_driver_sql(_INSERT_SQLITE if self.is_sqlite else _INSERT_POSTGRESQL, values)
 
+    def delete_round(self, connection: Connection, table: sa.Table, name: str) -> None:
+        """Delete all rows of a round, in statements that are short however many there are."""
+        (key,) = [column for column in table.primary_key if column.name != "round"]
+        some = sa.select(key).where(table.c.round == name).limit(_DELETED).scalar_subquery()
+        while connection.execute(table.delete().where(table.c.round == name, key.in_(some))).rowcount == _DELETED:
+            pass
+
     def forget_deleted(self) -> None:
         """Let no deleted row linger in SQLite's log of writes, if nobody reads it. PostgreSQL cleans up when it likes."""
         if self.is_sqlite:
@@ -181,7 +188,7 @@ class Store:
 
     def joined(self, connection: Connection) -> Store:
         """A store whose every transaction is a part of one that has begun."""
-        return _Joined(self.engine, connection)
+        return _Joined(self.engine, self.timeouts, self.gate, connection)
 
     def close(self) -> None:
         """Let go of all connections."""
@@ -207,13 +214,6 @@ def _number(name: str) -> int:
     return int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big", signed=True)
 
 
-def _unlock(connection: Connection, number: dict[str, int]) -> None:
-    try:
-        connection.execute(sa.text("SELECT pg_advisory_unlock(:number)"), number)
-    except sa.exc.DBAPIError:  # what was claimed is free, for the connection is gone; or else it must go
-        connection.invalidate()
-
-
 def _by_width(row: tuple[bytes, bytes]) -> tuple[int, int, bytes, bytes]:
     return len(row[0]), len(row[1]), *row
 
@@ -229,16 +229,6 @@ def _durable(connection: Any, _: object) -> None:  # noqa: ANN401 (sqlite3's, wh
         f"cache_size = -{_CACHE_KIBIBYTES}",  # a page is written once for all reports that fall on it
     ):
         connection.execute(f"PRAGMA {pragma}")
-
-
-def _prepared(connection: Any, _: object) -> None:  # noqa: ANN401 (psycopg's)
-    # A server may be set to acknowledge before it has written. It may also be set to wait for its copies: that stays.
-    connection.execute(
-        "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'"
-    )
-    for name, milliseconds in _PATIENCE.items():
-        connection.execute("SELECT set_config(%s, %s, false)", (name, str(milliseconds)))
-    connection.commit()
 
 
 def _begin(connection: Connection) -> None:
