@@ -21,7 +21,7 @@ WITHOUT = {  # verbs that need no extra; they run in this order, in one folder
     "search": ("demo", "goo"),
     "trends": ("demo",),
     "disagreement": ("demo",),
-    "aggregate": ("reports.jsonl", "--head-list", "demo/head-list.json", "--epsilon", "4", "--delta", "1e-5"),
+    "aggregate": ("reports.jsonl", "--head-list", "demo/head-list.json"),
     "audit": ("--epsilon", "4", "--delta", "1e-5", "--max-queries", "5"),
 }
 COLLECTOR = {
@@ -114,13 +114,14 @@ def test_what_needs_no_extra_works_and_spark_says_what_to_install(bare: Path, fo
 
 REPORTS = """
 import json
-from blender_dp import Device, HeadList
-head_list = HeadList.load("demo/head-list.json")
-device = Device(head_list, epsilon=4, delta="1e-5", f_c="0.85", subset_size=1)
+from blender_dp.client import Device
+from blender_dp.records.reporting_list import ReportingList
+listed = ReportingList.load("demo/head-list.json")
+device = Device(listed, epsilon=4)
 with open("reports.jsonl", "w") as file:
-    for query, url in list(head_list.records()) * 1000:
+    for query, url in list(listed.head_list.records()) * 1000:
         for cell in device.report(query, url).cells:
-            file.write(json.dumps({"head_list": head_list.digest, "cell": cell}) + "\\n")
+            file.write(json.dumps({"head_list": listed.digest, "cell": cell}) + "\\n")
 """
 
 

@@ -134,10 +134,11 @@ async def search(
 
 
 @router.get("/campaigns", responses=_NOT_FOUND)
-def campaigns(request: Request, response: Response, campaign: Campaign = None) -> list[CampaignBudget]:
+async def campaigns(request: Request, response: Response, campaign: Campaign = None) -> list[CampaignBudget]:
     """Every campaign's promise and limits, and what is left of its budget. All of it follows from public numbers."""
     response.headers["Cache-Control"] = f"public, max-age={_BUDGET_SECONDS}"
-    return budgets_shown(service_of(request).rounds.budgets(campaign))
+    service = service_of(request)
+    return await service.recent.get(_budgets, service, campaign)
 
 
 @router.get("/ledger")
@@ -245,6 +246,10 @@ def _pointer(service: Service, campaign: str | None) -> bytes:
         released=RoundAnswer(**asdict(released)) if released else None,
     )
     return pointer.model_dump_json().encode()
+
+
+def _budgets(service: Service, campaign: str | None) -> list[CampaignBudget]:
+    return budgets_shown(service.rounds.budgets(campaign))
 
 
 def _suggested(service: Service, campaign: str | None) -> list[Row]:
