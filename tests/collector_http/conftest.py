@@ -18,6 +18,7 @@ from fastapi import FastAPI
 
 from blender_dp.client import Device
 from blender_dp.collector.app import Service, create_app
+from blender_dp.collector.protocol import BoundedProtocol
 from blender_dp.collector.run import prepare
 from blender_dp.collector.settings import Settings
 from blender_dp.records.reporting_list import ReportingList
@@ -123,7 +124,9 @@ def listening(data: Path, **settings: Any) -> Iterator[Live]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         server = uvicorn.Server(
-            uvicorn.Config(app, log_level="warning", access_log=False, ws="none", timeout_graceful_shutdown=2)
+            uvicorn.Config(
+                app, http=BoundedProtocol, log_level="warning", access_log=False, ws="none", timeout_graceful_shutdown=2
+            )
         )
         thread = threading.Thread(target=server.run, kwargs={"sockets": [free]})
         thread.start()

@@ -120,6 +120,8 @@ def _answer(settings: Settings, door: socket.socket) -> None:
     config = uvicorn.Config(
         "blender_dp.collector.run:app",
         factory=True,
+        http="blender_dp.collector.protocol:BoundedProtocol",
+        ws="none",
         workers=settings.workers,
         access_log=False,  # it would keep addresses
         log_level="warning",

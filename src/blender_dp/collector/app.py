@@ -140,9 +140,9 @@ def create_app(settings: Settings) -> FastAPI:
     service = Service(settings)
 
     @asynccontextmanager
-    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+    async def lifespan(_: FastAPI) -> AsyncIterator[dict[str, Any]]:
         service.worker.start()
-        yield
+        yield {"limits": settings.connection_limits}  # for the protocol of every connection
         await anyio.to_thread.run_sync(service.worker.stop)
         await anyio.to_thread.run_sync(service.intake.stop)
         service.rounds.store.close()
@@ -196,7 +196,7 @@ class Limits:
             if not answer.begun:
                 await refusal(inner, receive, answer)
         finally:
-            service.under_way -= 1
+            service.under_way -= not answer.begun
             service.bytes_under_way -= body.bytes
 
     def _refusal(self, scope: Scope) -> ASGIApp | None:
@@ -258,6 +258,7 @@ class _Answer:
     async def __call__(self, message: MutableMapping[str, Any]) -> None:
         if message["type"] == "http.response.start":
             self.begun = True
+            self._service.under_way -= 1  # the work is done: a slow reader is not in anybody's way
             self._service.answers.labels(str(message["status"])).inc()
             headers = [*message.get("headers", []), (b"x-content-type-options", b"nosniff")]
             if not any(name.lower() == b"cache-control" for name, _ in headers):

@@ -20,12 +20,13 @@ RETRY_SECONDS = 30
 PREFIX = "urn:blender-dp:problem:"
 
 NAMES = {
-    "busy": "Too many requests at a time; wait as long as Retry-After says.",
+    "busy": "Too many requests or connections at a time; wait as long as Retry-After says.",
     "conflict": "It does not fit the state that things are in.",
     "damaged": "The collector's own data are not what they should be; its operator must look.",
     "failed": "The collector failed in a way that nobody thought of; its log says of which kind.",
     "forbidden": "The token does not allow that.",
     "full": "The disk is nearly full; nothing was stored.",
+    "headers": "The request's headers are too large or too many.",
     "http": "HTTP's own: the title says it.",
     "in-flight": "A request with this Idempotency-Key is under way; ask again.",
     "invalid": "The request is not what its schema says; `errors` tells where.",
@@ -36,7 +37,7 @@ NAMES = {
     "method": "The path is there, but not for this method.",
     "missing": "There is no such thing.",
     "not-ready": "The round cannot take this step yet; the detail says what it waits for.",
-    "slow": "The body did not arrive in time.",
+    "slow": "The request did not arrive in time.",
     "storage": "The storage does not answer; nothing was acknowledged, so send it again.",
     "token": "A token is needed.",
     "too-large": "The body is too large.",

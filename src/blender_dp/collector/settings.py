@@ -13,6 +13,7 @@ import sqlalchemy.exc
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 from sqlalchemy.engine import make_url
 
+from blender_dp.collector.connection_limits import ConnectionLimits
 from blender_dp.collector.counting import EXPORT_FROM, Counting
 from blender_dp.errors import ParameterError
 
@@ -44,6 +45,14 @@ class Settings(BaseModel):
     """A body that is longer is refused."""
     max_body_seconds: Annotated[float, Field(gt=0)] = 30.0
     """A body that takes longer is refused."""
+    max_header_bytes: Annotated[int, Field(ge=1_000)] = 32_768
+    """A request line with headers that is longer is refused with 431."""
+    max_header_seconds: Annotated[float, Field(gt=0)] = 10.0
+    """Headers that take longer are refused with 408."""
+    max_write_seconds: Annotated[float, Field(gt=0)] = 30.0
+    """A client that takes longer to read the next 32 KiB of a response is disconnected."""
+    max_connections: Annotated[int, Field(ge=1)] = 2_000
+    """Connections of a process at a time, or as many as there may be files; more get 503."""
     max_reports: Annotated[int, Field(ge=1)] = 10_000
     """Reports in one request."""
     max_waiting: Annotated[int, Field(ge=1)] = 1_000
@@ -90,6 +99,17 @@ class Settings(BaseModel):
     def key_folder(self) -> Path:
         """The folder of the keys of raw records. Never back it up."""
         return self.keys or self.data / "round-keys"
+
+    @property
+    def connection_limits(self) -> ConnectionLimits:
+        """What one connection may cost, and how many there may be."""
+        return ConnectionLimits(
+            head_bytes=self.max_header_bytes,
+            head_seconds=self.max_header_seconds,
+            body_seconds=self.max_body_seconds,
+            write_seconds=self.max_write_seconds,
+            connections=self.max_connections,
+        )
 
     @property
     def counting(self) -> Counting:

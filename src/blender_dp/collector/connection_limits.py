@@ -1,0 +1,30 @@
+"""What one connection may cost, and how many there may be."""
+
+from __future__ import annotations
+
+import resource
+from dataclasses import dataclass
+
+_SPARE_FILES = 100  # files and sockets that are no connections of clients
+
+
+@dataclass(frozen=True)
+class ConnectionLimits:
+    """What one connection may cost, and how many there may be."""
+
+    head_bytes: int = 32_768
+    """Request line and headers."""
+    headers: int = 100
+    head_seconds: float = 10.0
+    """From the first byte, or from the connection, to the end of the headers."""
+    body_seconds: float = 30.0
+    write_seconds: float = 30.0
+    """For the client to take the next 32 KiB of a response."""
+    connections: int = 2_000
+    pipelined: int = 16
+    """Requests that are sent before the one before them is answered."""
+
+    @property
+    def possible_connections(self) -> int:
+        """As many as there may be files in this process, or fewer."""
+        return max(1, min(self.connections, resource.getrlimit(resource.RLIMIT_NOFILE)[0] - _SPARE_FILES))
