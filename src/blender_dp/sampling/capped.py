@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from blender_dp.arithmetic import ceil_decreasing_in_exp, exp_bounds
 from blender_dp.errors import ParameterError
-from blender_dp.sampling.discrete import WORD, binomial, geometric, table
+from blender_dp.sampling.discrete import WORD, binomial, geometric, table, table_weights
 from blender_dp.sampling.stream import Entropy, Words
 
 Integers = NDArray[np.int64]
@@ -61,8 +61,10 @@ class CappedGeometric:
 
     @property
     def is_sound(self) -> bool:
-        """Whether the integers make a distribution at all, whatever its loss."""
-        return 0 < self.more < WORD and all(w > 0 for w in self.weights) and bool(self.weights) and self.below > 0
+        """Whether the integers make a distribution at all, whatever its loss, and it is the one that is drawn."""
+        if not 0 < self.more < WORD or not self.weights or min(self.weights) <= 0 or self.below <= 0:
+            return False
+        return table_weights(self._cumulative) == [self.below, *self.weights]
 
     @property
     def cap(self) -> int:

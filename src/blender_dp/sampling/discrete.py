@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -77,6 +79,12 @@ def geometric(more: int, count: int, entropy: Entropy) -> NDArray[np.int64]:
         going = going[entropy.words(going.size) < np.uint64(more)]
         units[going] += 1
     return units
+
+
+def table_weights(cumulative: Words) -> list[int]:
+    """The weights, over 2^64, with which `table` really draws each index."""
+    edges = [*(int(edge) for edge in cumulative), WORD]
+    return [high - low for low, high in pairwise(edges)]
 
 
 def table(cumulative: Words, count: int, entropy: Entropy, *, at_least: int = 0) -> NDArray[np.int64]:

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blender_dp.arithmetic import ceil_decreasing_in_exp, exp_below
-from blender_dp.sampling.discrete import WORD, binomial, geometric, table
+from blender_dp.sampling.discrete import WORD, binomial, geometric, table, table_weights
 from blender_dp.sampling.stream import Entropy, Words
 
 GRID_BITS = 10
@@ -46,8 +46,10 @@ class GridLaplace:
 
     @property
     def is_sound(self) -> bool:
-        """Whether the integers make a distribution at all, whatever its loss."""
-        return 0 < self.more < WORD and all(weight > 0 for weight in self.weights) and sum(self.weights) == WORD
+        """Whether the integers make a distribution at all, whatever its loss, and it is the one that is drawn."""
+        if not 0 < self.more < WORD or sum(self.weights) != WORD or min(self.weights) <= 0:
+            return False
+        return table_weights(self._cumulative) == list(self.weights)
 
     @property
     def steps(self) -> int:

@@ -1,6 +1,6 @@
 """The clients' randomiser of the profile `tight`: nothing of ε is left over."""
 
-from blender_dp.mechanisms.subset_response.audit import audit
+from blender_dp.mechanisms.subset_response.audit import audit, worst_case
 from blender_dp.mechanisms.subset_response.mechanism import SubsetResponse
 
-__all__ = ["SubsetResponse", "audit"]
+__all__ = ["SubsetResponse", "audit", "worst_case"]

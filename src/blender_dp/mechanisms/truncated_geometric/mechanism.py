@@ -39,8 +39,8 @@ class TruncatedGeometric:
 
     @property
     def is_sound(self) -> bool:
-        """Whether the integers make sense at all."""
-        return self.noise.is_sound
+        """Whether the integers make sense at all: real noise, and a threshold that the selector can use."""
+        return self.noise.is_sound and self.threshold >= 0
 
     @property
     def threshold(self) -> int:

@@ -1,0 +1,280 @@
+"""Change every integer of every table: the exact loss stays within the claim, or the audit says that it does not.
+
+The exact loss is computed here by enumeration of what the samplers do with 64-bit words, without the audit's shortcuts. All
+weights are integers, and e^ε is taken from below, as the audit does: a loss that is too high by one word counts.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from itertools import pairwise, permutations, product
+from typing import Any
+
+import pytest
+
+from blender_dp import HeadList
+from blender_dp.arithmetic import exp_bounds
+from blender_dp.client.channel import Channel
+from blender_dp.client.subset import SubsetChannel, slack_free
+from blender_dp.mechanisms import (
+    laplace_histogram,
+    laplace_threshold,
+    subset_response,
+    truncated_geometric,
+    two_stage_response,
+)
+from blender_dp.mechanisms.laplace_histogram import LaplaceHistogram
+from blender_dp.mechanisms.laplace_threshold import LaplaceThreshold
+from blender_dp.mechanisms.truncated_geometric import TruncatedGeometric
+from blender_dp.privacy.loss import Loss
+from blender_dp.sampling.capped import CappedGeometric
+from blender_dp.sampling.discrete import WORD
+from blender_dp.sampling.laplace import GridLaplace
+
+LISTS = {
+    "records": HeadList.of([("a", "u"), ("a", "v"), ("b", "u")]),
+    "three queries": HeadList.of([("a", "u"), ("b", "u"), ("b", "v"), ("c", "w")]),
+    "items": HeadList.of([("a", None), ("b", None), ("c", None)]),
+    "one item": HeadList.of([("a", None)]),
+}
+Outputs = Counter[Any]
+"""Weights of outputs, over one scale for all inputs."""
+
+
+def changed(value: int) -> set[int]:
+    return {value + d for d in (-2, -1, 1, 2)} | {value // 2, 2 * value, 0, -value}
+
+
+def tampered(table: Any) -> Iterator[Any]:
+    """The table with one integer changed, with two neighbouring ones swapped, with one left out or said twice."""
+    for field in dataclasses.fields(table):
+        value = getattr(table, field.name)
+        if dataclasses.is_dataclass(value):
+            yield from (dataclasses.replace(table, **{field.name: other}) for other in tampered(value))
+        elif isinstance(value, int):
+            yield from (dataclasses.replace(table, **{field.name: other}) for other in changed(value) - {value})
+        else:
+            rows = [value[:i] + (other,) + value[i + 1 :] for i, old in enumerate(value) for other in changed(old) - {old}]
+            rows += [value[:i] + (b, a) + value[i + 2 :] for i, (a, b) in enumerate(pairwise(value)) if a != b]
+            rows += [value[:i] + value[i + 1 :] for i in range(len(value))] + [value[:1] + value, value + value[-1:]]
+            yield from (dataclasses.replace(table, **{field.name: row}) for row in rows)
+
+
+def excess(pairs: list[tuple[int, int]], scale: int, epsilon: Fraction) -> Fraction:
+    factor = exp_bounds(epsilon)[0]
+    return sum((max(Fraction(0), p - factor * q) for p, q in pairs), Fraction(0)) / scale
+
+
+def worst(inputs: list[Outputs], epsilon: Fraction) -> Fraction:
+    """The exact δ over all pairs of inputs."""
+    scale = {sum(row.values()) for row in inputs}
+    assert len(scale) == 1
+    (whole,) = scale
+    return max(excess([(a[y], b[y]) for y in a.keys() | b.keys()], whole, epsilon) for a, b in permutations(inputs, 2))
+
+
+# The channels: words between two edges are alike, so one of them stands for all.
+
+
+def parts(edges: set[int]) -> list[tuple[int, int]]:
+    """The first word of every part of the 2^64 words that these edges make, and its length."""
+    inside = sorted({0, WORD} | {edge for edge in edges if 0 < edge < WORD})
+    return [(low, high - low) for low, high in pairwise(inside)]
+
+
+def two_stage_outputs(channel: Channel) -> list[Outputs]:
+    counts = channel.url_counts
+    firsts = parts({i * channel.query_step for i in range(len(counts) + 1)})
+    inner = {j * step for step in channel.url_steps for j in range(max(counts) + 1)}
+    seconds = parts(inner | {-(-j * WORD // count) for count in counts for j in range(count)})
+    inputs = []
+    for position in ((q, u) for q, count in enumerate(counts) for u in range(count)):
+        row: Outputs = Counter()
+        for (first, many), (second, more) in product(firsts, seconds):
+            row[channel.respond(*position, first, second)] += many * more
+        inputs.append(row)
+    return inputs
+
+
+def subset_outputs(channel: SubsetChannel) -> list[Outputs]:
+    counts, size = channel.url_counts, channel.size
+    told = parts({channel.truth})
+    own = parts({j * step for step in channel.url_steps for j in range(max(counts) + 1)})
+    others = [range(last + 1) for last in range(len(counts) - 1 - size, len(counts) - 1)]
+    most = [range(count) for count in [max(counts)] * size]
+    inputs = []
+    for position in ((q, u) for q, count in enumerate(counts) for u in range(count)):
+        row: Outputs = Counter()
+        for (first, many), (second, more) in product(told, own):
+            for chosen in product(*others, range(size), *most):
+                # A URL beyond its query's is a draw that is refused: what is left is uniform, and weighs more.
+                numbers = iter([first, second, *chosen])
+                weight = [Fraction(many * more)]
+
+                def draw(bound: int, numbers: Iterator[int] = numbers, weight: list[Fraction] = weight) -> int:
+                    number = next(numbers)
+                    if bound < WORD:
+                        weight[0] *= Fraction(number < bound, bound)
+                    return number
+
+                reported = channel.respond(*position, draw)
+                row[reported] += weight[0]
+        inputs.append(row)
+    return inputs
+
+
+# The noise: what is seen of a record of `count` users. Outputs of one ratio under neighbouring counts are one output.
+
+
+def capped_outputs(mechanism: TruncatedGeometric, count: int) -> Outputs:
+    """The noisy count of a listed record, or None; over 2^64."""
+    seen: Outputs = Counter()
+    if count:
+        for noise, weight in enumerate(mechanism.noise.weights, 1):
+            seen[count + noise if count + noise > mechanism.threshold else None] += weight
+        left, more = Fraction(mechanism.noise.below), Fraction(mechanism.noise.more, WORD)
+        for noise in range(0, mechanism.threshold - count, -1):
+            seen[count + noise] += left * (1 - more)
+            left *= more
+        seen[None] += left
+    return seen or Counter({None: WORD})
+
+
+def laplace_noise(noise: GridLaplace, value: int) -> Fraction:
+    """The weight of one value in half steps."""
+    units, place = divmod(abs(value) // 2, noise.steps)
+    more = Fraction(noise.more, WORD)
+    return more**units * (1 - more) * noise.weights[place] / 2
+
+
+def laplace_outputs(noise: GridLaplace, count: int, threshold: int | None, top: int) -> Outputs:
+    """The noisy count in half steps up to `top` records, "above" and, without a threshold, "below" that many; over 2^64."""
+    one = noise.half_steps
+    lowest = -top * one if threshold is None else threshold
+    if threshold is not None and not count:
+        return Counter({None: WORD})
+    values = range(lowest + 1, top * one, 2)
+    seen: Outputs = Counter({value: laplace_noise(noise, value - count * one) for value in values})
+    seen["above"] = noise.survival(top * one - count * one) * WORD
+    seen["below" if threshold is None else None] = WORD - sum(seen.values())
+    return seen
+
+
+def neighbours(seen: Callable[[int], Outputs], counts: range, epsilon: Fraction, *, least: int) -> Fraction:
+    """The exact δ of one record that loses a user beside one that gains it, over these counts."""
+
+    def moved(before: int, after: int) -> list[tuple[Fraction, Fraction]]:
+        a, b = seen(before), seen(after)
+        return [(a[y], b[y]) for y in a.keys() | b.keys()]
+
+    losses = [moved(n, n - 1) for n in counts if n - 1 >= least]
+    gains = [moved(n, n + 1) for n in counts]
+    both = ([(p * r, q * s) for p, q in loss for r, s in gain] for loss in losses for gain in gains)
+    return max(excess(pairs, WORD**2, epsilon) for pairs in both)
+
+
+def check(audit: Callable[[Any, Loss], Any], table: Any, claim: Loss, exact_delta: Callable[[Any], Fraction]) -> None:
+    """What ships holds. Of everything else: what the audit lets pass has no more than the claimed loss."""
+    assert audit(table, claim).holds
+    assert exact_delta(table) <= claim.delta
+    passed = refused = 0
+    for other in tampered(table):
+        if audit(other, claim).holds:
+            passed += 1
+            assert exact_delta(other) <= claim.delta, other
+        else:
+            refused += 1
+    assert refused > passed > 0  # a step towards more noise is no violation
+
+
+@pytest.mark.parametrize("name", LISTS)
+@pytest.mark.parametrize(("epsilon", "delta"), [("1", "0.01"), ("4", "1e-5")])
+def test_the_papers_channel(name, epsilon, delta):
+    claim = Loss(Fraction(epsilon), Fraction(delta))
+    table = Channel.of(LISTS[name], epsilon, delta, "0.85")
+    check(two_stage_response.audit, table, claim, lambda t: worst(two_stage_outputs(t), claim.epsilon))
+
+
+@pytest.mark.parametrize("name", LISTS)
+@pytest.mark.parametrize("epsilon", ["1", "4"])
+def test_the_tight_channel_with_one_query(name, epsilon):
+    claim = Loss(Fraction(epsilon), Fraction(0))
+    table = slack_free(LISTS[name], epsilon, "0.8")
+    assert isinstance(table, Channel)
+    check(two_stage_response.audit, table, claim, lambda t: worst(two_stage_outputs(t), claim.epsilon))
+
+
+@pytest.mark.parametrize("name", ["records", "three queries", "items"])
+@pytest.mark.parametrize("epsilon", ["1", "4"])
+def test_the_tight_channel_with_two_queries(name, epsilon):
+    claim = Loss(Fraction(epsilon), Fraction(0))
+    table = slack_free(LISTS[name], epsilon, "0.8", 2)
+    assert isinstance(table, SubsetChannel)
+    check(subset_response.audit, table, claim, lambda t: worst(subset_outputs(t), claim.epsilon))
+
+
+@pytest.mark.parametrize("kind", ["two-stage", "subset"])
+@pytest.mark.parametrize("bits", [32, 63, 65, 128])
+def test_words_of_another_length_than_the_samplers_are_no_channel(kind, bits):
+    """The samplers draw 64 bits, whatever a table says: the loss with `bits` 63 would be far above the claim."""
+    if kind == "subset":
+        audit, table = subset_response.audit, slack_free(LISTS["records"], 4, "0.8", 2)
+    else:
+        audit, table = two_stage_response.audit, slack_free(LISTS["records"], 4, "0.8")
+    assert not audit(dataclasses.replace(table, bits=bits), Loss(Fraction(4), Fraction(0))).holds
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [("1", "0.05"), ("2", "0.01"), ("4", "1e-5")])
+def test_bounded_noise_in_discovery(epsilon, delta):
+    claim = Loss(Fraction(epsilon), Fraction(delta))
+
+    def exact_delta(table: TruncatedGeometric) -> Fraction:
+        counts = range(1, table.threshold + 3)
+        return neighbours(lambda n: capped_outputs(table, n), range(counts[-1]), claim.epsilon, least=0)
+
+    check(truncated_geometric.audit, TruncatedGeometric.of(epsilon, delta), claim, exact_delta)
+
+
+@dataclasses.dataclass(frozen=True)
+class Lowered(TruncatedGeometric):
+    """Lists one count earlier than its noise was made for."""
+
+    @property
+    def threshold(self) -> int:
+        return self.noise.cap - 1
+
+
+def test_a_threshold_that_is_lowered_is_a_violation():
+    claim = Loss(Fraction(4), Fraction("1e-5"))
+    table = Lowered(CappedGeometric.of(Fraction(2), claim.delta))
+    assert neighbours(lambda n: capped_outputs(table, n), range(4), claim.epsilon, least=0) > claim.delta
+    assert not truncated_geometric.audit(table, claim).holds
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [("2", "0.05"), ("4", "0.001")])
+def test_laplace_noise_in_discovery(epsilon, delta):
+    claim = Loss(Fraction(epsilon), Fraction(delta))
+    noise = GridLaplace.of(claim.epsilon / 2, grid_bits=1)
+    table = LaplaceThreshold(noise, noise.half_steps + noise.threshold_for(claim.delta / 2))
+
+    def exact_delta(other: LaplaceThreshold) -> Fraction:
+        top = other.threshold // other.noise.half_steps + 3
+        return neighbours(
+            lambda n: laplace_outputs(other.noise, n, other.threshold, top), range(top - 1), claim.epsilon, least=0
+        )
+
+    check(laplace_threshold.audit, table, claim, exact_delta)
+
+
+@pytest.mark.parametrize("epsilon", ["1", "4"])
+def test_laplace_noise_in_calibration(epsilon):
+    claim = Loss(Fraction(epsilon), Fraction(0))
+    table = LaplaceHistogram(GridLaplace.of(claim.epsilon / 2, grid_bits=2))
+
+    def exact_delta(other: LaplaceHistogram) -> Fraction:
+        return neighbours(lambda n: laplace_outputs(other.noise, n, None, 3), range(3), claim.epsilon, least=0)
+
+    check(laplace_histogram.audit, table, claim, exact_delta)
