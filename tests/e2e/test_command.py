@@ -227,7 +227,7 @@ def test_a_hard_parameter_is_no_trouble(command):
 
 def test_tables_that_are_no_tables_are_a_violation(command, tmp_path):
     report = json.loads(command("audit", *PRIVACY, "--json").stdout)
-    report["tables"]["channel"]["url_steps"].pop()
+    next(iter(report["tables"]["channels"].values()))["url_steps"].pop()
     (tmp_path / "tables.json").write_text(json.dumps(report), encoding="utf-8")
     done = command("audit", *PRIVACY, "--tables", "tables.json", "--json")
     assert done.returncode == 1
@@ -239,10 +239,27 @@ def test_audit_holds_for_parameters_and_for_a_list(command, tmp_path, small_list
     done = command("audit", *PRIVACY)
     assert done.returncode == 0
     assert done.stdout.count("holds") == 3
-    small_list.save(tmp_path / "list.json")
-    findings = json.loads(command("audit", *PRIVACY, "--head-list", "list.json", "--json").stdout)["findings"]
-    assert [f["verdict"] for f in findings] == ["holds"] * 3
+    assert "designs may be chosen" in done.stdout
+    small_list.save(tmp_path / "names.json")
+    findings = json.loads(command("audit", *PRIVACY, "--head-list", "names.json", "--json").stdout)["findings"]
+    assert [f["verdict"] for f in findings] == ["holds"] * len(findings)
+    assert len(findings) > 3
     assert all(f["worst_epsilon"] <= 4 for f in findings)
+
+
+def test_audit_of_a_list_audits_its_own_channel(command, tmp_path, small_list):
+    reporting(small_list, epsilon=4, f_c="0.9").save(tmp_path / "list.json")
+    listed = ("--head-list", "list.json")
+    report = json.loads(command("audit", *PRIVACY, *listed, "--json").stdout)
+    assert [f["verdict"] for f in report["findings"]] == ["holds"] * 3
+    assert list(report["tables"]["channels"]) == ["f_C 9/10, 1 per report"]
+    assert command("audit", "--epsilon", "2", "--delta", "1e-5", *listed).returncode == 1
+    assert command("audit", *PRIVACY, *listed, "--f-c", "0.8").returncode == 2
+    (tmp_path / "tables.json").write_text(json.dumps(report), encoding="utf-8")
+    assert command("audit", *PRIVACY, *listed, "--tables", "tables.json").returncode == 0
+    other = command("audit", *PRIVACY, "--tables", "tables.json")
+    assert other.returncode == 2
+    assert "may be chosen" in other.stderr
 
 
 def test_audit_says_violated_for_sabotaged_tables(command, tmp_path):
@@ -250,7 +267,7 @@ def test_audit_says_violated_for_sabotaged_tables(command, tmp_path):
     path = tmp_path / "tables.json"
     path.write_text(json.dumps(report), encoding="utf-8")
     assert command("audit", *PRIVACY, "--tables", path).returncode == 0
-    channel = report["tables"]["channel"]
+    channel = next(iter(report["tables"]["channels"].values()))
     channel["query_step"] = str(int(channel["query_step"]) // 2)
     path.write_text(json.dumps(report), encoding="utf-8")
     done = command("audit", *PRIVACY, "--tables", path)

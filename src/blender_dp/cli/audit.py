@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import decimal
 import math
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -26,6 +27,7 @@ from blender_dp.errors import ParameterError
 if TYPE_CHECKING:
     from blender_dp.privacy.finding import Finding
     from blender_dp.records.head_list import HeadList
+    from blender_dp.records.reporting_list import ChannelSettings
 
 
 def audit(
@@ -50,33 +52,52 @@ def audit(
     Examples:
       blender-dp audit --epsilon 4 --delta 1e-5
       blender-dp audit --release blender-demo
-      blender-dp audit --epsilon 4 --delta 1e-5 --head-list blender-demo/head-list.json --f-c 0.95
+      blender-dp audit --epsilon 4 --delta 1e-5 --head-list blender-demo/head-list.json
       blender-dp audit --epsilon 4 --delta 1e-5 --json > audit.json
       blender-dp audit --epsilon 4 --delta 1e-5 --tables audit.json
     """
     from blender_dp.audit import Tables, audit_tables, made_with
     from blender_dp.cli.files import load_release
-    from blender_dp.records.head_list import HeadList
     from blender_dp.records.parameters import Parameters
 
+    channel: ChannelSettings | None
     if release is not None:
         if any(given is not None for given in (epsilon, delta, head_list, f_c, subset_size)):
             raise ParameterError("release", "says itself what it was made with", "Leave the other parameters out")
         loaded = load_release(release)
-        parameters, listed = made_with(loaded.manifest.settings), loaded.head_list
+        parameters = made_with(loaded.manifest.settings)
+        listed, channel = loaded.head_list, loaded.reporting_list.channel
     elif epsilon is None or delta is None:
         raise ParameterError("epsilon", "and delta are what is audited", "Give both, or a release")
     else:
-        parameters = Parameters.of(epsilon=epsilon, delta=delta, f_c=f_c, subset_size=subset_size, m_c=m_c, profile=profile)
-        listed = HeadList.load(head_list) if head_list else _made_up(max_queries, urls)
-    shipped = Tables.load(tables) if tables is not None else Tables.of(parameters, listed)
-    findings = audit_tables(shipped, parameters)
+        listed, channel = _listed(head_list) if head_list else (_made_up(max_queries, urls), None)
+        if channel and (f_c is not None or subset_size is not None or m_c not in {1, channel.m_c}):
+            raise ParameterError("head_list", "names its channel itself", "Leave --f-c, --subset-size and --m-c out")
+        randomiser, m_c = (channel.randomiser, channel.m_c) if channel else (None, m_c)
+        parameters = Parameters.of(
+            epsilon=epsilon, delta=delta, f_c=f_c, subset_size=subset_size, m_c=m_c, profile=profile, randomiser=randomiser
+        )
+    expected = Tables.of(parameters, listed, channel)
+    shipped = expected if tables is None else Tables.load(tables, expected)
+    findings = audit_tables(shipped, parameters, listed)
     if as_json:
         print_json({"findings": [_finding(f) for f in findings], "tables": shipped.to_document()})
     else:
         _show(findings, parameters.m_c)
     if not all(finding.holds for finding in findings):
         raise typer.Exit(1)
+
+
+def _listed(path: Path) -> tuple[HeadList, ChannelSettings | None]:
+    """A list, and its channel if it names one."""
+    from blender_dp.records.head_list import HeadList, read_json
+    from blender_dp.records.reporting_list import ReportingList, names_channel
+
+    document = read_json(path)
+    if not names_channel(document):
+        return HeadList.from_document(document, str(path)), None
+    found = ReportingList.from_document(document, str(path))
+    return found.head_list, found.channel
 
 
 def _made_up(queries: int, urls: int) -> HeadList:
@@ -88,6 +109,10 @@ def _made_up(queries: int, urls: int) -> HeadList:
 
 def _show(findings: list[Finding], m_c: int) -> None:
     columns = {"mechanism": False, "claimed ε": True, "worst ε": True, "claimed δ": True, "exact δ": True, "": False}
+    every, designs = findings, [f for f in findings[2:] if f.holds]
+    if len(designs) > 1:  # one line for all that hold: the worst of them
+        worst = max(designs, key=lambda f: (f.delta, f.epsilon))
+        findings = [f for f in findings if f not in designs] + [replace(worst, mechanism="local channel")]
     rows = [
         [
             f.mechanism,
@@ -100,6 +125,8 @@ def _show(findings: list[Finding], m_c: int) -> None:
         for f in findings
     ]
     print_table("Exact loss of the shipped integers", columns, rows)
+    if len(every) > len(findings):
+        say(f"Local channel: {len(every) - 2} designs may be chosen, {len(designs)} hold. The worst is shown.")
     if m_c > 1:
         say(f"The local channel is per report; a client sends {m_c} of them.")
 

@@ -34,7 +34,7 @@ def independent(first: Sequence[Pair], second: Sequence[Pair]) -> Iterable[Pair]
 
 
 def vanishing(listed: Fraction) -> Scaled:
-    """The pairs of a record that one user alone holds, and that the neighbour lacks: listed with this probability, or not."""
+    """The pairs of a record that one user alone holds, and that the neighbour lacks: listed, as probable as that, or not."""
     return [(listed.numerator, 0), (listed.denominator - listed.numerator, listed.denominator)], listed.denominator
 
 

@@ -29,7 +29,7 @@ Reports = dict[tuple[tuple[int, int], ...], Fraction]
 
 def audit(channel: AnyChannel, epsilon: Fraction, delta: Fraction = Fraction(0)) -> Finding:
     mechanism = two_stage_response if isinstance(channel, Channel) else subset_response
-    return mechanism.audit(channel, Loss(epsilon, delta))
+    return mechanism.worst_case(channel, Loss(epsilon, delta))
 
 
 def positions(channel: AnyChannel) -> list[tuple[int, int]]:

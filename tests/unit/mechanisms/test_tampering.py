@@ -57,8 +57,8 @@ def tampered(table: Any) -> Iterator[Any]:
         elif isinstance(value, int):
             yield from (dataclasses.replace(table, **{field.name: other}) for other in changed(value) - {value})
         else:
-            rows = [value[:i] + (other,) + value[i + 1 :] for i, old in enumerate(value) for other in changed(old) - {old}]
-            rows += [value[:i] + (b, a) + value[i + 2 :] for i, (a, b) in enumerate(pairwise(value)) if a != b]
+            rows = [(*value[:i], other, *value[i + 1 :]) for i, old in enumerate(value) for other in changed(old) - {old}]
+            rows += [(*value[:i], b, a, *value[i + 2 :]) for i, (a, b) in enumerate(pairwise(value)) if a != b]
             rows += [value[:i] + value[i + 1 :] for i in range(len(value))] + [value[:1] + value, value + value[-1:]]
             yield from (dataclasses.replace(table, **{field.name: row}) for row in rows)
 
