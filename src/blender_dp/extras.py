@@ -13,6 +13,7 @@ EXTRAS = {
         "dp_accounting",
         "fastapi",
         "httpx",
+        "msgspec",
         "prometheus_client",
         "psycopg",
         "rfc8785",

@@ -27,6 +27,7 @@ def simulate(
 
     Replaying attackers send a report again and again, stale ones answer another list, malformed ones send nonsense, and
     stuffing ones send as many reports as they like for one record: those count, as nobody can tell them from honest ones.
+    The round is a real one: it spends the campaign's budget for one round, without asking.
     If the collector has counted anything but the honest and the stuffed ones, each once, the command fails.
 
     \b
