@@ -9,7 +9,7 @@ import pytest
 from blender_dp.collector.documents import Signer
 from blender_dp.devices.collector import CollectorClient
 from blender_dp.devices.simulation import Crowd
-from blender_dp.errors import DocumentError, ParameterError, StateError
+from blender_dp.errors import BlenderError, DocumentError, ParameterError, StateError
 from tests.collector_http.test_operate import command  # noqa: F401 (a fixture)
 
 FEW = {"min_opt_in": 60, "min_reports": 500}
@@ -69,10 +69,10 @@ def test_devices_believe_the_pinned_key_alone(live, crowd, tmp_path):
     live.campaign(name="searches", **FEW)
     some = crowd()
     found = listed(live, some)
-    for change in ({"id": "0" * 32}, {"epsilon": "9"}):
+    for change, said in (({"id": "0" * 32}, "not the list of this round"), ({"epsilon": "9"}, "the list was made for 4")):
         promised = some._promised
         some._promised = promised | change
-        with pytest.raises(DocumentError, match="another ε"):
+        with pytest.raises(BlenderError, match=said):
             some.report(found | change)
         some._promised = promised
     some._key = Signer.load(tmp_path / "other.pem").public

@@ -51,6 +51,16 @@ def test_a_run_finds_the_head():
     assert sum(row.share for row in release.records) == pytest.approx(1)
 
 
+@pytest.mark.parametrize("estimator", ["likelihood", "average"])
+@pytest.mark.parametrize("project", [True, False])
+def test_no_estimate_lies_outside_of_its_own_interval(estimator, project):
+    """With little budget, so that many unbiased shares are below 0."""
+    release = run(estimator=estimator, project=project, epsilon=1, max_queries=50)
+    rows = (*release.queries, *release.records)
+    assert all(row.low <= row.share <= row.high for row in rows)
+    assert any(row.share < 0 for row in rows) == (estimator == "average" and not project)
+
+
 def test_the_manifest_says_how_it_was_made():
     manifest = run().manifest
     opt_in, clients = manifest.groups

@@ -100,6 +100,8 @@ def _listed(parts: document.ReleaseDocument, source: str) -> ReportingList:
         named = found.head_list.digest
     if parts.manifest.head_list != named:
         raise DocumentError(source, "its manifest names another head list", document.FIX)
+    if found.channel != _channel(parts.manifest.settings):
+        raise DocumentError(source, "its manifest and its head list name different channels", document.FIX)
     return found
 
 
