@@ -117,6 +117,8 @@ def _answer(settings: Settings, door: socket.socket) -> None:
     import uvicorn
     from uvicorn.supervisors import Multiprocess
 
+    from blender_dp.collector.metrics import added_up
+
     config = uvicorn.Config(
         "blender_dp.collector.run:app",
         factory=True,
@@ -124,6 +126,7 @@ def _answer(settings: Settings, door: socket.socket) -> None:
         ws="none",
         workers=settings.workers,
         access_log=False,  # it would keep addresses
+        log_config=None,  # run.app sets it
         log_level="warning",
         server_header=False,
         forwarded_allow_ips=settings.trusted_proxies,
@@ -131,7 +134,8 @@ def _answer(settings: Settings, door: socket.socket) -> None:
     )
     with suppress(KeyboardInterrupt):
         if settings.workers > 1:
-            Multiprocess(config, sockets=[door]).run()
+            with added_up():
+                Multiprocess(config, sockets=[door]).run()
             return
         server = uvicorn.Server(config)
         server.run(sockets=[door])

@@ -6,8 +6,10 @@ import asyncio
 import gzip
 import json
 import math
+import re
 import shutil
 import threading
+import time
 from collections.abc import AsyncIterator, Callable, MutableMapping
 from contextlib import asynccontextmanager
 from functools import lru_cache
@@ -16,31 +18,35 @@ from typing import Any, TypeVar, TypeVarTuple
 
 import anyio.to_thread
 import brotli
-from fastapi import FastAPI, Request, Response
-from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, generate_latest
+from fastapi import FastAPI, Request
+from sqlalchemy.pool import QueuePool
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from blender_dp.collector import operator, public
-from blender_dp.collector.health import Health
 from blender_dp.collector.identity import own_signer
 from blender_dp.collector.intake import Intake
 from blender_dp.collector.keys import KeyFolder
+from blender_dp.collector.log_lines import LOG, REQUEST, ROUND, about
+from blender_dp.collector.metrics import Metrics
 from blender_dp.collector.openapi import describe
+from blender_dp.collector.operations import PREFIXES, add_operations
 from blender_dp.collector.problems import ProblemError, install, problem, unexpected
 from blender_dp.collector.recent import Recent
 from blender_dp.collector.rounds import Rounds
 from blender_dp.collector.settings import Settings
 from blender_dp.collector.sources import Sources
 from blender_dp.collector.store import Store
+from blender_dp.collector.watch import Watch
 from blender_dp.collector.worker import Worker
-from blender_dp.release.manifest import package_versions
+from blender_dp.entropy import system_bytes
 
 _Given = TypeVarTuple("_Given")
 _Made = TypeVar("_Made")
 _SMALL_BYTES = 64_000  # a record of the longest texts, with every character escaped, has 50,000
+_ID_BYTES = 8
+_ROUND = re.compile(r"/rounds/([0-9a-f]{32})(?:/|$)")
 _REMEMBERED = 16  # documents that are kept in memory, as they are and packed
 _CONTRIBUTIONS = {"record", "withdrawal", "reports", "forget"}  # transactions that change no round and no campaign
-_OPERATIONS = ("/__", "/metrics")
 _BUSY = HTTPStatus.TOO_MANY_REQUESTS, "busy", "too many requests at a time", {"Retry-After": "5"}
 
 
@@ -60,14 +66,10 @@ class Service:
         self.intake = Intake(self.rounds)
         self.recent = Recent()
         store.on_commit.append(self._changed)
-        self.worker = Worker(self.rounds)
+        self.watch = Watch(settings.stuck_seconds)
+        self.worker = Worker(self.rounds, done=self._done, failed=self._failed)
         self.sources = Sources(settings.reports_per_minute) if settings.reports_per_minute else None
-        self.registry = CollectorRegistry()
-        self.taken = Counter("blender_dp_reports", "Reports stored, duplicates included", registry=self.registry)
-        self.refused = Counter("blender_dp_refused", "Reports refused", ["reason"], registry=self.registry)
-        self.answers = Counter("blender_dp_answers", "Answers by status", ["status"], registry=self.registry)
-        self.waiting = Gauge("blender_dp_waiting", "Requests under way", registry=self.registry)
-        self.free = Gauge("blender_dp_free_bytes", "Room on the disk", registry=self.registry)
+        self.metrics = Metrics()
         self.under_way = 0
         self.bytes_under_way = 0
         self._one_at_a_time = anyio.CapacityLimiter(1)
@@ -111,6 +113,35 @@ class Service:
             return function(*given)
         return await anyio.to_thread.run_sync(function, *given, limiter=self._one_at_a_time)
 
+    def measure(self) -> None:
+        """Bring the metrics that are no counters up to date."""
+        metrics, pool = self.metrics, self.rounds.store.engine.pool
+        metrics.see_process()
+        metrics.waiting.set(self.under_way)
+        metrics.free.set(self.free_bytes())
+        if isinstance(pool, QueuePool):
+            metrics.connections.labels("in use").set(pool.checkedout())
+            metrics.connections.labels("idle").set(pool.checkedin())
+        for state, (count, seconds) in self.watch.numbers().items():
+            metrics.rounds.labels(state).set(count)
+            metrics.in_state.labels(state).set(seconds)
+
+    def see_rounds(self) -> None:
+        """Take note of the states of all rounds that are not over."""
+        for name, state in self.watch.see(self.rounds.under_way()):
+            with about(name):
+                LOG.info("the round is %s", state)
+
+    def _done(self) -> None:
+        """The worker has done what there was to do."""
+        self.watch.failures = 0
+        self.see_rounds()
+        self.measure()
+
+    def _failed(self) -> None:
+        self.watch.failures += 1
+        self.metrics.failures.inc()
+
     def _changed(self, transaction: str) -> None:
         if transaction not in _CONTRIBUTIONS:
             self.recent.forget()
@@ -149,7 +180,7 @@ def create_app(settings: Settings) -> FastAPI:
 
     app = bare_app(lifespan=lifespan)
     app.state.service = service
-    _operations(app, service)
+    add_operations(app, service)
     app.add_middleware(Limits, service=service)
     return app
 
@@ -185,8 +216,11 @@ class Limits:
             await self._app(scope, receive, send)
             return
         service = self._service
-        answer = _Answer(service, send, with_body=scope["method"] != "HEAD")
+        named = _ROUND.search(scope["path"])
+        REQUEST.set(system_bytes(_ID_BYTES).hex())  # drawn: a number would tell how many requests there were in between
+        ROUND.set(named[1] if named else "")
         inner = {**scope, "method": "GET"} if scope["method"] == "HEAD" else scope
+        answer = _Answer(service, send, inner, with_body=scope["method"] != "HEAD")
         body = _Body(service, receive, self._most_bytes(scope))
         service.under_way += 1
         try:
@@ -204,7 +238,7 @@ class Limits:
         length = dict(scope["headers"]).get(b"content-length", b"0")
         if not length.isdigit() or len(length) > 18 or int(length) > most:
             return problem(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too-large", _too_large(most), {"Connection": "close"})
-        if self._service.under_way > self._service.settings.max_waiting and not scope["path"].startswith(_OPERATIONS):
+        if self._service.under_way > self._service.settings.max_waiting and not scope["path"].startswith(PREFIXES):
             return problem(*_BUSY)
         return None
 
@@ -249,8 +283,10 @@ class _Body:
 class _Answer:
     """An answer on its way out: counted, not to be kept by anybody unless it says so, and without a body for HEAD."""
 
-    def __init__(self, service: Service, send: Send, *, with_body: bool) -> None:
+    def __init__(self, service: Service, send: Send, scope: Scope, *, with_body: bool) -> None:
         self._service = service
+        self._scope = scope
+        self._since = time.perf_counter()
         self._send = send
         self._with_body = with_body
         self.begun = False
@@ -259,8 +295,9 @@ class _Answer:
         if message["type"] == "http.response.start":
             self.begun = True
             self._service.under_way -= 1  # the work is done: a slow reader is not in anybody's way
-            self._service.answers.labels(str(message["status"])).inc()
-            headers = [*message.get("headers", []), (b"x-content-type-options", b"nosniff")]
+            self._count(message["status"])
+            own = [(b"x-content-type-options", b"nosniff"), (b"x-request-id", REQUEST.get().encode())]
+            headers = [*message.get("headers", []), *own]
             if not any(name.lower() == b"cache-control" for name, _ in headers):
                 headers.append((b"cache-control", b"no-store"))
             message = {**message, "headers": headers}
@@ -268,33 +305,13 @@ class _Answer:
             message = {**message, "body": b""}
         await self._send(message)
 
+    def _count(self, status: int) -> None:
+        metrics, route = self._service.metrics, getattr(self._scope.get("route"), "path", "none")
+        metrics.answers.labels(str(status)).inc()
+        metrics.seconds.labels(route).observe(time.perf_counter() - self._since)
+        if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+            LOG.warning("%s answered %d", route, status)
+
 
 def _too_large(most: int) -> str:
     return f"the body has more than {most} bytes"
-
-
-def _operations(app: FastAPI, service: Service) -> None:
-    @app.get("/__lbheartbeat__", include_in_schema=False)
-    async def _alive() -> dict[str, str]:
-        return {}
-
-    def check() -> dict[str, str]:
-        service.rounds.current()
-        service.check_room()
-        return {"storage": "ok", "disk": "ok"}
-
-    health = Health(check)
-
-    @app.get("/__heartbeat__", include_in_schema=False)
-    async def _well() -> dict[str, str]:
-        return await health()
-
-    @app.get("/__version__", include_in_schema=False)
-    async def _version() -> dict[str, str]:
-        return package_versions()
-
-    @app.get("/metrics", include_in_schema=False)
-    async def _metrics(_: Request) -> Response:
-        service.waiting.set(service.under_way)
-        service.free.set(service.free_bytes())
-        return Response(generate_latest(service.registry), media_type=CONTENT_TYPE_LATEST)

@@ -51,6 +51,12 @@ def find(connection: Connection, name: str) -> Round:
     return Round(**row._mapping)
 
 
+def under_way(connection: Connection) -> list[Round]:
+    """All rounds that are not over, the oldest first."""
+    chosen = sa.select(*_SHOWN).where(rounds.c.state.not_in(("released", "aborted"))).order_by(rounds.c.created)
+    return [Round(**row._mapping) for row in connection.execute(chosen)]
+
+
 def newest(connection: Connection, what: str, campaign: str | None) -> Round | None:
     """The round that this happened to last, of one campaign (by its name or its id) or of all.
 

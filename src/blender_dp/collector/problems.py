@@ -39,6 +39,7 @@ NAMES = {
     "not-ready": "The round cannot take this step yet; the detail says what it waits for.",
     "slow": "The request did not arrive in time.",
     "storage": "The storage does not answer; nothing was acknowledged, so send it again.",
+    "stuck": "A round does not advance, or the worker fails; the detail says which.",
     "token": "A token is needed.",
     "too-large": "The body is too large.",
     "too-many": "Too many reports in one request.",

@@ -167,9 +167,9 @@ async def reports(request: Request, round_id: RoundId) -> Response:
         listed = await anyio.to_thread.run_sync(_listed, service, round_id)
     taken, refused = await service.work(len(body), listed.sorted_out, found)
     await service.intake.add(round_id, taken)
-    service.taken.inc(len(taken))
+    service.metrics.reports.inc(len(taken))
     for reason, count in Counter(reason for _, reason in refused).items():
-        service.refused.labels(reason).inc(count)
+        service.metrics.refused.labels(reason).inc(count)
     if not refused:
         return Response(_ALL_TAKEN, media_type="application/json")
     told = [{"index": index, "reason": reason} for index, reason in refused]

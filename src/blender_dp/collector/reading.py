@@ -15,7 +15,7 @@ from blender_dp.collector import ledger
 from blender_dp.collector.budget import Budget, budgets
 from blender_dp.collector.campaign import CampaignSettings
 from blender_dp.collector.counting import exported
-from blender_dp.collector.found import ListedRound, Round, campaign_id, find, newest, round_ends, rounds_opened
+from blender_dp.collector.found import ListedRound, Round, campaign_id, find, newest, round_ends, rounds_opened, under_way
 from blender_dp.collector.journal import Spent
 from blender_dp.collector.schema import campaigns, objects, reports, rounds
 from blender_dp.collector.schema import ledger as ledger_table
@@ -59,6 +59,11 @@ class Reading:
         """The rounds that were opened last, the newest first; of one campaign or of all, and only those `before` another."""
         with self.store.read() as connection:
             return rounds_opened(connection, campaign, before, limit)
+
+    def under_way(self) -> list[Round]:
+        """All rounds that are not over."""
+        with self.store.read() as connection:
+            return under_way(connection)
 
     def current(self, campaign: str | None = None) -> Round | None:
         """The newest round, of one campaign or of all."""

@@ -27,10 +27,11 @@ from blender_dp.collector.documents import Signer, digest
 from blender_dp.collector.faults import reached
 from blender_dp.collector.forgetting import destroy_left_keys, forget_reports
 from blender_dp.collector.forging import forging
-from blender_dp.collector.found import Round, State, find, round_ends, settings_of
+from blender_dp.collector.found import Round, State, find, round_ends, settings_of, under_way
 from blender_dp.collector.journal import Journal, catch_up
 from blender_dp.collector.keys import KeyFolder
 from blender_dp.collector.leases import Claim
+from blender_dp.collector.log_lines import LOG, about
 from blender_dp.collector.reading import Reading, kept
 from blender_dp.collector.schema import answers, events, objects, records, rounds
 from blender_dp.collector.schema import ledger as ledger_table
@@ -252,15 +253,15 @@ class Rounds(Contributions, Reading):
         """Do what is due: scheduled steps whose time has come, and work that a crash interrupted."""
         now = self.clock()
         with self.store.read() as connection:
-            due = [find(connection, name) for name in connection.scalars(
-                sa.select(rounds.c.id).where(rounds.c.state.not_in(("released", "aborted"))).order_by(rounds.c.created)
-            )]  # fmt: skip
+            due = under_way(connection)
         failed: list[Exception] = []
         for one in due:
             try:
                 self._advance_one(one, now)
             except Exception as error:  # noqa: BLE001 (raised below: a round that is stuck must not hold up the others)
                 failed.append(error)
+                with about(one.id):
+                    LOG.error("the round does not advance: %s", type(error).__name__)
                 with suppress(sa.exc.SQLAlchemyError):  # a storage that fails cannot be told either
                     self._stuck(one, _said(error))
         destroy_left_keys(self.store, self.keys, self._strange, self.clock())

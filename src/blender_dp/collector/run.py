@@ -15,6 +15,7 @@ from blender_dp.collector.app import create_app
 from blender_dp.collector.identity import own_signer
 from blender_dp.collector.journal import Journal, catch_up
 from blender_dp.collector.keys import KeyFolder
+from blender_dp.collector.log_lines import log_to_stderr
 from blender_dp.collector.migrate import migrate
 from blender_dp.collector.schema import tokens
 from blender_dp.collector.settings import PREFIX, Settings
@@ -56,7 +57,9 @@ def prepare(settings: Settings, tell: Callable[[str], None]) -> None:
 
 def app() -> FastAPI:
     """The service, in each of its processes."""
-    made = create_app(Settings.model_validate_json(os.environ[_HANDED_ON]))
+    settings = Settings.model_validate_json(os.environ[_HANDED_ON])
+    log_to_stderr(as_json=settings.log_format == "json")
+    made = create_app(settings)
     # What was loaded stays. Looked through for garbage again and again, it would cost more than the requests do.
     gc.collect()
     gc.freeze()

@@ -67,6 +67,17 @@ class Settings(BaseModel):
     trusted_proxies: str = "127.0.0.1"
     """Addresses of the proxies whose X-Forwarded-For is believed, with commas between them."""
 
+    log_format: Annotated[str, Field(pattern="^(text|json)$")] = "text"
+    """How log lines are written to stderr: text or json."""
+    stuck_seconds: Annotated[float, Field(gt=0)] = 1_800.0
+    """The heartbeat fails when the collector works at a list or a release for longer than this."""
+    source: str = ""
+    """Where the source code is; /__version__ shows it."""
+    commit: str = ""
+    """Which commit runs; likewise."""
+    build: str = ""
+    """Which build runs, as a URL; likewise."""
+
     export_from: Annotated[int, Field(ge=0)] = EXPORT_FROM
     """A round with so many reports is exported to Parquet in the data folder, and counted by the engine."""
     engine: Annotated[str, Field(pattern=r"^(duckdb|spark(:.+)?)$")] = "duckdb"

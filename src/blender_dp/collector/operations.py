@@ -1,0 +1,47 @@
+"""Routes for those who run the collector: heartbeats, the version and the metrics."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+import anyio.to_thread
+from fastapi import FastAPI, Response
+from prometheus_client import CONTENT_TYPE_LATEST
+
+from blender_dp.collector.problems import ProblemError
+from blender_dp.release.manifest import package_versions
+
+if TYPE_CHECKING:
+    from blender_dp.collector.app import Service
+
+PREFIXES = ("/__", "/metrics")
+"""These are answered however many requests are under way."""
+
+
+def add_operations(app: FastAPI, service: Service) -> None:
+    """Add the routes; /__version__, /__heartbeat__ and /__lbheartbeat__ are those of Dockerflow."""
+
+    @app.get("/__lbheartbeat__", include_in_schema=False)
+    async def _alive() -> dict[str, str]:
+        return {}
+
+    @app.get("/__heartbeat__", include_in_schema=False)
+    def _well() -> dict[str, str]:
+        service.see_rounds()
+        service.check_room()
+        if problem := service.watch.problem():
+            raise ProblemError(HTTPStatus.SERVICE_UNAVAILABLE, "stuck", problem)
+        return {"storage": "ok", "disk": "ok", "rounds": "ok"}
+
+    @app.get("/__version__", include_in_schema=False)
+    async def _version() -> dict[str, Any]:
+        settings = service.settings
+        told = {"source": settings.source, "version": version("blender-dp"), "commit": settings.commit}
+        return {**told, "build": settings.build, "packages": package_versions()}
+
+    @app.get("/metrics", include_in_schema=False)
+    async def _metrics() -> Response:
+        service.measure()
+        return Response(await anyio.to_thread.run_sync(service.metrics.text), media_type=CONTENT_TYPE_LATEST)
