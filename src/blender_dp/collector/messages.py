@@ -17,6 +17,8 @@ from blender_dp.collector.campaign import CampaignSettings
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Identifier = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
 Text = Annotated[str, Field(min_length=1, max_length=2_048)]
+Time = Annotated[int, Field(ge=0, lt=253_402_300_800)]
+"""Seconds since 1970, before the year 10000: every time can be written in ISO 8601."""
 Cell = Annotated[int, Field(ge=0, lt=1 << 32)]
 MAX_CELLS = 10_000
 """Cells in one report."""
@@ -94,8 +96,8 @@ class RecordAnswer(Message):
 class RoundMessage(Versioned):
     """When to take the next steps, in seconds since 1970; by hand if it is left out."""
 
-    lists_at: Annotated[int, Field(ge=0, lt=1 << 40)] | None = None
-    closes_at: Annotated[int, Field(ge=0, lt=1 << 40)] | None = None
+    lists_at: Time | None = None
+    closes_at: Time | None = None
 
 
 class RoundAnswer(Message):
