@@ -11,6 +11,8 @@ from functools import partial
 from itertools import permutations
 from typing import NamedTuple
 
+import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -18,7 +20,7 @@ import pytest
 from blender_dp import Columns, Entropy, LogError
 from blender_dp.client.channel import Channel
 from blender_dp.engines import PLAIN_COLUMNS, DuckDBEngine, Problem, Tally
-from blender_dp.logs import find
+from blender_dp.logs import as_table, find
 from blender_dp.stages.reporting import counted_reports, total
 from tests.generators.aol import write_aol
 from tests.generators.yandex import write_yandex
@@ -30,6 +32,7 @@ COUNTS = pa.schema([("query", pa.string()), ("url", pa.string()), ("count", pa.i
 KEY = "it's a ${key} with \\ in it"
 
 # Every line, and what becomes of it: a problem, True for a record, False for none, None if it is no row at all.
+# Below, for every format, the users who count: whoever is named by a line, good or bad, whose user can be read.
 TSV = [
     (b"1\tgoogle\twww.google.com\tt\n", True),
     (b"1\tmaps\tmaps.example\tt\n", True),
@@ -58,6 +61,13 @@ TSV = [
     (b"14\t\tx.example\tt\n", False),
     (b"15\tno click\t\tt\n", False),
     ("16\tÉtÉ \u2003 Straße\tHTTP://BÜCHER.example:80\tt\n".encode(), True),
+    (b"18\ttoo few", Problem.WRONG_NUMBER_OF_COLUMNS),
+    (b"\n19\t\xff\tx.example\t\xff\t\t\t\n", Problem.NOT_UTF8),
+    (b"20\ta\tx.example\t" + b"t" * 9_000_000 + b"\n", Problem.TOO_LONG),
+    (b"21\t" + b"a" * 2_100_000 + b"\n", Problem.TOO_LONG),
+    (b"22\t" + b"\xff" * 2_100_000 + b"\n", Problem.NOT_UTF8),
+    (b"23\xff\tq\tx.example\tt\n", Problem.NOT_UTF8),
+    (b"24?\t\xff\tx.example\tt\n", Problem.NOT_UTF8),
     (b"17\tno newline\tx.example\tt", True),
 ]
 CSV = [
@@ -84,6 +94,12 @@ CSV = [
     (b"10,line,x.example," + b"t" * 2_100_000 + b"\n", Problem.TOO_LONG),
     (b"11,'tis,x.example\n", True),
     (b"12,back\\slash,x.example\n", True),
+    (b'13,"' + b'""' * 1_000_000 + b'",x.example\n', Problem.TOO_LONG),
+    (b'14,"\xff,x.example\n', Problem.NOT_UTF8),
+    (b'15,mid"dle,x.example\n', Problem.BROKEN_QUOTES),
+    (b"16,a,b,c,d,e,f\n", Problem.WRONG_NUMBER_OF_COLUMNS),
+    (b'"a,b",mid"dle,x.example\n', Problem.BROKEN_QUOTES),
+    (b'"17"x,a,x.example\n', Problem.BROKEN_QUOTES),
     (b"\n", None),
 ]
 JSONL = [
@@ -108,6 +124,22 @@ JSONL = [
     (b'{"user": 9, "query": "control \x01", "url": "x.example"}\n', Problem.CONTROL_CHARACTER),
     (b'{"user": 10, "query": "nul \\u0000", "url": "x.example"}\n', True),
     (b'{"user": 11, "query": "' + b"a" * 2_000_000 + b'", "url": "x.example"}\n', Problem.TOO_LONG),
+    (b'{"query": "' + b"a" * 2_000_000 + b'", "url": "x.example", "user": 12}\n', Problem.TOO_LONG),
+    (b'{"query": "\\ud800", "url": "x.example", "user": "13"}\n', Problem.NOT_JSON),
+    (b'{"query": "\\q", "more": [{"user": [0]}, "]}"], "user": "\\u0031\\u0034"}\n', Problem.NOT_JSON),
+    (b'{"user": 15, "query": "a\tb", "url": "x.example"}\n', Problem.NOT_JSON),
+    (b'{"user": 16, "query": "a "quote"", "url": "x.example"}\n', Problem.NOT_JSON),
+    (b'{"user": 17, "query": NaN, "url": "x.example"}\n', False),
+    (b'{"query": "a\x01\x02\x01\x03b\x01", "user": 0}\n', Problem.CONTROL_CHARACTER),
+    (b'{"query": "a\x01b\x01", "user": 18}\n', Problem.CONTROL_CHARACTER),
+    (b'{"query": "\xff", "user": 19}\n', Problem.NOT_UTF8),
+    (b'{"user": "20\xff", "query": ""}\n', Problem.NOT_UTF8),
+    (b'{"user": "\\ud800", "query": ""}\n', Problem.NOT_JSON),
+    (b'{"user": 21, "query": ' + b"[" * 3_000 + b"\n", Problem.NOT_JSON),
+    (b'{"user": NaN, "query": "a", "url": "x.example"}\n', Problem.NO_USER),
+    (b'{"user": 22, "query": "' + b"\\" * 2_100_000 + b'"}\n', Problem.TOO_LONG),
+    (b'{"query": "' + b"\xff" * 2_100_000 + b'", "user": 23}\n', Problem.NOT_UTF8),
+    (b'{"query": {"user": "a"} "user": 24}\n', Problem.NOT_JSON),
     (b"\n", None),
 ]
 YANDEX = [
@@ -132,13 +164,33 @@ YANDEX = [
     (b"3\t4\tQ\t5\t8\t1,2\t200,1\n", None),
     (b"3\t4\tQ\t5\t8\t1,2\t200,1\n", None),
     (b"3\t5\tC\t5\t200\n", True),
+    (b"4\tM\t1\t503\n", False),
+    (b"4\t4\tQ\t5\t8\t1,2\t200,1\n", None),
+    (b"4\t5\tC\t5\t200\n", Problem.SESSION_OF_SEVERAL_USERS),
+    (b"4\tM\t1\t504\n", False),
+    (b"4\tM\t1\t504\n", None),
+    (b"4\tM\t1\t505\n", False),
+    (b"4\tM\t1\n", None),
+    (b"5\tM\t1\xff\t506\n", Problem.NOT_UTF8),
+    (b"5\tM\t1\t\xff506\n", Problem.NOT_UTF8),
+    (b"6\tM\t1\t507" + b"\tx" * 20 + b"\n", False),
     (b"\n", None),
 ]
+LATE_USER = [
+    (b"good,t,1,x.example\n", True),
+    (b"\xff,t,2,x.example\n", Problem.NOT_UTF8),
+    (b"a" * 2_000_000 + b",t,3,x.example\n", Problem.TOO_LONG),
+    (b"control \x01 \x01 character,t,4,x.example\n", Problem.CONTROL_CHARACTER),
+    (b"one,two,t,5,x.example\n", Problem.WRONG_NUMBER_OF_COLUMNS),
+    (b'mid"dle,t,6,x.example\n', Problem.BROKEN_QUOTES),
+    (b"\xff" * 2_000_000 + b",one,t,7,x.example\n", Problem.NOT_UTF8),
+]
 FORMATS = {
-    "log.tsv": (b"user\tquery\turl\ttime\n", TSV),
-    "log.csv": (b'user,"query",url\r\n', CSV),
-    "log.jsonl": (b"", JSONL),
-    "yandex.txt": (b"", YANDEX),
+    "log.tsv": (b"user\tquery\turl\ttime\n", TSV, {*map(str, range(1, 23)), "24?"}),
+    "log.csv": (b'user,"query",url\r\n', CSV, {*map(str, range(1, 17)), "a,b"}),
+    "log.jsonl": (b"", JSONL, {*map(str, range(6)), '{"a":1}', *map(str, range(7, 24))} - {"20"}),
+    "yandex.txt": (b"", YANDEX, {"500", "501", "502", "503", "504", "505", "506", "507"}),
+    "query.csv": (b"query,time,user,url\n", LATE_USER, {*map(str, range(1, 5))}),
 }
 HEADERS = {
     "tsv": ("user\tquery\turl", "1\ta\tx.example", ".tsv"),
@@ -181,7 +233,7 @@ def answer(engine, log, m) -> Answer:
 
 
 def write(folder, name, packed: bool = False):
-    header, lines = FORMATS[name]
+    header, lines, _ = FORMATS[name]
     content = header + b"".join(line for line, _ in lines)
     path = folder / (f"{name}.gz" if packed else name)
     path.write_bytes(gzip.compress(content) if packed else content)
@@ -203,7 +255,8 @@ def test_every_kind_of_bad_row(engine, tmp_path, name, packed, m):
     reference = DuckDBEngine(portable=True)
     assert found.tally == expected_tally(FORMATS[name][1])
     assert found[1:] == answer(reference, reference.read(source), m)[1:]
-    assert found.users * m == len(found.records)
+    assert {user for user, *_ in found.records} == FORMATS[name][2]
+    assert found.users * m == len(found.records) == len(FORMATS[name][2]) * m
     assert sorted(found.parts[0] + found.parts[1], key=repr) == found.records
 
 
@@ -262,7 +315,50 @@ def test_parquet_and_tables(engine, tmp_path, m):
     assert read == answer(engine, engine.load(data, PLAIN_COLUMNS, "table"), m)
     assert read == answer(reference, reference.load(data), m)
     assert read.tally == Tally(6, 2, {Problem.TOO_LONG: 1, Problem.NO_USER: 1})
-    assert read.users == 3
+    assert read.users == 4
+
+
+@pytest.mark.parametrize("kind", ["parquet", "arrow", "float32", "pandas", "polars", "rows", "log.jsonl"])
+def test_nan_is_a_missing_value(engine, tmp_path, kind):
+    """In every column of numbers; as text it is a name like any other."""
+    nan = float("nan")
+    data = {"user": [1.0, nan, 2.0, None], "query": ["a", "b", None, "c"], "url": ["x.example"] * 4}
+    table = pa.table(data)
+    match kind:
+        case "log.jsonl" | "parquet":
+            path = tmp_path / ("log.jsonl" if kind == "log.jsonl" else "log.parquet")
+            pq.write_table(table, path)
+            if kind == "log.jsonl":
+                path.write_text("".join(f"{json.dumps(row)}\n" for row in table.to_pylist()), encoding="utf-8")
+            log = engine.read(find(path))
+        case "float32":
+            log = engine.load(table.set_column(0, "user", table["user"].cast(pa.float32())), PLAIN_COLUMNS, "table")
+        case "rows":
+            rows = [(1, "a", "x.example"), (nan, "b", "x.example"), (2, nan, "x.example"), (None, "c", "x.example")]
+            log = engine.load(as_table(rows), PLAIN_COLUMNS, "table")
+        case _:
+            frame = {"arrow": pa.table, "pandas": pd.DataFrame, "polars": partial(pl.DataFrame, strict=False)}[kind](data)
+            log = engine.load(as_table(frame), PLAIN_COLUMNS, "table")
+    group, tally = engine.bound(log, 1, KEY)
+    assert tally == Tally(4, 1, {Problem.NO_USER: 2})
+    assert [user.removesuffix(".0") for user, *_ in records_of(group)] == ["1", "2"]
+    texts = pa.table({"user": ["nan", "NaN"], "query": ["nan"] * 2, "url": ["x.example"] * 2})
+    assert engine.bound(engine.load(texts, PLAIN_COLUMNS, "table"), 1, KEY)[1] == Tally(2, 2, {})
+
+
+@pytest.mark.parametrize("m", [1, 3])
+def test_one_users_session_line_takes_nobodys_click(engine, tmp_path, m):
+    """A session of two users has no record, and both of them count."""
+    session = "{0}\tM\t1\t{1}\n{0}\t0\tQ\t0\t7\t1,2\t100,3\n{0}\t1\tC\t0\t100\n"
+    log = session.format(0, 500) + session.format(1, 400) + session.format(2, 300)
+    intruder = "1\tM\t1\t399\n"
+    for content in (log + intruder, intruder + log):
+        (tmp_path / "log.txt").write_text(content, encoding="utf-8")
+        group, tally = engine.bound(engine.read(find(tmp_path / "log.txt")), m, KEY)
+        held = {user: query for user, query, _ in records_of(group) if query}
+        assert held == {"300": "7", "500": "7"}
+        assert {user for user, *_ in records_of(group)} == {"300", "399", "400", "500"}
+        assert tally == Tally(7, 2, {Problem.SESSION_OF_SEVERAL_USERS: 1})
 
 
 @pytest.mark.parametrize("name", ["log.csv", "log.jsonl", "log.parquet", "table"])

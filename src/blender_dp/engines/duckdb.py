@@ -24,17 +24,18 @@ from numpy.typing import NDArray
 
 from blender_dp.engines import expressions
 from blender_dp.engines.base import Work
-from blender_dp.engines.files import parquet_sql, reports_sql, rows_sql, table_sql, text
+from blender_dp.engines.files import parquet_sql, reports_sql, rows_sql, table_sql
 from blender_dp.engines.forms import canonical
 from blender_dp.engines.groups import TableGroup
 from blender_dp.engines.header import check_columns
+from blender_dp.engines.known_users import text
 from blender_dp.engines.mending import mended
+from blender_dp.engines.refused import Refused
 from blender_dp.engines.source import PLAIN_COLUMNS, Columns, Format, Problem, Source, Tally
 from blender_dp.errors import LogError, ParameterError
 
 _BATCH_ROWS = 1 << 16  # larger ones are given back to the system and faulted in again, smaller ones cost calls
 _ENOUGH = 350_000_000  # bytes with which DuckDB was as fast as with more
-_REJECTS = {"INVALID ENCODING": Problem.NOT_UTF8, "LINE SIZE OVER MAXIMUM": Problem.TOO_LONG}
 _GROUP = pa.schema([(name, pa.string()) for name in ("user", "query", "url")])
 
 
@@ -134,8 +135,7 @@ class DuckDBEngine:
             for row in batch.to_pylist():
                 yield {"reason": str(Problem(row.pop("problem"))), **row}
         if source.format is not Format.PARQUET:
-            for error, line, content in self._connection.execute(_lines_sql(log.rejects)).fetchall():
-                yield {"reason": str(_refusal(error)), "line": line, "content": content}
+            yield from Refused(self._connection, source, log.rejects).lines()
 
     def report_counts(self, source: Source, digest: str, cells: int) -> tuple[NDArray[np.int64], Tally]:
         """How often every cell of the head list with this digest is reported; reports that answer no cell of it are bad."""
@@ -144,7 +144,8 @@ class DuckDBEngine:
         with _typed_errors(source.name):
             self._connection.execute(f"CREATE TEMP VIEW {name} AS {reports_sql(source, rejects)}")
             found = self._run(expressions.cell_counts(expressions.reports(name), digest, cells)).fetchall()
-            problems.update(self._refused(source, rejects))
+            if source.format is not Format.PARQUET:
+                problems.update(Refused(self._connection, source, rejects).problems())
         for cell, problem, reports in found:
             if problem is None:
                 counts[cell] = reports
@@ -187,25 +188,30 @@ class DuckDBEngine:
             parts += self._run(expressions.tally(log.rows)).fetchall()
             drawn = self.stream(expressions.drawn_many(log.rows, m, key, self._lottery), ("user", "query", "url"))
         # Streamed through the canonical form into a table, on a second connection: the first one is busy handing out.
-        name, writer = next(self._names), self._connection.cursor()
+        name, writer, strays = next(self._names), self._connection.cursor(), list[pa.Array]()
         form = partial(canonical, filtered=log.source is None or log.source.filtered, levels=log.levels)
-        batches = (batch for table in _usable(drawn, parts, form) for batch in table.to_batches())
+        batches = (batch for table in _usable(drawn, parts, strays, form) for batch in table.to_batches())
         writer.register("drawn", pa.RecordBatchReader.from_batches(_GROUP, batches))
         writer.execute(f"CREATE TABLE {name} AS FROM drawn")
         writer.close()
-        return DuckDBGroup(self, expressions.group(name), m), Tally.of(parts, self._unread(log))
+        unread = Counter({Problem.FILE_CUT_OFF: log.cut_off})
+        if log.source and log.source.format is not Format.PARQUET:
+            refused = Refused(self._connection, log.source, log.rejects)
+            unread += refused.problems()
+            strays.append(refused.users())
+        self._add_users(name, strays, m)
+        return DuckDBGroup(self, expressions.group(name), m), Tally.of(parts, unread)
 
-    def _unread(self, log: DuckDBLog) -> Counter[Problem]:
-        """What could not be made a row of."""
-        refused = self._refused(log.source, log.rejects) if log.source else Counter[Problem]()
-        return refused + Counter({Problem.FILE_CUT_OFF: log.cut_off})
-
-    def _refused(self, source: Source, rejects: str) -> Counter[Problem]:
-        """The lines that DuckDB itself could not make a row of."""
-        refused: Counter[Problem] = Counter()
-        if source.format is not Format.PARQUET:
-            refused.update(_refusal(error) for error, _, _ in self._connection.execute(_lines_sql(rejects)).fetchall())
-        return refused
+    def _add_users(self, group: str, users: list[pa.Array], m: int) -> None:
+        """Give a group the users that it lacks, without a record: those whom only bad rows name."""
+        if not sum(map(len, users)):
+            return
+        named = self._register(pa.table({"user": pa.chunked_array(users, pa.string())}))
+        self._connection.execute(f"""
+            INSERT INTO {group} SELECT "user", NULL, NULL
+            FROM (SELECT DISTINCT "user" FROM {named}) ANTI JOIN {group} USING ("user"), range({m})
+        """)  # noqa: S608 (our own names)
+        self._connection.unregister(named)
 
     def _run(self, expression: ir.Expr) -> duckdb.DuckDBPyRelation:
         return self._connection.sql(expressions.sql(expression, "duckdb"))
@@ -261,29 +267,24 @@ class DuckDBGroup(TableGroup):
 
 
 def _usable(
-    drawn: Iterable[pa.RecordBatch], parts: list[tuple[int | None, int, int]], form: Callable[[pa.Table], pa.Table]
+    drawn: Iterable[pa.RecordBatch],
+    parts: list[tuple[int | None, int, int]],
+    strays: list[pa.Array],
+    form: Callable[[pa.Table], pa.Table],
 ) -> Iterator[pa.Table]:
-    """The users' canonical records; what became of their rows, if it is told, is added to the parts on the way."""
+    """The users' canonical records. If the rows say it, what became of a user's rows is added to the parts on the way,
+    and the users of bad rows, who may have good ones as well, to the strays.
+    """
     for batch in drawn:
         table = pa.Table.from_batches([batch])
         if "problem" in table.column_names:
             sums = table.group_by("problem").aggregate([("rows", "sum"), ("records", "sum")]).to_pylist()
             parts += [(part["problem"], part["rows_sum"], part["records_sum"]) for part in sums]
+            bad = pc.is_valid(table["problem"])
+            strays += table["user"].filter(bad).drop_null().cast(pa.string()).chunks
+            table = table.filter(pc.invert(bad))
         known = table.select(_GROUP.names).filter(pc.is_valid(table["user"]))
         yield form(known).cast(_GROUP)
-
-
-def _lines_sql(rejects: str) -> str:
-    """The refused lines, each once: it is kept for every field that is wrong, and for every time the log is read."""
-    return f"""
-        SELECT min(error_type::VARCHAR), any_value(line), any_value(csv_line)
-        FROM {rejects} JOIN {rejects}_scan USING (scan_id, file_id)
-        GROUP BY file_path, line_byte_position ORDER BY file_path, line_byte_position
-        """  # noqa: S608 (our own name)
-
-
-def _refusal(error: str) -> Problem:
-    return _REJECTS.get(error, Problem.WRONG_NUMBER_OF_COLUMNS)
 
 
 def _own_hash(rows: ir.Table, key: str) -> ir.Value:

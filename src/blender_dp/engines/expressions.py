@@ -1,8 +1,9 @@
 """The counting as Ibis expressions, the same for every engine.
 
-A log has the columns user, query and url, all text, and problem: what is wrong with a row, or null. A group has the first
-three. A slot without a record has null in both query and url (a single item has no url): under substitution the number
-of users is public, so a user whose rows are unusable must not disappear.
+A log has the columns user, query and url, all text, and problem: what is wrong with a row, or null. A bad row has a user
+if it is known whose it is. A group has the first three columns. A slot without a record has null in both query and url
+(a single item has no url): under substitution the number of users is public, so a user whose rows are unusable must not
+disappear.
 """
 
 from __future__ import annotations
@@ -58,11 +59,11 @@ def drawn(rows: ir.Table, key: str, lottery: Hash, *, structs: bool = False) -> 
     """One record of every user, that of the least hash, and what became of the user's rows.
 
     The hash of (key, user, record) is blind to the order of the rows and to how often one is repeated. Not every engine
-    knows `structs`; those that do are faster with them.
+    knows `structs`; those that do are faster with them. A user's bad rows of a kind are a row of their own in the result,
+    with its problem: a user who has no other one counts, without a record.
     """
-    nobody = ibis.cases((rows.problem.isnull(), rows.user))  # whom a bad row names is not known
-    tickets = rows.mutate(user=nobody, ticket=ibis.cases((_whole(rows), lottery(rows, key))))
-    # The bad rows of a kind are a group of nobody's: cheaper than to count every problem for every user.
+    tickets = rows.mutate(ticket=ibis.cases((_whole(rows), lottery(rows, key))))
+    # Cheaper than to count every problem for every user.
     grouped, told = tickets.group_by(["user", "problem"]), {"rows": tickets.count(), "records": tickets.ticket.count()}
     if not structs:
         chosen = {name: min_by(tickets[name], tickets.ticket) for name in ("query", "url")}
@@ -74,11 +75,11 @@ def drawn(rows: ir.Table, key: str, lottery: Hash, *, structs: bool = False) -> 
 
 def drawn_many(rows: ir.Table, m: int, key: str, lottery: Hash) -> ir.Table:
     """Exactly m slots per user: m of the user's distinct records by keyed hash, the rest empty."""
-    known = rows.filter(rows.problem.isnull())
-    whole = known.filter(_whole(known))
+    whole = rows.filter(_whole(rows))
     distinct = whole.mutate(ticket=lottery(whole, key)).drop("problem").distinct()
     ranked = distinct.mutate(slot=ibis.row_number().over(group_by="user", order_by=["ticket", "query", "url"]))
     # A reader that sees only the user would not notice that the rest of a line is no text. So the rest is asked for.
+    known = rows.filter(rows.user.notnull())
     users = known.group_by("user").agg(records=known.count(where=_whole(known)))
     slots = users.filter(users.records.coalesce(0) >= 0).select("user").mutate(slot=ibis.range(m).unnest().cast("int64"))
     return slots.left_join(ranked, ["user", "slot"]).select("user", "query", "url")

@@ -10,15 +10,16 @@ import glob
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from blender_dp.engines.known_users import csv_fields, csv_user, json_fields, json_roles, quoted, text
 from blender_dp.engines.source import LONGEST_ROW, Columns, Format, Problem, Source
 
 _TAB = "\t"
-_NEVER, _NULL = "\x01", "\x02"  # what separates the columns of a log of lines, and what stands for null: no text has them
-_UNSPLIT = {"rest IS NOT NULL": Problem.CONTROL_CHARACTER}
+_CONTROL, _NULL = "\x01", "\x02"  # no text has them; the second one stands for null
+_UNSPLIT = "\x01\x02\x01\x03"  # what separates the columns where a line is to stay whole
+_HAS_CONTROL = {f"contains(line, '{_CONTROL}')": Problem.CONTROL_CHARACTER}
 _CELL = "CASE WHEN TRY_CAST({0} AS BIGINT) = TRY_CAST({0} AS DOUBLE) THEN TRY_CAST({0} AS BIGINT) END AS cell"
 _NONE: Mapping[str, Problem] = MappingProxyType({})
-_FIELD = r"""("(?:[^"]|"")*"|[^,"]*)"""
-
+_YANDEX_PROBLEMS = (Problem.CONTROL_CHARACTER, Problem.WRONG_NUMBER_OF_COLUMNS, Problem.SESSION_OF_SEVERAL_USERS)
 
 NO_URL = "'-'"
 """What stands in for the URL in a log that has none: the rows of all logs look alike."""
@@ -62,64 +63,52 @@ def parquet_sql(source: Source) -> str:
 
 
 def table_sql(table: str, columns: Columns) -> str:
-    """A query for the rows of a table that has a schema."""
-    roles = {role: f"{quoted(name)}::VARCHAR" for role, name in columns.named.items()}
+    """A query for the rows of a table that has a schema. NaN in a column of numbers is a missing value."""
+    roles = {
+        role: f"CASE WHEN typeof({quoted(name)}) IN ('FLOAT', 'DOUBLE') THEN nullif({quoted(name)}::VARCHAR, 'nan') "
+        f"ELSE {quoted(name)}::VARCHAR END"
+        for role, name in columns.named.items()
+    }
     length = " + ".join(f"strlen({value})" for value in roles.values())
     return _checked(table, roles, {f"{length} > {LONGEST_ROW}": Problem.TOO_LONG})
 
 
-def text(value: str) -> str:
-    """A text as an SQL literal."""
-    return "'" + value.replace("'", "''") + "'"
-
-
-def quoted(name: str) -> str:
-    """A name in SQL."""
-    return '"' + name.replace('"', '""') + '"'
-
-
 def _tab_separated(source: Source, rejects: str) -> str:
-    """Columns, of which there is one more than there should be: whoever fills it has too many."""
+    """Columns, of which there is one more than there should be: a line that fills it has too many."""
     names = [f"c{i}" for i in range(len(source.header) + 1)]
     roles = {role: names[source.header.index(name)] for role, name in source.columns.named.items()}
-    wrong = f"{names[-1]} IS NOT NULL OR {names[-2]} IS NULL"  # what is missing is padded with nulls
+    wrong = f"({names[-1]} IS NOT NULL OR {names[-2]} IS NULL)"  # what is missing is padded with nulls
+    known = f"{names[source.user_place + 1]} IS NOT NULL" if source.user_leads else f"NOT {wrong}"
+    roles["user"] = f"CASE WHEN {known} THEN {roles['user']} END"
     return _checked(_read(source, names, _TAB, rejects), roles, {wrong: Problem.WRONG_NUMBER_OF_COLUMNS})
 
 
 def _comma_separated(source: Source, rejects: str) -> str:
-    whole = f"{_FIELD}(?:,{_FIELD})*"
-    unquoted = """lambda f: CASE WHEN f[1] = '"' THEN replace(f[2:-2], '""', '"') ELSE f END"""
-    fields = (
-        "CASE WHEN NOT contains(line, '\"') THEN string_split(line, ',') "
-        f"WHEN regexp_full_match(line, {text(whole)}) "
-        f"THEN list_transform(regexp_extract_all(line || ',', {text(_FIELD + ',')}, 1), {unquoted}) END"
-    )
     problems = {
         "fields IS NULL": Problem.BROKEN_QUOTES,
         f"len(fields) <> {len(source.header)}": Problem.WRONG_NUMBER_OF_COLUMNS,
     }
+    roles = {role: f"fields[{source.header.index(name) + 1}]" for role, name in source.columns.named.items()}
     return _checked(
-        f"(SELECT {fields} AS fields, rest FROM {_lines(source, rejects, header=True)})",
-        {role: f"fields[{source.header.index(name) + 1}]" for role, name in source.columns.named.items()},
-        _UNSPLIT | problems,
+        f"(SELECT {csv_fields(source, 'line')} AS fields, line FROM {_lines(source, rejects, header=True)})",
+        {**roles, "user": csv_user(source, "fields", "line")},
+        _HAS_CONTROL | problems,
     )
 
 
 def _json_lines(source: Source, rejects: str) -> str:
     return _checked(
-        f"(SELECT line, rest, json_valid(line) AS valid FROM {_lines(source, rejects)})",
-        {
-            role: f"CASE WHEN valid THEN json_extract_string(line, {text(f'$.{quoted(name)}')}) END"
-            for role, name in source.columns.named.items()
-        },
-        _UNSPLIT | {"NOT valid": Problem.NOT_JSON},
+        f"(SELECT line, {json_fields(source.columns, 'line')} AS fields FROM {_lines(source, rejects)})",
+        json_roles(source.columns, "line", "fields"),
+        _HAS_CONTROL | {"fields IS NULL": Problem.NOT_JSON},
     )
 
 
 def _yandex(source: Source, rejects: str) -> str:
     """The clicks, with the user of their session, and the query and domain that their results page has.
 
-    A session has a row without a record besides: the user of one without a click must not disappear.
+    A session has a row without a record besides: the user of one without a click must not disappear. If lines name
+    several users for a session, nobody knows whose its clicks are: they are bad, and each of the users has such a row.
 
     The file is read twice. Results pages are most of it, and are not kept: they pass by the clicks. Those whose name is
     another's too, which should not happen, are made one, in a third reading that ends at once if there are none.
@@ -134,19 +123,24 @@ def _yandex(source: Source, rejects: str) -> str:
             WHERE NOT {too_many} AND c1 <> 'M' AND c2 IN ('Q', 'T') AND hash(c0, {page}) {which} (FROM shared)"""
 
     # Numbers compare faster than texts: what a line is, or, above 0, what is wrong with it.
-    session, click, results_page = -1, -2, -3
-    kind = f"""CASE WHEN {too_many} THEN {Problem.WRONG_NUMBER_OF_COLUMNS:d}
-        WHEN c1 = 'M' THEN {session} WHEN c2 = 'C' THEN {click} WHEN c2 IN ('Q', 'T') THEN {results_page}
-        WHEN contains(concat_ws({text(_TAB)}, c0, c1, c2), {text(_NEVER)}) THEN {Problem.CONTROL_CHARACTER:d}
+    session, click, results_page, contested_click = -1, -2, -3, Problem.SESSION_OF_SEVERAL_USERS.value
+    kind = f"""CASE WHEN c1 = 'M' THEN {session} WHEN {too_many} THEN {Problem.WRONG_NUMBER_OF_COLUMNS:d}
+        WHEN c2 = 'C' THEN {click} WHEN c2 IN ('Q', 'T') THEN {results_page}
+        WHEN contains(concat_ws({text(_TAB)}, c0, c1, c2), {text(_CONTROL)}) THEN {Problem.CONTROL_CHARACTER:d}
         ELSE {Problem.WRONG_NUMBER_OF_COLUMNS:d} END::TINYINT"""
     rows = f"""
         WITH lines AS MATERIALIZED (SELECT c0 AS session, {page} AS page, {item} AS id, {kind} AS kind FROM {read}),
-        sessions AS (SELECT session, min(page) AS visitor FROM lines WHERE kind = {session} GROUP BY session),
+        sessions AS (
+            SELECT session, min(nullif(page, '')) AS visitor, visitor <> max(page) AS contested
+            FROM lines WHERE kind = {session} GROUP BY session
+        ),
         shared AS (
             SELECT hash(session, page) AS name FROM lines WHERE kind = {results_page} GROUP BY name HAVING count(*) > 1
         ),
         clicks AS (
-            SELECT session, page, visitor, id FROM lines LEFT JOIN sessions USING (session) WHERE kind = {click}
+            SELECT session, page, CASE WHEN NOT contested THEN visitor END AS visitor, id,
+                CASE WHEN contested THEN {contested_click} ELSE {click} END AS kind
+            FROM lines LEFT JOIN sessions USING (session) WHERE lines.kind = {click}
         ),
         merged AS (
             SELECT session, page, min(query) AS query, string_split(min(results), {text(_TAB)}) AS results
@@ -156,22 +150,25 @@ def _yandex(source: Source, rejects: str) -> str:
             {pages(", ".join(results), "NOT IN")}
             UNION ALL SELECT session, page, query, {", ".join(f"results[{i + 1}]" for i in range(len(results)))} FROM merged
         )
-        SELECT visitor, query, id, {click} AS kind, CASE
+        SELECT visitor, query, id, kind, CASE
             {" ".join(f"WHEN starts_with({result}, start) THEN {result}" for result in results)} END AS result
         FROM (SELECT *, id || ',' AS start FROM pages RIGHT JOIN clicks USING (session, page))
-        UNION ALL SELECT visitor, NULL, NULL, {session}, NULL FROM sessions
+        UNION ALL SELECT visitor, NULL, NULL, {session}, NULL FROM sessions WHERE contested IS NOT true
+        UNION ALL SELECT DISTINCT page, NULL, NULL, {session}, session FROM lines
+            WHERE kind = {session} AND page <> '' AND session IN (SELECT session FROM sessions WHERE contested)
         UNION ALL SELECT NULL, NULL, NULL, kind, NULL FROM lines WHERE kind > 0
         """
     site = "'https://domain' || substr(result, length(id) + 2) || '.example/' || id"
-    problems = {f"kind = {problem:d}": problem for problem in (Problem.CONTROL_CHARACTER, Problem.WRONG_NUMBER_OF_COLUMNS)}
+    problems = {f"kind = {problem:d}": problem for problem in _YANDEX_PROBLEMS}
     problems[f"kind = {click} AND visitor IS NOT NULL AND result IS NULL"] = Problem.CLICK_WITHOUT_RESULTS_PAGE
     return _checked(f"({rows})", {"user": "visitor", "query": "query", "url": site}, problems)
 
 
 def _lines(source: Source, rejects: str, *, header: bool = False) -> str:
-    """Whole lines. A character that no text has, found in one, makes a second column. Blank lines are no rows."""
-    read = _read(source, ["line", "rest"], _NEVER, rejects, header=header)
-    return f"(SELECT line, rest FROM {read} WHERE line <> '' OR rest IS NOT NULL)"
+    """Whole lines. Four characters that no text has, found in one, split it: what they cut is joined again."""
+    read = _read(source, ["line", "rest"], _UNSPLIT, rejects, header=header)
+    whole = f"CASE WHEN rest IS NULL THEN line ELSE line || {text(_UNSPLIT)} || rest END"
+    return f"(SELECT {whole} AS line FROM {read} WHERE line <> '' OR rest IS NOT NULL)"  # blank lines are no rows
 
 
 def _read(source: Source, names: list[str], delimiter: str, rejects: str, *, header: bool = True) -> str:
@@ -195,10 +192,12 @@ def _read(source: Source, names: list[str], delimiter: str, rejects: str, *, hea
 
 
 def _checked(table: str, roles: Mapping[str, str], problems: Mapping[str, Problem] = _NONE) -> str:
-    """Choose the columns, and add what is wrong with a row: first what the format knows, then what any row can have."""
-    roles = {**roles, "url": roles.get("url", NO_URL)}
-    user = roles["user"]
-    every = {**problems, f"{user} IS NULL OR {user} = ''": Problem.NO_USER}
+    """Choose the columns, and add what is wrong with a row: first what the format knows, then what any row can have.
+
+    The user of a bad row is null unless it is known: `known_users` says when it is.
+    """
+    roles = {**roles, "user": f"nullif({roles['user']}, '')", "url": roles.get("url", NO_URL)}
+    every = {**problems, f"{roles['user']} IS NULL": Problem.NO_USER}
     cases = " ".join(f"WHEN {condition} THEN {problem:d}" for condition, problem in every.items())
     columns = ", ".join(f"{value} AS {quoted(role)}" for role, value in roles.items())
     return f"SELECT {columns}, CASE {cases} END::TINYINT AS problem FROM {table}"

@@ -19,11 +19,8 @@ _GZIP = 16 + zlib.MAX_WBITS
 
 def first_line(path: Path) -> bytes:
     """The first line of a file, zipped or not, whole or cut off."""
-    if path.suffix.lower() != ".gz":
-        with pa.input_stream(str(path)) as file:
-            return _LINE_END.split(bytes(file.read(_PIECE)), maxsplit=1)[0]
     start = b""
-    for piece in _pieces(path):
+    for piece in pieces(path):
         start += piece
         if len(start) >= _PIECE or _LINE_END.search(start):
             break
@@ -48,7 +45,7 @@ def _whole_lines(path: Path, folder: Path) -> Path:
     copy = folder / f"{abs(hash(path))}-{path.stem}"
     with copy.open("wb") as file:
         kept = b""
-        for piece in _pieces(path):
+        for piece in pieces(path):
             head, newline, kept = (kept + piece).rpartition(b"\n")
             file.write(head + newline)
     return copy
@@ -59,8 +56,14 @@ def _ends_well(path: Path) -> bool:
     return last
 
 
-def _pieces(path: Path) -> Iterator[bytes]:
-    return (piece for piece, _ in _unzipped(path))
+def pieces(path: Path) -> Iterator[bytes]:
+    """What is in a file, compressed or not, piece by piece; of a compressed one that is cut off, what can be read."""
+    if path.suffix.lower() == ".gz":
+        yield from (piece for piece, _ in _unzipped(path))
+        return
+    with pa.input_stream(str(path)) as file:
+        while piece := file.read(_PIECE):
+            yield bytes(piece)
 
 
 def _unzipped(path: Path) -> Iterator[tuple[bytes, bool]]:

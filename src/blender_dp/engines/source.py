@@ -62,6 +62,10 @@ class Source:
     columns: Columns = PLAIN_COLUMNS
     header: tuple[str, ...] = ()
     """The column names in the first line of every file, where the format has such a line and it could be read yet."""
+    delimiter: str = ","
+    """What separates the fields of a CSV file."""
+    encoding: str = "utf-8"
+    """How the text files are encoded, as Python calls it."""
 
     @property
     def is_remote(self) -> bool:
@@ -74,6 +78,17 @@ class Source:
         if self.is_remote:
             raise LogError(self.name, "only Spark reads URIs", "Take the engine spark (--engine spark), or copy the files")
         return tuple(Path(file) for file in self.files)
+
+    @property
+    def user_place(self) -> int:
+        """The number of columns before the user's, in a format that has a header."""
+        return self.header.index(self.columns.user)
+
+    @property
+    def user_leads(self) -> bool:
+        """Whether the user's column comes before the query and the URL: then nothing that people write can move it."""
+        others = (name for role, name in self.columns.named.items() if role != "user")
+        return all(self.user_place < self.header.index(name) for name in others)
 
     @property
     def filtered(self) -> bool:
@@ -95,6 +110,7 @@ class Problem(IntEnum):
     FILE_CUT_OFF = 9
     ANOTHER_HEAD_LIST = 10
     NO_SUCH_CELL = 11
+    SESSION_OF_SEVERAL_USERS = 12
 
     def __str__(self) -> str:
         return self.name.lower().replace("_", " ").replace("utf8", "UTF-8").replace("json", "JSON")

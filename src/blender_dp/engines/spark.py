@@ -38,7 +38,7 @@ needs("spark")
 from py4j.protocol import Py4JError
 from pyspark import StorageLevel
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import DataFrame, Row, SparkSession, functions
 
 _BATCH_ROWS = 1 << 16
 _PACKED = "part binary"
@@ -119,7 +119,7 @@ class SparkEngine:
         if source.format is Format.PARQUET:
             check_columns(frame.columns, source.columns, source.name)
         if source.format is Format.JSONL:
-            frame = self._json(frame, spark_files.json_columns(source.columns), spark_files.LOG_ROWS)
+            frame = self._json(frame, spark_files.json_log(source.columns), spark_files.LOG_ROWS)
         with _typed_errors(source.name):
             rows = self._log(spark_files.rows_sql(source, self._view(frame)))
         return SparkLog(rows, source.name, source.columns.levels, source)
@@ -128,8 +128,10 @@ class SparkEngine:
         """Hand a table to Spark; it has to fit into this process, of course."""
         check_columns(data.column_names, columns, name)
         with _typed_errors(name):
-            texts = pa.table({role: data[column].cast(pa.string()) for role, column in columns.named.items()})
-            frame = self._session.createDataFrame(texts, ", ".join(f"{role} string" for role in columns.named))
+            floats = {role for role, column in columns.named.items() if pa.types.is_floating(data[column].type)}
+            kinds = {role: "double" if role in floats else "string" for role in columns.named}
+            table = pa.table({role: data[column].cast(kinds[role]) for role, column in columns.named.items()})
+            frame = self._session.createDataFrame(table, ", ".join(f"{role} {kind}" for role, kind in kinds.items()))
             renamed = PLAIN_COLUMNS if columns.levels == 2 else replace(PLAIN_COLUMNS, url=None)
             return SparkLog(self._log(spark_files.table_sql(self._view(frame), renamed)), name, columns.levels)
 
@@ -150,7 +152,7 @@ class SparkEngine:
         with _typed_errors(source.name):
             frame = self._opened(source)
             if source.format is not Format.PARQUET:
-                frame = self._json(frame, spark_files.REPORT, spark_files.REPORT_ROWS)
+                frame = self._json(frame, spark_files.JSON_REPORTS, spark_files.REPORT_ROWS)
             view = self._view(self._session.sql(spark_files.reports_sql(source, self._view(frame))))
             found = self._frame(expressions.cell_counts(expressions.reports(view), digest, cells)).collect()
         for cell, problem, reports in found:
@@ -211,15 +213,26 @@ class SparkEngine:
         return expressions.group(self._view(self._session.createDataFrame(texts, "user string"))).select("user")
 
     def _bound(self, log: SparkLog, m: int, key: str) -> tuple[TableGroup, Tally]:
+        unread = {Problem.FILE_CUT_OFF: log.cut_off}
         if m == 1:
             kept = self._kept(expressions.drawn(log.rows, key, self._lottery, structs=True), log)
-            parts = kept.frame.groupBy("problem").sum("rows", "records").collect()
+            known = "count(CASE WHEN problem IS NOT NULL THEN user END)"
+            sums = [functions.expr(sum_) for sum_ in ("sum(rows)", "sum(records)", known)]
+            parts = kept.frame.groupBy("problem").agg(*sums).collect()
         else:
             slots = ibis.literal(m, "int64")  # of the type that is asked for: Spark does not cast what it explodes
             kept = self._kept(expressions.drawn_many(log.rows, slots, key, self._lottery), log)
             parts = self._frame(expressions.tally(log.rows)).collect()
-        table = expressions.group(self._view(kept.frame.where("user IS NOT NULL").select(*_GROUP)))
-        return TableGroup(self, table, m, kept), Tally.of(parts, {Problem.FILE_CUT_OFF: log.cut_off})
+        good, held = kept.frame.where("user IS NOT NULL").select(*_GROUP), [kept]
+        if m == 1:
+            good = kept.frame.where("user IS NOT NULL AND problem IS NULL").select(*_GROUP)
+            bad = kept.frame.where("user IS NOT NULL AND problem IS NOT NULL")
+            if any(known for *_, known in parts):  # users of bad rows, who count even if they have no other rows
+                held.append(_Kept(bad.select("user").distinct().join(good, "user", "left_anti")))
+                nothing = (f"CAST(NULL AS STRING) AS {name}" for name in _GROUP[1:])
+                good = good.unionByName(held[-1].frame.selectExpr("user", *nothing))
+        tally = Tally.of(((problem, rows, records) for problem, rows, records, *_ in parts), unread)
+        return TableGroup(self, expressions.group(self._view(good)), m, held), tally
 
     def _kept(self, drawn: ir.Table, log: SparkLog) -> _Kept:
         """The canonical records, made by the workers and kept there: groups are asked several times."""
@@ -254,10 +267,10 @@ class SparkEngine:
         check_header(header, source.columns, source.name)
         return lines.where(spark_files.below(line)), replace(source, header=header)
 
-    def _json(self, frame: DataFrame, columns: str, schema: str) -> DataFrame:
+    def _json(self, frame: DataFrame, query: str, schema: str) -> DataFrame:
         """What the workers find in JSON lines."""
         lines = self._session.sql(spark_files.lines_sql(self._view(frame)))
-        return lines.mapInArrow(partial(spark_files.json_rows, columns=columns), schema)
+        return lines.mapInArrow(partial(spark_files.json_rows, query=query), schema)
 
     def _ordered(self, expression: ir.Table, order: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
         """All rows in one order, here: a seeded stream of random words cannot be sent to workers."""

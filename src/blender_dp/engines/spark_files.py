@@ -13,7 +13,7 @@ from types import MappingProxyType
 import duckdb
 import pyarrow as pa
 
-from blender_dp.engines import files
+from blender_dp.engines import files, known_users
 from blender_dp.engines.source import LONGEST_ROW, Columns, Format, Problem, Source
 
 LOG_ROWS = "user string, query string, url string, valid boolean, unread tinyint"
@@ -35,9 +35,9 @@ _NONE: Mapping[str, Problem] = MappingProxyType({})
 _AS_NAMED: Mapping[str, str] = MappingProxyType({role: role for role in ("user", "query", "url")})
 
 # As in `files`, but possessive: what has matched is never tried again, so no line takes long and none fills Java's stack.
-_FIELD = r"""("(?:[^"]++|"")*+"|[^,"]*+)"""
+_FIELD = r"""(?:"(?:[^"]++|"")*+"|[^{0}"]*+)"""
 _RESULTS = r"(?s)\A(?:[^\t]*+\t){5}[^\t]*+(.*)\z"  # what follows the six fields of a Yandex query
-_WHOLE = rf"\A(?:{_FIELD},)*+{_FIELD}\z"
+_UNKNOWN = "\N{REPLACEMENT CHARACTER}"  # what Spark puts for bytes that are not UTF-8
 
 
 def below(line: str) -> str:
@@ -49,9 +49,11 @@ def rows_sql(source: Source, view: str) -> str:
     """A query for the rows of a log, given a view of its lines; for JSON, of what `json_rows` makes of them."""
     match source.format:
         case Format.TSV | Format.AOL:
-            return _separated(source, f"({lines_sql(view, in_columns=True)})", f"split(line, {text(_TAB)}, -1)")
+            place = source.user_place
+            leading = f"CASE WHEN size(fields) > {place + 1} THEN get(fields, {place}) END"
+            return _separated(source, f"({lines_sql(view, in_columns=True)})", f"split(line, {text(_TAB)}, -1)", leading)
         case Format.CSV:
-            return _separated(source, f"({lines_sql(view)})", _comma_separated())
+            return _separated(source, f"({lines_sql(view)})", _csv_fields(source.delimiter), _csv_leading(source))
         case Format.JSONL:
             return _checked(view, _AS_NAMED, {"NOT valid": Problem.NOT_JSON})
         case Format.YANDEX:
@@ -61,7 +63,7 @@ def rows_sql(source: Source, view: str) -> str:
 
 
 def lines_sql(view: str, *, in_columns: bool = False) -> str:
-    """The lines that are not blank, or why one cannot be read."""
+    """The lines that are not blank, and why one cannot be read."""
     unread = {
         "NOT is_valid_utf8(value)": Problem.NOT_UTF8,
         f"octet_length(value) > {LONGEST_ROW}": Problem.TOO_LONG,
@@ -69,25 +71,29 @@ def lines_sql(view: str, *, in_columns: bool = False) -> str:
     if not in_columns:
         unread[f"contains(value, {text(_CONTROL)})"] = Problem.CONTROL_CHARACTER
     found = f"SELECT value, CAST({_first(unread)} AS TINYINT) AS unread FROM {view} WHERE value <> ''"
-    return f"SELECT CASE WHEN unread IS NULL THEN value END AS line, unread FROM ({found})"
+    return f"SELECT CASE WHEN unread IS NULL THEN value ELSE make_valid_utf8(value) END AS line, unread FROM ({found})"
 
 
 def table_sql(view: str, columns: Columns) -> str:
-    """A query for the rows of a table that has a schema."""
-    texts = {"url": files.NO_URL} | {role: f"CAST({quoted(name)} AS STRING)" for role, name in columns.named.items()}
+    """A query for the rows of a table that has a schema. NaN in a column of numbers is a missing value."""
+    texts = {"url": files.NO_URL} | {
+        role: f"CASE WHEN typeof({quoted(name)}) IN ('float', 'double') THEN nullif(CAST({quoted(name)} AS STRING), 'NaN') "
+        f"ELSE CAST({quoted(name)} AS STRING) END"
+        for role, name in columns.named.items()
+    }
     named = ", ".join(f"{value} AS {role}" for role, value in texts.items())
     valid = " AND ".join(f"coalesce(is_valid_utf8({role}), true)" for role in _AS_NAMED)
     unread = f"CASE WHEN NOT ({valid}) THEN {Problem.NOT_UTF8:d} END"
     length = " + ".join(f"octet_length({role})" for role in columns.named)
     return _checked(
         f"(SELECT *, {unread} AS unread FROM (SELECT {named} FROM {view}))",
-        _AS_NAMED,
+        {**_AS_NAMED, "user": "CASE WHEN is_valid_utf8(user) THEN user END"},
         {f"{length} > {LONGEST_ROW}": Problem.TOO_LONG},
     )
 
 
 def reports_sql(source: Source, view: str) -> str:
-    """A query for clients' reports, given a view of Parquet files or of what `json_rows` makes of `REPORT`."""
+    """A query for clients' reports, given a view of Parquet files or of what `json_rows` makes of lines."""
     if source.format is Format.PARQUET:
         columns = (
             "CAST(head_list AS STRING) AS head_list, try_cast(cell AS BIGINT) AS cell, CAST(NULL AS TINYINT) AS problem"
@@ -97,20 +103,21 @@ def reports_sql(source: Source, view: str) -> str:
     return f"SELECT head_list, cell, {problem} AS problem FROM {view}"
 
 
-def json_columns(columns: Columns) -> str:
-    """What `json_rows` has to take out of the lines of a log."""
-    found = {"url": files.NO_URL} | {role: _json(name) for role, name in columns.named.items()}
-    return ", ".join(f"{found[role]} AS {files.quoted(role)}" for role in _AS_NAMED)
+def json_log(columns: Columns) -> str:
+    """A query for a worker's DuckDB: what JSON `lines` of a log say."""
+    fields = known_users.json_fields(columns, "line")
+    roles = {"url": files.NO_URL} | known_users.json_roles(columns, "line", "fields")
+    texts = ", ".join(f"{roles[role]} AS {known_users.quoted(role)}" for role in _AS_NAMED)
+    return f"SELECT {texts}, fields IS NOT NULL AS valid, unread FROM (SELECT *, {fields} AS fields FROM lines)"
 
 
-def json_rows(batches: Iterator[pa.RecordBatch], columns: str) -> Iterator[pa.RecordBatch]:
+def json_rows(batches: Iterator[pa.RecordBatch], query: str) -> Iterator[pa.RecordBatch]:
     """What JSON lines say, on a worker. DuckDB reads them there too: no two readers of JSON agree on every line."""
     with duckdb.connect() as connection:
         connection.execute("SET threads = 1")  # Spark has a worker for every core already
         for batch in batches:
             connection.register("lines", pa.Table.from_batches([batch]))
-            lines = "(SELECT *, json_valid(line) AS valid FROM lines)"
-            yield from connection.sql(f"SELECT {columns}, valid, unread FROM {lines}").to_arrow_table().to_batches()
+            yield from connection.sql(query).to_arrow_table().to_batches()
 
 
 def path(file: str) -> str:
@@ -129,32 +136,52 @@ def quoted(name: str) -> str:
 
 
 def _json(name: str) -> str:
-    return f"CASE WHEN valid THEN json_extract_string(line, {files.text(f'$.{files.quoted(name)}')}) END"
+    return f"CASE WHEN valid THEN json_extract_string(line, {known_users.text(f'$.{known_users.quoted(name)}')}) END"
 
 
-REPORT = f"{_json('head_list')} AS head_list, TRY_CAST({_json('cell')} AS BIGINT) AS cell"
-"""What `json_rows` has to take out of the lines of clients' reports."""
+JSON_REPORTS = f"""SELECT {_json("head_list")} AS head_list, TRY_CAST({_json("cell")} AS BIGINT) AS cell, valid, unread
+    FROM (SELECT *, json_valid(line) AS valid FROM lines)"""
+"""A query for a worker's DuckDB: what JSON `lines` of clients' reports say."""
 
 
-def _separated(source: Source, lines: str, fields: str) -> str:
+def _separated(source: Source, lines: str, fields: str, leading: str) -> str:
+    count, otherwise = len(source.header), leading if source.user_leads else "NULL"
     problems = {
         "fields IS NULL": Problem.BROKEN_QUOTES,
-        f"size(fields) <> {len(source.header)}": Problem.WRONG_NUMBER_OF_COLUMNS,
+        f"size(fields) <> {count}": Problem.WRONG_NUMBER_OF_COLUMNS,
     }
+    roles = {role: f"get(fields, {source.header.index(name)})" for role, name in source.columns.named.items()}
     return _checked(
-        f"(SELECT {fields} AS fields, unread FROM {lines})",
-        {role: f"get(fields, {source.header.index(name)})" for role, name in source.columns.named.items()},
+        f"(SELECT {fields} AS fields, line, unread FROM {lines})",
+        {**roles, "user": f"CASE WHEN size(fields) = {count} THEN {roles['user']} ELSE {otherwise} END"},
         problems,
     )
 
 
-def _comma_separated() -> str:
-    unquoted = """f -> CASE WHEN startswith(f, '"') THEN replace(substring(f, 2, length(f) - 2), '""', '"') ELSE f END"""
+def _csv_fields(delimiter: str) -> str:
+    field, between = _field(delimiter), re.escape(delimiter)
+    whole = rf"\A(?:{field}{between})*+{field}\z"
     return (
-        "CASE WHEN NOT contains(line, '\"') THEN split(line, ',', -1) "
-        f"WHEN line RLIKE {text(_WHOLE)} "
-        f"THEN transform(regexp_extract_all(line || ',', {text(_FIELD + ',')}, 1), {unquoted}) END"
+        f"CASE WHEN NOT contains(line, '\"') THEN split(line, {text(between)}, -1) "
+        f"WHEN line RLIKE {text(whole)} THEN "
+        + _unquoted(f"regexp_extract_all(line || {text(delimiter)}, {text(f'({field}){between}')}, 1)")
+        + " END"
     )
+
+
+def _csv_leading(source: Source) -> str:
+    field, between = _field(source.delimiter), re.escape(source.delimiter)
+    pattern = rf"\A(?:{field}{between}){{{source.user_place}}}({field}){between}"
+    return f"get({_unquoted(f'array(regexp_extract(line, {text(pattern)}, 1))')}, 0)"
+
+
+def _field(delimiter: str) -> str:
+    return _FIELD.format(re.escape(delimiter))
+
+
+def _unquoted(fields: str) -> str:
+    whole = """f -> CASE WHEN startswith(f, '"') THEN replace(substring(f, 2, length(f) - 2), '""', '"') ELSE f END"""
+    return f"transform({fields}, {whole})"
 
 
 def _yandex(view: str) -> str:
@@ -165,33 +192,40 @@ def _yandex(view: str) -> str:
     rows = f"""
         WITH lines AS (
             SELECT line, unread, {first} AS session, {fourth} AS page, {fifth} AS id, CASE
-                WHEN size(split(line, {text(_TAB)}, -1)) > {files.YANDEX_FIELDS} THEN '' WHEN {second} = 'M' THEN 'M'
+                WHEN {second} = 'M' THEN 'M'
+                WHEN unread IS NOT NULL OR size(split(line, {text(_TAB)}, -1)) > {files.YANDEX_FIELDS} THEN ''
                 WHEN {third} IN ('Q', 'T', 'C') THEN {third}
                 WHEN contains(substring_index(line, {text(_TAB)}, 3), {text(_CONTROL)}) THEN {text(_CONTROL)} ELSE ''
                 END AS kind
             FROM ({lines_sql(view, in_columns=True)})
         ),
-        sessions AS (SELECT session, min(page) AS visitor FROM lines WHERE kind = 'M' GROUP BY session),
+        sessions AS (
+            SELECT session, min(nullif(page, '')) AS visitor, min(nullif(page, '')) <> max(page) AS contested
+            FROM lines WHERE kind = 'M' AND unread IS NULL GROUP BY session
+        ),
         pages AS (
             SELECT session, page, min(id) AS query, min({results}) AS results
             FROM lines WHERE kind IN ('Q', 'T') GROUP BY session, page
         ),
         clicks AS (
-            SELECT visitor, query, id,
+            SELECT CASE WHEN NOT contested THEN visitor END AS visitor, query, id, contested,
                 CASE WHEN contains(results, {found}) THEN split_part(split_part(results, {found}, 2), {text(_TAB)}, 1) END
                     AS domain
             FROM (SELECT session, page, id FROM lines WHERE kind = 'C')
             LEFT JOIN sessions USING (session) LEFT JOIN pages USING (session, page)
         )
-        SELECT visitor, query, id, domain, 'C' AS kind, NULL AS unread FROM clicks
-        UNION ALL SELECT visitor, NULL, NULL, NULL, 'M', NULL FROM sessions
-        UNION ALL SELECT NULL, NULL, NULL, NULL, kind, unread FROM lines
-            WHERE unread IS NOT NULL OR kind NOT IN ('M', 'Q', 'T', 'C')
+        SELECT visitor, query, id, domain, CASE WHEN contested THEN 'CC' ELSE 'C' END AS kind, NULL AS unread FROM clicks
+        UNION ALL SELECT visitor, NULL, NULL, NULL, 'M', NULL FROM sessions WHERE contested IS NOT true
+        UNION ALL SELECT DISTINCT page, NULL, session, NULL, 'M', NULL FROM lines LEFT SEMI JOIN
+            (SELECT session FROM sessions WHERE contested) USING (session) WHERE kind = 'M' AND unread IS NULL AND page <> ''
+        UNION ALL SELECT CASE WHEN kind = 'M' AND NOT contains(page, {text(_UNKNOWN)}) THEN page END, NULL, NULL, NULL,
+            kind, unread FROM lines WHERE unread IS NOT NULL OR kind NOT IN ('M', 'Q', 'T', 'C')
         """
     site = "'https://domain' || domain || '.example/' || id"
     problems = {
         f"kind = {text(_CONTROL)}": Problem.CONTROL_CHARACTER,
         "kind = ''": Problem.WRONG_NUMBER_OF_COLUMNS,
+        "kind = 'CC'": Problem.SESSION_OF_SEVERAL_USERS,
         "kind = 'C' AND visitor IS NOT NULL AND domain IS NULL": Problem.CLICK_WITHOUT_RESULTS_PAGE,
     }
     return _checked(f"({rows})", {"user": "visitor", "query": "query", "url": site}, problems)
@@ -199,9 +233,10 @@ def _yandex(view: str) -> str:
 
 def _checked(table: str, roles: Mapping[str, str], problems: Mapping[str, Problem] = _NONE) -> str:
     """Choose the columns, and add what is wrong with a row: first why it was not read, then as in `files`."""
-    roles = {**roles, "url": roles.get("url", files.NO_URL)}
-    user = roles["user"]
-    every = {**problems, f"{user} IS NULL OR {user} = ''": Problem.NO_USER}
+    known = f"nullif({roles['user']}, '')"
+    certain = f"CASE WHEN unread = {Problem.NOT_UTF8:d} AND contains({known}, {text(_UNKNOWN)}) THEN NULL ELSE {known} END"
+    roles = {**roles, "user": certain, "url": roles.get("url", files.NO_URL)}
+    every = {**problems, f"{known} IS NULL": Problem.NO_USER}
     columns = ", ".join(f"{value} AS {quoted(role)}" for role, value in roles.items())
     return f"SELECT {columns}, CAST(coalesce(unread, {_first(every)}) AS TINYINT) AS problem FROM {table}"
 

@@ -71,7 +71,7 @@ class TableEngine(ABC):
             drawn = self._table(expressions.drawn_many(rows, m, key, expressions.portable_hash))
             told = self._table(expressions.tally(rows))
         parts = zip(*(told[name].to_pylist() for name in ("problem", "rows", "records")), strict=True)
-        forms = canonical(drawn.filter(pc.is_valid(drawn["user"])), levels=levels)
+        forms = canonical(_every_user(drawn), levels=levels)
         return TableGroup(self, expressions.group(self._stored(forms)), m), Tally.of(parts, {})
 
     def report_counts(self, source: Source, digest: str, cells: int) -> tuple[NDArray[np.int64], Tally]:
@@ -110,3 +110,14 @@ class TableEngine(ABC):
         name = next(self._names)
         self.store(name, table)
         return name
+
+
+def _every_user(drawn: pa.Table) -> pa.Table:
+    """A row (or as many as there are slots) of every user; of those whose rows are all bad, without a record."""
+    known = drawn.select(["user", "query", "url"]).filter(pc.is_valid(drawn["user"]))
+    if "problem" not in drawn.column_names:
+        return known
+    good = known.filter(pc.is_null(drawn.filter(pc.is_valid(drawn["user"]))["problem"]))
+    others = pc.unique(known["user"].filter(pc.invert(pc.is_in(known["user"], good["user"].combine_chunks()))))
+    nothing = pa.nulls(len(others), pa.string())
+    return pa.concat_tables([good, pa.table([others, nothing, nothing], names=good.column_names)])

@@ -107,7 +107,8 @@ def test_one_users_row_never_changes_how_the_others_are_read(tmp_path, line):
     others = [row for row in rows if row[0] != "u1"]
     assert len(others) == 200
     assert ("v7", "'query 7'", "https://x.example/7") in others
-    assert len(rows) == 200 + (BAD_CSV[line] is None)
+    assert len(rows) == 200 + line.startswith(b"u1")  # whose line it is can be read, so the user counts
+    assert BAD_CSV[line] is None or ("u1", None, None) in rows or not line.startswith(b"u1")
 
 
 def test_json_lines(tmp_path):
@@ -160,6 +161,35 @@ def test_a_refused_line_is_counted_once(tmp_path):
         _, tally = engine.bound(engine.read(find(tmp_path)), m, "k")
         assert tally == Tally(3002, 3000, {Problem.NOT_UTF8: 2})
     assert [row["line"] for row in engine.bad_rows(find(tmp_path))] == [3002, 3003]
+
+
+@pytest.mark.parametrize("place", ["first", "middle", "last"])
+@pytest.mark.parametrize("megabytes", [3, 17, 33, 70])
+def test_a_line_of_many_megabytes_is_counted_and_so_is_its_user(tmp_path, place, megabytes):
+    """DuckDB drops the longest ones without a word."""
+    line = b"giant\t" + b"a" * (megabytes * 1_000_000) + b"\tx.example\n"
+    parts = {"first": (line, GOOD), "middle": (GOOD, line, GOOD), "last": (GOOD, line[:-1])}[place]
+    (tmp_path / "log.tsv").write_bytes(HEADER + b"".join(parts))
+    rows, tally = bounded(tmp_path / "log.tsv")
+    assert tally.problems == {Problem.TOO_LONG: 1}
+    assert len(rows) == 3001
+    assert ("giant", None, None) in rows
+    assert [row["reason"] for row in DuckDBEngine().bad_rows(find(tmp_path))] == ["too long"]
+
+
+@pytest.mark.parametrize("ending", ["", ".gz", ".zst"])
+def test_the_user_of_a_refused_line_is_read_from_its_file_if_in_doubt(tmp_path, ending):
+    """DuckDB keeps such a line with question marks for what is not UTF-8, and only its beginning."""
+    lines = [
+        b"who?,\xff,x.example\n", b"who\xff,q,x.example\n", b"\xff\n", *[b"g,q,x.example\n"] * 100_000,
+        b"long?," + b"b" * 2_500_000 + b",\n", b"u" * 20_000 + b"," + b"b" * 2_500_000 + b",\r\n", b"last?,\xff,",
+    ]  # fmt: skip
+    content = b"\xef\xbb\xbfuser,query,url\n" + b"".join(lines)
+    packed = {"": content, ".gz": gzip.compress(content), ".zst": pa.compress(content, "zstd", asbytes=True)}[ending]
+    (tmp_path / f"log.csv{ending}").write_bytes(packed)
+    rows, tally = bounded(tmp_path / f"log.csv{ending}")
+    assert {user for user, *_ in rows} == {"who?", "g", "long?", "u" * 20_000, "last?"}
+    assert tally.problems == {Problem.NOT_UTF8: 4, Problem.TOO_LONG: 2}
 
 
 def test_aol(tmp_path):
