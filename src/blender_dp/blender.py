@@ -33,7 +33,7 @@ def _silent(_: str) -> None:
     """Tell nobody."""
 
 
-def _ignored(_: Tally) -> None:
+def _ignored(_: Tally | int) -> None:
     """Tell nobody."""
 
 
@@ -84,6 +84,7 @@ class Blender(Collection):
         simulation: str = "users",
         progress: Progress = _silent,
         on_tally: Callable[[Tally], None] = _ignored,
+        on_unknown: Callable[[int], None] = _ignored,
     ) -> Release:
         """Run on one log, a table or files (`logs.find` takes folders, patterns and formats), whose users are parted here.
 
@@ -91,8 +92,11 @@ class Blender(Collection):
         out and counted, and `on_tally` is told; if more than the share `max_bad` of the rows is bad, the run stops before
         anything is released. `simulation` is "users" or "cells", see `collect`. A seeded `entropy` needs an engine that
         is `ordered`, as the one is that is taken if none is given.
+
+        If opt-in users are named, `on_unknown` is called with the number of names that the log does not have. Like the
+        tally, that number is exact: it is for the person who runs the log, and not to be published.
         """
-        source, text_key, rule = entropy or Entropy.system(), _key_text(key), _opt_in_rule(opt_in)
+        source, text_key, (rule, named) = entropy or Entropy.system(), _key_text(key), _opt_in_rule(opt_in)
         _check_simulation(simulation)
         most = most_bad(max_bad)
         counting = engine or DuckDBEngine(ordered=source.repeats)
@@ -106,6 +110,8 @@ class Blender(Collection):
         on_tally(tally)
         check_tally(tally, most, "log")
         chosen, others = rule(group, text_key)
+        if named is not None:
+            on_unknown(named - chosen.users)
         if self.parameters.m_c != self.parameters.m_o:
             _, others = rule(counting.bound(rows, self.parameters.m_c, text_key)[0], text_key)
         return self._run_groups(chosen, others, text_key, source, progress, simulation)
@@ -156,13 +162,13 @@ def _check_simulation(simulation: str) -> None:
         raise ParameterError("simulation", f"{simulation!r} is unknown", "Use users or cells")
 
 
-def _opt_in_rule(opt_in: Number | Iterable[str]) -> Callable[[G, str], tuple[G, G]]:
-    """How to part a log's users in opt-in users and clients: by share or by name."""
+def _opt_in_rule(opt_in: Number | Iterable[str]) -> tuple[Callable[[G, str], tuple[G, G]], int | None]:
+    """How to part a log's users in opt-in users and clients: by share, or by name and then by how many names."""
     if isinstance(opt_in, Iterable) and not isinstance(opt_in, str):
-        names = pa.array([str(user) for user in opt_in], pa.string())  # read once: it may be a generator
-        return lambda group, _: group.part(names)
+        names = pa.array([*dict.fromkeys(str(user) for user in opt_in)], pa.string())  # read once: it may be a generator
+        return lambda group, _: group.part(names), len(names)
     share = open_unit(opt_in, "opt_in", "Give the share of the users who opt in, such as 0.05")
-    return lambda group, key: group.split(share, key, "opt-in")
+    return lambda group, key: group.split(share, key, "opt-in"), None
 
 
 def _check_sizes(sizes: Sizes) -> None:

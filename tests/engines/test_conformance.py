@@ -318,6 +318,36 @@ def test_parquet_and_tables(engine, tmp_path, m):
     assert read.users == 4
 
 
+@pytest.mark.parametrize("delimiter", [";", "|", "tab", "^", ".", "¦"])
+def test_another_delimiter(engine, tmp_path, delimiter):
+    d = {"tab": "\t"}.get(delimiter, delimiter)
+    lines = [f'user{d}"query"{d}url', f"1{d}a,b{d}x", f'2{d}"say ""hi""{d} you"{d}x', f'3{d}mid"dle{d}x', f"4{d}a{d}b{d}c"]
+    (tmp_path / "log.csv").write_text("\n".join(lines), encoding="utf-8")
+    source = find(tmp_path / "log.csv", delimiter=delimiter)
+    group, tally = engine.bound(engine.read(source), 1, KEY)
+    said = f'say "hi"{d} you'.replace("\t", " ").replace("  ", " ")
+    assert [(user, query) for user, query, _ in records_of(group)] == [("1", "a,b"), ("2", said), ("3", None), ("4", None)]
+    assert tally == Tally(4, 2, {Problem.BROKEN_QUOTES: 1, Problem.WRONG_NUMBER_OF_COLUMNS: 1})
+
+
+@pytest.mark.parametrize(
+    ("encoding", "bad"), [("latin-1", None), ("cp1252", b"\x81"), ("utf-16", b"\x00\xd8"), ("utf-16-be", None)]
+)
+@pytest.mark.parametrize("packed", [False, True])
+def test_another_encoding(engine, tmp_path, encoding, bad, packed):
+    parts = ["user,requête,url\r\n1,Été à Köln,x.example\n2,", None, ",x.example\n3,après,x.example"]
+    content = b"".join(bad or b"" if part is None else part.encode(encoding) for part in parts)
+    if encoding == "utf-16":  # one mark is enough
+        content = content[:2] + content[2:].replace(b"\xff\xfe", b"")
+    path = tmp_path / ("log.csv.gz" if packed else "log.csv")
+    path.write_bytes(gzip.compress(content) if packed else content)
+    source = find(path, columns=Columns(query="requête"), encoding=encoding)
+    group, tally = engine.bound(engine.read(source), 1, KEY)
+    assert [(user, query) for user, query, _ in records_of(group)] == [("1", "été à köln"), ("2", None), ("3", "après")]
+    assert tally == Tally(3, 2, {Problem.NOT_UTF8: 1} if bad else {})
+    assert [row["reason"] for row in engine.bad_rows(source)] == ["not UTF-8"] * bool(bad)
+
+
 @pytest.mark.parametrize("kind", ["parquet", "arrow", "float32", "pandas", "polars", "rows", "log.jsonl"])
 def test_nan_is_a_missing_value(engine, tmp_path, kind):
     """In every column of numbers; as text it is a name like any other."""

@@ -31,6 +31,8 @@ from blender_dp.cli.output import (
 )
 from blender_dp.errors import LogError, ParameterError
 
+EXACT = "The numbers under 'log' are exact, not private. Do not publish them."
+
 
 def run(
     log: Annotated[list[str], typer.Argument(help="The log: files, folders or patterns such as 'logs/*.csv.gz'; or URIs.")],
@@ -59,6 +61,12 @@ def run(
     log_format: Annotated[
         str | None, typer.Option("--format", help="csv, tsv, jsonl, parquet, aol or yandex, if it cannot be told.")
     ] = None,
+    delimiter: Annotated[
+        str | None, typer.Option(metavar="CHARACTER", help="What separates the fields of a CSV file, such as ';' or tab.")
+    ] = None,
+    encoding: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Encoding of text files, such as latin-1 or utf-16, if not UTF-8.")
+    ] = None,
     max_bad: Annotated[str, typer.Option(metavar="SHARE", help="Stop if more than this share of the rows is bad.")] = "0.01",
     bad_rows: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the bad rows here, as JSON lines.")] = None,
     engine: Engine = "duckdb",
@@ -79,6 +87,7 @@ def run(
       blender-dp run log.csv --epsilon 4 --delta 1e-6 --opt-in 0.05 --out release
       blender-dp run log.tsv --epsilon 2 --delta 1e-7 --opt-in volunteers.txt --user who --url link --out release
       blender-dp run crashes.csv --epsilon 4 --delta 1e-6 --opt-in 0.1 --query error_code --no-url --out release
+      blender-dp run export.csv --delimiter ';' --encoding latin-1 --epsilon 4 --delta 1e-6 --opt-in 0.05 --out release
       blender-dp run AOL-user-ct-collection --epsilon 4 --delta 1e-5 --opt-in 0.05 --memory 2GB --out release
       blender-dp run hdfs://host/logs --format csv --engine spark --epsilon 4 --delta 1e-5 --opt-in 0.05 --out release
       blender-dp trends release
@@ -90,6 +99,7 @@ def run(
     from blender_dp.engines.choice import chosen_engine
     from blender_dp.logs import find
     from blender_dp.records.head_list import HeadList
+    from blender_dp.release.explanation import why_empty
 
     blender = Blender(
         epsilon=epsilon,
@@ -108,8 +118,10 @@ def run(
         candidates=HeadList.load(candidates) if candidates else None,
     )
     users, key_bytes = _opt_in(opt_in), _key(key)
-    source = find(log, log_format, Columns(user, query, None if no_url else url))
+    columns = Columns(user, query, None if no_url else url)
+    source = find(log, log_format, columns, delimiter=delimiter, encoding=encoding)
     counting, tallies, started = chosen_engine(engine, memory), list[Tally](), time.monotonic()
+    unknown = list[int]()
 
     def tell(tally: Tally) -> None:
         tallies.append(tally)
@@ -126,6 +138,7 @@ def run(
                 simulation=simulation,
                 progress=step,
                 on_tally=tell,
+                on_unknown=unknown.append,
             )
         finally:
             if bad_rows is not None and tallies:
@@ -136,20 +149,33 @@ def run(
         print_json(
             {
                 "listed": len(release.head_list),
-                "log": tallies[0].to_document(),
+                **({} if len(release.head_list) else {"why_empty": why_empty(release.manifest)}),
+                "log": {
+                    "warning": EXACT,
+                    **tallies[0].to_document(),
+                    **({"unknown_opt_in_ids": unknown[0]} if unknown else {}),
+                },
                 "manifest": release.manifest.to_document(),
                 "files": {k: str(v) for k, v in files.items()},
             }
         )
         return
     print_tally(tallies[0], "Rows of the log (these numbers are exact: do not publish them)")
-    say(f"{len(release.head_list)} queries listed. See them with: blender-dp trends {out_folder}")
+    if unknown:
+        say(f"{unknown[0]:,} of the opt-in ids are not in the log (exact as well: do not publish this number).")
+        say()
+    if len(release.head_list):
+        say(f"{len(release.head_list)} queries listed. See them with: blender-dp trends {out_folder}")
+    else:
+        say(f"0 queries listed. {why_empty(release.manifest)}")
     say()
     print_files(files)
 
 
 def _opt_in(text: str) -> str | list[str]:
     """A share such as 0.05, or the lines of a file."""
+    from blender_dp.logs.sources import reading
+
     path = Path(text)
     if not path.is_file():
         try:
@@ -157,10 +183,11 @@ def _opt_in(text: str) -> str | list[str]:
         except ParameterError:
             raise LogError(text, "is neither a share nor a file", "Give a number such as 0.05, or a file of ids") from None
         return text
-    try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
-    except UnicodeDecodeError:
-        raise LogError(text, "is no UTF-8 text", "Save the ids as UTF-8, one per line") from None
+    with reading(path):
+        try:
+            lines = path.read_text(encoding="utf-8-sig").splitlines()
+        except UnicodeDecodeError:
+            raise LogError(text, "is not UTF-8 text", "Save the ids as UTF-8, one per line") from None
     return [line.strip() for line in lines if line.strip()]
 
 

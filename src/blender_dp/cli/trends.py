@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from blender_dp.cli.output import AsJson, print_json, print_table
+from blender_dp.cli.output import AsJson, note, print_json, print_table
 
 
 def trends(
@@ -24,8 +24,12 @@ def trends(
       blender-dp trends blender-demo -n 50 --json
     """
     from blender_dp.cli.files import load_release
+    from blender_dp.release.explanation import why_empty
 
-    top = load_release(release).trends(n)
+    found = load_release(release)
+    top = found.trends(n)
+    if not top:
+        note(why_empty(found.manifest))
     if as_json:
         print_json([asdict(row) for row in top])
         return

@@ -30,6 +30,7 @@ from blender_dp.engines.groups import TableGroup
 from blender_dp.engines.header import check_columns
 from blender_dp.engines.known_users import text
 from blender_dp.engines.mending import mended
+from blender_dp.engines.recoding import recoded
 from blender_dp.engines.refused import Refused
 from blender_dp.engines.source import PLAIN_COLUMNS, Columns, Format, Problem, Source, Tally
 from blender_dp.errors import LogError, ParameterError
@@ -87,7 +88,7 @@ class DuckDBEngine:
 
     def read(self, source: Source) -> DuckDBLog:
         """Open log files; little more than their headers is read yet."""
-        rejects = next(self._names)
+        rejects, source = next(self._names), recoded(source, self._scratch)
         if source.format is Format.PARQUET:
             self._check_columns(parquet_sql(source), source.columns, source.name)
         return DuckDBLog(
@@ -135,7 +136,7 @@ class DuckDBEngine:
             for row in batch.to_pylist():
                 yield {"reason": str(Problem(row.pop("problem"))), **row}
         if source.format is not Format.PARQUET:
-            yield from Refused(self._connection, source, log.rejects).lines()
+            yield from Refused(self._connection, log.source or source, log.rejects).lines()
 
     def report_counts(self, source: Source, digest: str, cells: int) -> tuple[NDArray[np.int64], Tally]:
         """How often every cell of the head list with this digest is reported; reports that answer no cell of it are bad."""

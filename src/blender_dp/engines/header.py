@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
+from typing import NoReturn
 
-from blender_dp.engines.source import Columns, Format
+from blender_dp.engines.source import Columns, Format, Source
 from blender_dp.errors import LogError
 
 _USUAL_NAMES = frozenset(
@@ -16,30 +18,65 @@ _USUAL_NAMES = frozenset(
 )  # fmt: skip
 
 
-def header_of(line: str, log_format: Format, where: str) -> tuple[str, ...]:
+_OTHER_SEPARATORS = {
+    ";": "--delimiter ';'",
+    "|": "--delimiter '|'",
+    "\t": "--format tsv, or --delimiter tab if fields are quoted",
+    ",": "--format csv",
+}
+_LIKE_A_ROW = re.compile(r"[0-9]+|https?://.*|\S+\.[a-z]{2,}(?:/.*)?|[0-9]{4}-[0-9]{2}-.*", re.IGNORECASE | re.DOTALL)
+
+
+def header_of(line: str, source: Source, where: str) -> tuple[str, ...]:
     """The names in the first line of a file."""
-    names = tuple(next(csv.reader([line]), ()) if log_format is Format.CSV else line.split("\t"))
+    fields = csv.reader([line], delimiter=source.delimiter) if source.format is Format.CSV else iter([line.split("\t")])
+    names = tuple(next(fields, ()))
     if not any(names):
         raise LogError(where, "is empty", "Give a log whose first line names its columns")
-    if len(set(names)) < len(names):
+    alike = len(set(names)) < len(names)
+    if not alike or not set(names) & set(source.columns.named.values()):
+        check_header(names, source.columns, where)
+    if alike:
         raise LogError(where, "names two columns alike", "Give every column a name of its own")
     return names
 
 
 def check_header(header: Sequence[str], columns: Columns, where: str) -> None:
     """Every column that is asked for is named. The line may be a person's row, so its other words stay inside."""
+    missing = {role: name for role, name in columns.named.items() if name not in header}
+    if not missing:
+        return
     usual = [name for name in header if name.casefold() in _USUAL_NAMES]
+    if len(header) == 1 and (separator := _separator(header[0])):
+        named = {"\t": "tabs", ",": "commas"}.get(separator, f"{separator!r}")
+        problem = f"its first line is a single column; the fields seem to be separated by {named}"
+        raise LogError(where, problem, f"Say so: {_OTHER_SEPARATORS[separator]}")
+    if len(missing) == len(columns.named) and not usual and any(_LIKE_A_ROW.fullmatch(name) for name in header):
+        problem = f"its first line seems to be a row, not the names of its {len(header)} columns"
+        raise LogError(where, problem, f"Add a first line that names the columns, such as {_example(columns)}")
     among = f", among them {', '.join(usual)}" if usual else ""
-    _check(header, columns, where, f"its first line names {len(header)} columns{among}")
+    _refuse(missing, where, f"its first line names {len(header)} columns{among}")
 
 
 def check_columns(there: Sequence[str], columns: Columns, where: str) -> None:
     """Every column that is asked for is in the schema of a table."""
-    _check(there, columns, where, f"its columns are {', '.join(there)}")
+    missing = {role: name for role, name in columns.named.items() if name not in there}
+    if missing:
+        _refuse(missing, where, f"its columns are {', '.join(there)}")
 
 
-def _check(there: Sequence[str], columns: Columns, where: str, described: str) -> None:
-    for role, column in columns.named.items():
-        if column not in there:
-            problem = f"has no column {column!r} for the {role}; {described}"
-            raise LogError(where, problem, f"Name the {role} column (on the command line: --{role} NAME)")
+def _refuse(missing: Mapping[str, str], where: str, described: str) -> NoReturn:
+    role, column = next(iter(missing.items()))
+    without = ", or say that there is none (--no-url)" if role == "url" else ""
+    problem = f"has no column {column!r} for the {role}; {described}"
+    raise LogError(where, problem, f"Name the {role} column (on the command line: --{role} NAME){without}")
+
+
+def _separator(line: str) -> str | None:
+    """Another separator than the one that left the line whole, if there is a likely one."""
+    found = max(_OTHER_SEPARATORS, key=line.count)
+    return found if found in line else None
+
+
+def _example(columns: Columns) -> str:
+    return ",".join(columns.named.values())

@@ -86,7 +86,8 @@ def _broken_json_user(columns: Columns, line: str) -> str:
 
 def _without_nan(value: str, line: str, path: str) -> str:
     """NaN, which is a number for DuckDB, is a missing value."""
-    return f"CASE WHEN strlen({value}) < 5 AND lower({value}) IN ('nan', '-nan') AND json_type({line}, {path}) = 'DOUBLE' THEN NULL ELSE {value} END"
+    looks_so = f"strlen({value}) < 5 AND lower({value}) IN ('nan', '-nan')"
+    return f"CASE WHEN {looks_so} AND json_type({line}, {path}) = 'DOUBLE' THEN NULL ELSE {value} END"
 
 
 def _path(name: str) -> str:

@@ -17,16 +17,16 @@ _LINE_END = re.compile(rb"[\r\n]")
 _GZIP = 16 + zlib.MAX_WBITS
 
 
-def first_line(path: Path) -> bytes:
-    """The first line of a file, zipped or not, whole or cut off."""
-    start = b""
+def first_bytes(path: Path) -> bytes:
+    """The beginning of a file, compressed or not, complete or cut off: its first line, or a megabyte of it."""
+    start, readable = b"", not path.stat().st_size
     for piece in pieces(path):
-        start += piece
+        start, readable = start + piece, True
         if len(start) >= _PIECE or _LINE_END.search(start):
             break
-    if not start and path.stat().st_size:
-        raise OSError("nothing can be unzipped")
-    return _LINE_END.split(start, maxsplit=1)[0]
+    if not readable:
+        raise OSError("nothing can be decompressed")
+    return start
 
 
 def mended(source: Source, folder: str) -> tuple[Source, int] | None:
@@ -40,7 +40,7 @@ def mended(source: Source, folder: str) -> tuple[Source, int] | None:
 
 def _whole_lines(path: Path, folder: Path) -> Path:
     """The path itself if the file is whole, otherwise that of a copy up to the last line that is."""
-    if _ends_well(path):
+    if ends_well(path):
         return path
     copy = folder / f"{abs(hash(path))}-{path.stem}"
     with copy.open("wb") as file:
@@ -51,7 +51,10 @@ def _whole_lines(path: Path, folder: Path) -> Path:
     return copy
 
 
-def _ends_well(path: Path) -> bool:
+def ends_well(path: Path) -> bool:
+    """Whether a file is whole, as far as its compression tells."""
+    if path.suffix.lower() != ".gz":
+        return True
     *_, last = [True, *(ended for _, ended in _unzipped(path))]
     return last
 

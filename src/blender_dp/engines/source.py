@@ -10,6 +10,8 @@ from pathlib import Path
 
 from blender_dp.errors import LogError
 
+UTF8 = "utf-8"
+
 
 @dataclass(frozen=True)
 class Columns:
@@ -64,7 +66,7 @@ class Source:
     """The column names in the first line of every file, where the format has such a line and it could be read yet."""
     delimiter: str = ","
     """What separates the fields of a CSV file."""
-    encoding: str = "utf-8"
+    encoding: str = UTF8
     """How the text files are encoded, as Python calls it."""
 
     @property

@@ -27,9 +27,10 @@ from blender_dp.engines import expressions, spark_files
 from blender_dp.engines.base import Work
 from blender_dp.engines.forms import canonical
 from blender_dp.engines.groups import TableGroup
-from blender_dp.engines.header import check_columns, check_header, header_of
+from blender_dp.engines.header import check_columns, header_of
 from blender_dp.engines.mending import mended
-from blender_dp.engines.source import PLAIN_COLUMNS, Columns, Format, Problem, Source, Tally
+from blender_dp.engines.recoding import recoded
+from blender_dp.engines.source import PLAIN_COLUMNS, UTF8, Columns, Format, Problem, Source, Tally
 from blender_dp.errors import LogError, ParameterError
 from blender_dp.extras import needs
 
@@ -112,6 +113,7 @@ class SparkEngine:
 
     def read(self, source: Source) -> SparkLog:
         """Open log files; little more than their headers is read yet."""
+        source = self._in_utf8(source)
         with _typed_errors(source.name):
             frame = self._opened(source)
             if source.format.has_header:
@@ -256,6 +258,12 @@ class SparkEngine:
             raise LogError(source.name, problem, "Rename files that begin with a dot or an underscore")
         return frame
 
+    def _in_utf8(self, source: Source) -> Source:
+        if source.encoding != UTF8 and not str(self._session.sparkContext.master).startswith("local"):
+            problem = f"workers read UTF-8, and not {source.encoding}"
+            raise LogError(source.name, problem, "Convert the files to UTF-8, or use --engine duckdb")
+        return recoded(source, self._scratch)
+
     def _below_header(self, frame: DataFrame, source: Source) -> tuple[DataFrame, Source]:
         """The lines without the first one of every file. If nobody could read that before, it is read here."""
         lines = frame.selectExpr("value", f"{spark_files.FIRST} AS first")
@@ -263,8 +271,7 @@ class SparkEngine:
             return lines.where("NOT first"), source
         found = lines.where("first").first()  # of one file, which is all that is read
         line = found["value"] if found else ""
-        header = header_of(line, source.format, source.name)
-        check_header(header, source.columns, source.name)
+        header = header_of(line, source, source.name)
         return lines.where(spark_files.below(line)), replace(source, header=header)
 
     def _json(self, frame: DataFrame, query: str, schema: str) -> DataFrame:

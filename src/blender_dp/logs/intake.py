@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from blender_dp.arithmetic import Number
-from blender_dp.engines import Tally
+from blender_dp.engines import Problem, Tally
 from blender_dp.errors import LogError
 from blender_dp.records.parameters import share_of
 
@@ -20,4 +20,8 @@ def check_tally(tally: Tally, most: Fraction, name: str) -> None:
     if tally.bad > most * tally.rows:
         reasons = ", ".join(f"{problem} {rows:,}" for problem, rows in tally.problems.items())
         problem = f"{tally.bad:,} of {tally.rows:,} rows are bad ({reasons}), more than the share {float(most):g}"
-        raise LogError(name, problem, "Mend them, name their format or columns, or raise max_bad (--max-bad)")
+        if 2 * tally.problems.get(Problem.NOT_UTF8, 0) > tally.bad:
+            fix = "Name the encoding (such as --encoding latin-1), repair the rows, or raise max_bad (--max-bad)"
+        else:
+            fix = "Repair them, name their format, delimiter or columns, or raise max_bad (--max-bad)"
+        raise LogError(name, problem, fix)

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import codecs
 import glob
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 from blender_dp.engines import PLAIN_COLUMNS, Columns, Format, Source
-from blender_dp.engines.header import check_header, header_of
-from blender_dp.engines.mending import first_line
+from blender_dp.engines.header import header_of
+from blender_dp.engines.mending import first_bytes
+from blender_dp.engines.recoding import decoded
+from blender_dp.engines.source import UTF8
 from blender_dp.errors import LogError
+from blender_dp.logs.detection import check_text, not_utf8
 
 AOL_HEADER = ("AnonID", "Query", "QueryTime", "ItemRank", "ClickURL")
 """The first line of every file of the AOL log."""
@@ -36,11 +41,15 @@ def find(
     log: Path | str | Sequence[Path | str],
     log_format: str | None = None,
     columns: Columns = PLAIN_COLUMNS,
+    *,
+    delimiter: str | None = None,
+    encoding: str | None = None,
 ) -> Source:
     """Find a log: a file, a folder of files, a pattern such as `logs/*.csv.gz`, or several of these.
 
     The format is told by the endings and, for AOL and Yandex, by the first line; or name it. All files have one format.
     URIs such as `hdfs://host/logs` are for Spark, which reads their first lines too: AOL and Yandex have to be named there.
+    With a `delimiter` it is CSV with another separator than the comma; `encoding` is that of text files, if not UTF-8.
     """
     parts = [log] if isinstance(log, Path | str) else list(log)
     name = ", ".join(str(part) for part in parts)
@@ -48,13 +57,21 @@ def find(
     if uris and len(uris) < len(set(parts)):
         raise LogError(name, "mixes URIs with paths", "Give URIs only (file:///... is a path that all workers have)")
     paths = () if uris else tuple(dict.fromkeys(path for part in parts for path in _expanded(part)))
-    files = uris or paths
-    chosen = _named(log_format, name) if log_format else _detected(files, name)
+    files, coding = uris or paths, _checked_encoding(encoding, name)
+    chosen = _chosen_format(files, log_format, delimiter, coding, name)
+    if chosen is Format.PARQUET and coding != UTF8:
+        raise LogError(name, "Parquet files have no encoding", "Leave --encoding out")
+    if uris and coding != UTF8:
+        raise LogError(name, f"files at URIs are read as UTF-8, and not as {coding}", "Convert them, or copy them here")
     if chosen is Format.AOL and columns == replace(PLAIN_COLUMNS, url=columns.url and PLAIN_COLUMNS.url):
         columns = replace(_AOL_COLUMNS, url=columns.url and _AOL_COLUMNS.url)
     if chosen is Format.YANDEX:
-        return Source(name, files, chosen, _YANDEX_COLUMNS)
-    source = Source(name, files, chosen, columns)
+        columns = _YANDEX_COLUMNS
+    separator = "," if delimiter is None else _checked_delimiter(delimiter, name)
+    source = Source(name, files, chosen, columns, delimiter=separator, encoding=coding)
+    if chosen is not Format.PARQUET and coding == UTF8:
+        for path in paths:
+            check_text(_start(path), chosen, str(path))
     return replace(source, header=_common_header(source)) if chosen.has_header and not uris else source
 
 
@@ -67,6 +84,14 @@ def find_reports(reports: Sequence[Path | str]) -> Source:
 
 
 def _expanded(part: Path | str) -> list[Path]:
+    with reading(part):
+        files = _matching(part)
+        for file in files:
+            file.open("rb").close()  # or an engine would report a missing permission as a damaged file
+        return files
+
+
+def _matching(part: Path | str) -> list[Path]:
     path = Path(part)
     if path.is_dir():
         files = sorted(file for file in path.iterdir() if file.is_file() and _ending(file) in _SUFFIXES)
@@ -88,44 +113,101 @@ def _ending(path: Path) -> str:
     return Path(path.stem).suffix.lower() if suffix in _PACKED else suffix
 
 
+def _chosen_format(
+    files: Sequence[Path | str], log_format: str | None, delimiter: str | None, encoding: str, name: str
+) -> Format:
+    chosen = _named(log_format, name) if log_format else None
+    if delimiter is None:
+        return chosen or _detected(files, encoding, name)
+    endings = {_SUFFIXES.get(_ending(Path(file)), Format.CSV) for file in files}
+    if chosen not in {None, Format.CSV} or (chosen is None and endings - {Format.CSV, Format.TSV}):
+        raise LogError(name, "only CSV files have a delimiter", "Leave --delimiter out, or name --format csv")
+    return Format.CSV
+
+
+def _checked_delimiter(delimiter: str, name: str) -> str:
+    character = {"tab": "\t", "\\t": "\t"}.get(delimiter, delimiter)
+    if len(character) != 1 or (character != "\t" and not character.isprintable()) or character in '"' or character.isalnum():
+        raise LogError(name, f"{delimiter!r} cannot separate fields", "Give one character such as ; or |, or the word tab")
+    return character
+
+
+def _checked_encoding(encoding: str | None, name: str) -> str:
+    if encoding is None:
+        return UTF8
+    try:
+        "".encode(encoding)
+        found = codecs.lookup(encoding).name
+    except (LookupError, ValueError):
+        problem = f"{encoding!r} is not a known encoding"
+        raise LogError(name, problem, "Name one such as latin-1, cp1252, utf-16 or shift_jis") from None
+    return UTF8 if found in {"utf-8-sig", "ascii"} else found
+
+
 def _named(log_format: str, name: str) -> Format:
     try:
         return Format(log_format.lower())
     except ValueError:
-        raise LogError(name, f"{log_format!r} is no format", f"Use one of: {', '.join(Format)}") from None
+        raise LogError(name, f"{log_format!r} is not a known format", f"Use one of: {', '.join(Format)}") from None
 
 
-def _detected(files: Iterable[Path | str], name: str) -> Format:
-    formats = {_format_of(file) for file in files}
+def _detected(files: Iterable[Path | str], encoding: str, name: str) -> Format:
+    formats = {_format_of(file, encoding) for file in files}
     if len(formats) > 1:
         found = ", ".join(sorted(formats))
         raise LogError(name, f"the files are in different formats ({found})", "Give files of one format, or name it")
     return formats.pop()
 
 
-def _format_of(file: Path | str) -> Format:
+def _format_of(file: Path | str, encoding: str) -> Format:
     ending = _ending(Path(file))
     usual = _SUFFIXES.get(ending)
-    first = _first_line(file) if isinstance(file, Path) and usual in {None, Format.TSV} else ""
+    first = _first_line(file, encoding, usual) if isinstance(file, Path) and usual in {None, Format.TSV} else ""
     if _YANDEX_LINE.fullmatch(first):
         return Format.YANDEX
     if usual is None:
-        raise LogError(str(file), f"cannot tell the format of {ending!r}", f"Name it: {', '.join(Format)}")
+        raise LogError(str(file), f"cannot tell the format of {ending!r}", f"Name it (--format): {', '.join(Format)}")
     return Format.AOL if tuple(first.split("\t")) == AOL_HEADER else usual
 
 
 def _common_header(source: Source) -> tuple[str, ...]:
-    headers = {file: header_of(_first_line(file), source.format, str(file)) for file in source.local}
+    headers = {
+        file: header_of(_first_line(file, source.encoding, source.format), source, str(file)) for file in source.local
+    }
     (first, header), *_ = headers.items()
     for file, other in headers.items():
         if other != header:
             raise LogError(str(file), f"its first line differs from that of {first}", "Give files with the same columns")
-    check_header(header, source.columns, str(first))
     return header
 
 
-def _first_line(file: Path) -> str:
+def _first_line(file: Path, encoding: str, log_format: Format | None) -> str:
+    start = _start(file)
+    if encoding != UTF8:
+        text = next(iter("".join(decoded(iter([start]), encoding)).splitlines()), "")
+        return text.removeprefix("\ufeff")
+    check_text(start, log_format, str(file))
     try:
-        return first_line(file).decode("utf-8-sig")
-    except (UnicodeDecodeError, OSError):
-        raise LogError(str(file), "its first line cannot be read as UTF-8 text", "Check the file and its ending") from None
+        return re.split(rb"[\r\n]", start, maxsplit=1)[0].decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise not_utf8(str(file)) from None
+
+
+def _start(file: Path) -> bytes:
+    with reading(file):
+        return first_bytes(file)
+
+
+@contextmanager
+def reading(file: Path | str) -> Iterator[None]:
+    """Say what is wrong with a file that cannot be read at all."""
+    try:
+        yield
+    except PermissionError:
+        problem = "permission denied: this account may not read it"
+        raise LogError(
+            str(file), problem, "Change the permissions of the file or its folder, or use another account"
+        ) from None
+    except OSError:
+        problem = "cannot be read: it is damaged, or not compressed as its ending says"
+        raise LogError(str(file), problem, "Check the file and its ending") from None

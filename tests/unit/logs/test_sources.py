@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 import gzip
+import os
+import tempfile
+from pathlib import Path
 
 import pytest
 
@@ -42,7 +45,7 @@ def test_the_format_is_told_by_ending_and_first_line(tmp_path, name, text, expec
 def test_a_named_format_wins(tmp_path):
     source = find(write(tmp_path / "log.dat", "user,query,url\n"), "CSV")
     assert (source.format, source.header) == (Format.CSV, ("user", "query", "url"))
-    with pytest.raises(LogError, match="'xml' is no format"):
+    with pytest.raises(LogError, match="'xml' is not a known format"):
         find(tmp_path / "log.dat", "xml")
 
 
@@ -96,9 +99,99 @@ def test_what_cannot_be_read_is_refused(tmp_path, files, wanted, problem):
 def test_a_first_line_that_is_no_text(tmp_path):
     (tmp_path / "a.csv").write_bytes(b"user,\xff\n")
     (tmp_path / "b.csv.gz").write_bytes(b"this is not zipped")
-    for name in ("a.csv", "b.csv.gz"):
-        with pytest.raises(LogError, match="cannot be read as UTF-8"):
-            find(tmp_path / name)
+    with pytest.raises(LogError, match=r"first line is not UTF-8 text; it may be Latin-1 .*--encoding latin-1"):
+        find(tmp_path / "a.csv")
+    with pytest.raises(LogError, match="damaged, or not compressed as its ending says"):
+        find(tmp_path / "b.csv.gz")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("a.csv", b"user;query;url\n1;secret;x\n", r"separated by ';'\. Say so: --delimiter ';'"),
+        ("a.csv", b"user|query|url\n1|secret|x\n", r"separated by '\|'\. Say so: --delimiter '\|'"),
+        ("a.csv", b"user\tquery\turl\n1\tsecret\tx\n", r"separated by tabs\. Say so: --format tsv"),
+        ("a.tsv", b"user,query,url\n1,secret,x\n", r"separated by commas\. Say so: --format csv"),
+        ("a.csv", b"1;secret;x.example\n", r"separated by ';'"),
+        ("a.csv", b"17,secret,www.x.example\n", r"seems to be a row, .* 3 columns\. Add a first line .* user,query,url"),
+        ("a.csv", b"17,secret,secret\n", "seems to be a row"),
+        ("a.tsv", b"u1\tsecret\thttps://x.example/\n", "seems to be a row"),
+        ("a.csv", b"user,query\n1,secret\n", r"no column 'url' .*--url NAME\), or say that there is none \(--no-url\)"),
+        ("a.csv", "user,query,url\n1,secret,x\n".encode("utf-16"), "is UTF-16 text, not UTF-8.*--encoding utf-16"),
+        ("a.tsv", "user\tquery\turl\n".encode("utf-16-le"), "is UTF-16-LE text.*--encoding utf-16-le"),
+        ("a.txt", "user\tquery\turl\n".encode("utf-16-be"), "is UTF-16-BE text.*--encoding utf-16-be"),
+        ("a.jsonl", '{"user": 1, "query": "secret"}\n'.encode("utf-16"), "is UTF-16 text"),
+        ("a.csv", "user,query,url\n".encode("utf-32"), "is UTF-32 text"),
+        ("a.csv", "user,requête,url\n".encode("latin-1"), "may be Latin-1 or Windows-1252.*--encoding latin-1"),
+        ("a.json", b'[{"user": 1, "query": "secret"}]', "is a JSON array, not an object per line.*jq -c"),
+        ("a.jsonl", b'[\n  {"user": 1, "query": "secret"}]', "is a JSON array"),
+        ("a.json", b'{"user": 1, "query": "secret"}\n', r"cannot tell the format of '.json'.*--format.*jsonl"),
+        ("a.csv", gzip.compress(b"user,query,url\n"), r"compressed with gzip.*ends in \.gz"),
+        ("a.csv", b"PAR1 secret", r"is a Parquet file.*--format parquet"),
+        ("a.csv", b"PK\x03\x04 secret", r"spreadsheet.*Save it as CSV"),
+    ],
+)
+def test_what_a_file_looks_like_is_said_and_nothing_of_it_quoted(tmp_path, name, content, said):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(LogError, match=said) as caught:
+        find(tmp_path / name)
+    assert "secret" not in str(caught.value)
+    assert caught.value.__cause__ is None
+
+
+def test_no_row_is_taken_for_another_format(tmp_path):
+    """The first line of a file without a header is a person's: whatever it says is a bad row, if anything."""
+    for line in (b"[1]", b'["secret"]', b"\xff\xe9", b"words", b'{"user": "\\u0000"}'):
+        (tmp_path / "a.jsonl").write_bytes(line + b'\n{"user": 1, "query": "a", "url": "x.example"}\n')
+        assert find(tmp_path / "a.jsonl").format is Format.JSONL
+
+
+@pytest.mark.parametrize("name", ["log.csv", "log.jsonl", "log.parquet", "folder/log.csv"])
+def test_a_missing_permission_is_called_so(name):
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        path = write(Path(folder) / name, "user,query,url\n")
+        path.chmod(0)
+        if name.startswith("folder"):
+            path.parent.chmod(0)
+        if os.geteuid() == 0:  # to whom everything is permitted
+            os.seteuid(65534)
+        try:
+            with pytest.raises(LogError, match="permission denied: this account may not read it"):
+                find(path)
+        finally:
+            os.seteuid(os.getuid())
+            path.parent.chmod(0o755)
+
+
+@pytest.mark.parametrize("delimiter", [",,", "", '"', "\n", "a", "7", "\x01"])
+def test_a_delimiter_is_one_character(tmp_path, delimiter):
+    with pytest.raises(LogError, match="cannot separate fields"):
+        find(write(tmp_path / "a.csv", "user;query;url\n"), delimiter=delimiter)
+
+
+def test_only_csv_has_a_delimiter(tmp_path):
+    source = find(write(tmp_path / "a.txt", "user|query|url\n"), delimiter="|")
+    assert (source.format, source.delimiter, source.header) == (Format.CSV, "|", ("user", "query", "url"))
+    assert find(write(tmp_path / "b.csv", "user\tquery\turl\n"), delimiter="tab").delimiter == "\t"
+    for name, log_format in (("c.jsonl", None), ("c.csv", "tsv"), ("c.parquet", None)):
+        with pytest.raises(LogError, match="only CSV files have a delimiter"):
+            find(write(tmp_path / name, "user\tquery\turl\n"), log_format, delimiter=";")
+
+
+def test_encodings(tmp_path):
+    (tmp_path / "a.tsv").write_bytes("user\trequête\turl\r\n".encode("utf-16"))
+    source = find(tmp_path / "a.tsv", columns=Columns(query="requête"), encoding="UTF-16")
+    assert (source.encoding, source.header) == ("utf-16", ("user", "requête", "url"))
+    assert find(write(tmp_path / "b.csv", "user,query,url\n"), encoding="utf-8-sig").encoding == "utf-8"
+    with pytest.raises(LogError, match="'latin-99' is not a known encoding"):
+        find(tmp_path / "b.csv", encoding="latin-99")
+    with pytest.raises(LogError, match="not a known encoding"):
+        find(tmp_path / "b.csv", encoding="base64")
+    with pytest.raises(LogError, match="Parquet files have no encoding"):
+        find(write(tmp_path / "c.parquet", ""), encoding="latin-1")
+    with pytest.raises(LogError, match="files at URIs are read as UTF-8"):
+        find("hdfs://host/a.csv", encoding="latin-1")
 
 
 def test_uris_are_left_to_the_engine():

@@ -1,0 +1,51 @@
+"""Text files that are not UTF-8: the engines read copies that are."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from blender_dp.engines.mending import ends_well, pieces
+from blender_dp.engines.source import UTF8, Source
+from blender_dp.errors import LogError
+
+_COMPRESSED = {".gz", ".zst"}
+
+
+def recoded(source: Source, folder: str) -> Source:
+    """The same log in UTF-8: in the folder, if its files are in another encoding.
+
+    What is not valid in the encoding is not valid in the copy either, so that it is counted as a bad row.
+    """
+    if source.encoding == UTF8:
+        return source
+    copies = tuple(_copied(path, number, source.encoding, Path(folder)) for number, path in enumerate(source.local))
+    return replace(source, files=copies, encoding=UTF8)
+
+
+def decoded(content: Iterator[bytes], encoding: str) -> Iterator[str]:
+    """Bytes as text, piece by piece; what is not valid in the encoding becomes lone surrogates."""
+    decoder = codecs.getincrementaldecoder(encoding)(_errors(encoding))
+    for piece in content:
+        yield decoder.decode(piece)
+    try:
+        yield decoder.decode(b"", final=True)
+    except UnicodeDecodeError:  # half a character at the end
+        yield "\udcff"
+
+
+def _copied(path: Path, number: int, encoding: str, folder: Path) -> Path:
+    if not ends_well(path):
+        problem = f"is cut off, and cannot be converted from {encoding}"
+        raise LogError(str(path), problem, "Get the whole file, or convert it to UTF-8")
+    copy = folder / f"{number}-{path.stem if path.suffix.lower() in _COMPRESSED else path.name}"
+    with copy.open("wb") as file:
+        for text in decoded(pieces(path), encoding):
+            file.write(text.encode(UTF8, "surrogatepass"))
+    return copy
+
+
+def _errors(encoding: str) -> str:
+    return "surrogatepass" if encoding.startswith(("utf-16", "utf-32")) else "surrogateescape"

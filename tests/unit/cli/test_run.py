@@ -1,0 +1,77 @@
+"""What `run` says beside its answer: exact numbers are marked, and an empty list is explained."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from blender_dp.cli.app import app
+
+PRIVACY = ("--epsilon", "4", "--delta", "1e-6", "--out", "release")
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def write_log(folder, users: int, query=lambda i: "google", separator=",", encoding="utf-8"):  # noqa: ARG005 (the same for all)
+    lines = ["user,query,url", *(f"u{i},{query(i)},x.example" for i in range(users))]
+    (folder / "log.csv").write_bytes("\n".join(lines).replace(",", separator).encode(encoding))
+
+
+def command(*arguments: str) -> str:
+    done = CliRunner().invoke(app, arguments, catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return " ".join((done.stdout if "--json" in arguments else done.output).split())
+
+
+def test_exact_numbers_carry_the_warning_in_json(folder):
+    write_log(folder, 600)
+    made = json.loads(command("run", "log.csv", *PRIVACY, "--opt-in", "0.5", "--json"))
+    assert (made["log"]["rows"], made["listed"]) == (600, 1)
+    assert "Do not publish" in made["log"]["warning"]
+    assert "unknown_opt_in_ids" not in made["log"]
+    assert "why_empty" not in made
+
+
+def test_opt_in_ids_that_the_log_does_not_have_are_counted(folder):
+    write_log(folder, 600)
+    ids = [f"u{i}" for i in range(300)] + [f"nobody {i}" for i in range(7)] + ["u1", "nobody 1"]
+    (folder / "ids.txt").write_text("\n".join(ids), encoding="utf-8")
+    run = ("run", "log.csv", *PRIVACY, "--opt-in", "ids.txt", "--force")
+    made = json.loads(command(*run, "--json"))
+    assert made["log"]["unknown_opt_in_ids"] == 7
+    assert made["manifest"]["groups"][0]["users"] == 300
+    assert "7 of the opt-in ids are not in the log (exact as well: do not publish this number)." in command(*run)
+
+
+def test_an_empty_list_is_explained_with_public_numbers(folder):
+    write_log(folder, 600, lambda i: f"query {i}")
+    run = ("run", "log.csv", *PRIVACY, "--opt-in", "0.5", "--force", "--key", "01")
+    made = json.loads(command(*run, "--json"))
+    users, threshold = made["manifest"]["discovery_users"], made["manifest"]["threshold"]
+    assert made["listed"] == 0
+    said = f"about {threshold:.0f} of the {users} discovery users have to hold the same record ({threshold / users:.2%})"
+    for text in (made["why_empty"], command(*run), command("trends", "release")):
+        assert said in text
+        assert "What would help: more opt-in users" in text
+    assert json.loads(command("trends", "release", "--json")) == []
+
+
+def test_too_few_users_for_any_list(folder):
+    write_log(folder, 60)
+    groups = ("--opt-in", "0.5", "--f-o", "0.5", "--key", "01")
+    made = json.loads(command("run", "log.csv", "--epsilon", "1", *PRIVACY[2:], *groups, "--json"))
+    assert made["why_empty"].startswith("No list can come of this: about ")
+
+
+def test_a_delimiter_and_an_encoding(folder):
+    write_log(folder, 600, lambda _: "été", ";", "latin-1")
+    named = ("--delimiter", ";", "--encoding", "latin-1")
+    made = json.loads(command("run", "log.csv", *PRIVACY, *named, "--opt-in", "0.5", "--json"))
+    assert (made["log"]["records"], made["listed"]) == (600, 1)
+    assert "été" in command("trends", "release")
