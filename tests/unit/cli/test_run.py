@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from fractions import Fraction
 
 import pytest
 from typer.testing import CliRunner
@@ -53,7 +54,7 @@ def test_an_empty_list_is_explained_with_public_numbers(folder):
     write_log(folder, 600, lambda i: f"query {i}")
     run = ("run", "log.csv", *PRIVACY, "--opt-in", "0.5", "--force", "--key", "01")
     made = json.loads(command(*run, "--json"))
-    users, threshold = made["manifest"]["discovery_users"], made["manifest"]["threshold"]
+    users, threshold = made["manifest"]["discovery_users"], float(Fraction(made["manifest"]["threshold"]))
     assert made["listed"] == 0
     said = f"about {threshold:.0f} of the {users} discovery users have to hold the same record ({threshold / users:.2%})"
     for text in (made["why_empty"], command(*run), command("trends", "release")):
