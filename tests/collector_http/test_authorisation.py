@@ -18,6 +18,7 @@ OPERATOR = {"nobody": 401, "opt-in": 403, "opt-in elsewhere": 403, "operator": T
 OPT_IN = {"nobody": 401, "opt-in": True, "opt-in elsewhere": 403, "operator": 403, "wrong": 403}
 
 MATRIX: dict[tuple[str, str], dict[str, bool | int]] = {
+    ("GET", "/"): ANYBODY,
     ("GET", "/v1/openapi.json"): ANYBODY,
     ("GET", "/__lbheartbeat__"): ANYBODY,
     ("GET", "/__heartbeat__"): ANYBODY,

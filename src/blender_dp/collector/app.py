@@ -23,6 +23,7 @@ from sqlalchemy.pool import QueuePool
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from blender_dp.collector import operator, public
+from blender_dp.collector.home import add_home
 from blender_dp.collector.identity import own_signer
 from blender_dp.collector.intake import Intake
 from blender_dp.collector.keys import KeyFolder
@@ -181,6 +182,7 @@ def create_app(settings: Settings) -> FastAPI:
     app = bare_app(lifespan=lifespan)
     app.state.service = service
     add_operations(app, service)
+    add_home(app, service)
     app.add_middleware(Limits, service=service)
     return app
 
