@@ -15,7 +15,7 @@ import pytest
 from pyarrow import csv
 from typer.testing import CliRunner
 
-from blender_dp import Blender, Columns, Entropy, LogError, ParameterError, ReportingList, aol_like
+from blender_dp import Blender, Columns, Device, Entropy, LogError, ParameterError, ReportingList, aol_like
 from blender_dp.cli.app import app
 from blender_dp.engines import PLAIN_COLUMNS, DuckDBEngine
 from blender_dp.logs import find, find_reports
@@ -175,10 +175,12 @@ def test_the_command_takes_uris(spark, tmp_path):
     out, reports = tmp_path / "release", tmp_path / "reports.jsonl"
     made = command("run", f"file://{tmp_path}/logs", "--format", "csv", "--opt-in", "0.3", "--out", str(out))
     assert (made["log"]["records"], made["listed"] > 1) == (20_000, True)
-    digest = ReportingList.load(out / "head-list.json").digest
-    reports.write_text(f'{{"head_list": "{digest}", "cell": 0}}\n' * 100, encoding="utf-8")
+    device = Device(ReportingList.load(out / "head-list.json"), epsilon=4)
+    told = [device.report(None) for _ in range(100)]
+    rows = [json.dumps({"head_list": report.head_list, "cell": cell}) for report in told for cell in report.cells]
+    reports.write_text("\n".join(rows), encoding="utf-8")
     counted = command("aggregate", f"file://{reports}", "--head-list", str(out / "head-list.json"))
-    assert counted["reports"]["records"] == 100
+    assert counted["reports"]["records"] == len(rows)
 
 
 def test_bad_rows_can_be_seen_by_their_owner(spark, tmp_path):
