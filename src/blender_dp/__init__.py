@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from blender_dp.errors import LogError as LogError
     from blender_dp.errors import OutsideTheoremError as OutsideTheoremError
     from blender_dp.errors import ParameterError as ParameterError
+    from blender_dp.errors import PrivacyWarning as PrivacyWarning
     from blender_dp.evaluation import Truth as Truth
     from blender_dp.evaluation import score as score
     from blender_dp.logs import aol_like as aol_like
@@ -41,6 +42,7 @@ _HOMES = {
     "LogError": "blender_dp.errors",
     "OutsideTheoremError": "blender_dp.errors",
     "ParameterError": "blender_dp.errors",
+    "PrivacyWarning": "blender_dp.errors",
     "Release": "blender_dp.release",
     "ReportingList": "blender_dp.records.reporting_list",
     "Truth": "blender_dp.evaluation",

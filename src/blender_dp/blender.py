@@ -18,6 +18,7 @@ from blender_dp.errors import GroupError, ParameterError
 from blender_dp.logs.intake import check_tally, most_bad
 from blender_dp.logs.sources import find
 from blender_dp.logs.tables import TableLike, as_table
+from blender_dp.privacy.limits import LARGEST_EPSILON, check_privacy
 from blender_dp.records.head_list import HeadList
 from blender_dp.records.parameters import open_unit
 from blender_dp.release import Release
@@ -60,6 +61,7 @@ class Blender(Collection):
         choice again. `entropy` is for tests and simulations only.
         """
         source, text_key = entropy or Entropy.system(), _key_text(key)
+        self._check_epsilon()
         self.check_levels(columns.levels)
         engine = DuckDBEngine(ordered=source.repeats)
         progress("one record per user")
@@ -98,6 +100,7 @@ class Blender(Collection):
         """
         source, text_key, (rule, named) = entropy or Entropy.system(), _key_text(key), _opt_in_rule(opt_in)
         _check_simulation(simulation)
+        self._check_epsilon()
         most = most_bad(max_bad)
         counting = engine or DuckDBEngine(ordered=source.repeats)
         _check_order(counting, source)
@@ -122,12 +125,19 @@ class Blender(Collection):
         discovering, calibrating = opt_in.split(self.parameters.f_o, key, "discovery")
         sizes = Sizes(discovering.users, calibrating.users, clients.users)
         _check_sizes(sizes)
+        p = self.parameters  # before anything is released; group sizes are public
+        check_privacy(p.epsilon, p.delta, sizes.discovery + sizes.calibration, allowed=self.allow_weak_privacy)
         listing = self.make_list(discovering, calibrating, sizes.clients, entropy, progress)
         progress(f"reporting: {sizes.clients:,} clients randomise against {len(listing.head_list):,} queries")
         channel = self.channel(listing.head_list, listing.design)
         reports = self.collect(clients, listing.head_list, channel, entropy, simulation)
         progress("blending")
         return self.make_release(listing, reports, sizes.clients, seeded=entropy.is_seeded)
+
+    def _check_epsilon(self) -> None:
+        """Refuse an ε that protects nobody before anything is read; how many opt-in users there are is known later."""
+        if not self.allow_weak_privacy and self.parameters.epsilon > LARGEST_EPSILON:
+            check_privacy(self.parameters.epsilon)
 
     def collect(
         self, clients: Group, head_list: HeadList, channel: AnyChannel, entropy: Entropy, simulation: str = "users"

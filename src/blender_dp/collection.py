@@ -75,11 +75,13 @@ class Collection:
         randomiser: str | None = None,
         estimator: str | None = None,
         candidates: HeadList | None = None,
+        allow_weak_privacy: bool = False,
     ) -> None:
         """Check the parameters. There is no default for ε and δ: they are a promise to people.
 
         A `profile` is a choice of a part of each kind; `discovery`, `randomiser` and `estimator` replace single ones.
         `candidates` are records that are public already, such as an earlier list: they are listed without a threshold.
+        `allow_weak_privacy` lets ε above 20 and δ of 1 / opt-in users or more pass; the release says so.
         """
         self.parameters = p = Parameters.of(
             epsilon=epsilon, delta=delta, f_o=f_o, f_c=f_c, subset_size=subset_size, m_o=m_o, m_c=m_c,
@@ -98,6 +100,7 @@ class Collection:
             problem = "some records are not in canonical form, so that nobody's can be one of them"
             raise ParameterError("candidates", problem, "Make the list of canonical_query and canonical_url texts")
         self.candidates = candidates
+        self.allow_weak_privacy = allow_weak_privacy
         self.channel(HeadList.of([]))  # a budget too small to be split is refused now, not when the list is there
         if p.estimator == "likelihood" and p.m_c != p.m_o:
             problem = f"{p.m_c} records per client beside {p.m_o} per opt-in user are shares of different things"
@@ -163,6 +166,7 @@ class Collection:
             candidates=self.candidates,
             seeded=seeded,
             reports_from=reports_from,
+            weak_privacy_allowed=self.allow_weak_privacy,
         )
         return assemble(manifest, published, result)
 

@@ -69,3 +69,7 @@ class MissingExtraError(BlenderError, ModuleNotFoundError):
         )
         self.extra = extra
         self.name = module
+
+
+class PrivacyWarning(UserWarning):
+    """ε or δ protects little. It is not an error: the papers' own settings are among these."""

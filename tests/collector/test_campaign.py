@@ -28,6 +28,8 @@ from tests.collector.places import settings
         ({"min_reports": 10**13}, "min_reports"),
         ({"period_epsilon": "8", "period_days": 10**6}, "period_days"),
         ({"epsilon": "0"}, "epsilon"),
+        ({"epsilon": "21"}, "epsilon: 21 is above 20 and protects nobody"),
+        ({"delta": "0.17"}, "delta: 0.17 is not below 1 / 6 opt-in users"),
         ({"delta": "1"}, "delta"),
     ],
 )
@@ -54,3 +56,21 @@ def test_campaigns_from_before_the_limit_was_required_are_read(before: dict[str,
     values = {name: value for name, value in settings().model_dump().items() if name != "max_epsilon"} | before
     assert CampaignSettings.stored(json.dumps(values)).max_epsilon == "unlimited"
     assert CampaignSettings.stored(settings(max_epsilon="16").model_dump_json()).max_epsilon == "16"
+
+
+def test_weak_privacy_is_a_decision_that_is_kept() -> None:
+    weak = settings(epsilon="21", delta="0.17", allow_weak_privacy=True)
+    assert weak.too_weak(10**6) is None
+    assert weak.collection().allow_weak_privacy
+    assert CampaignSettings.stored(weak.model_dump_json()) == weak
+
+
+def test_a_delta_may_be_too_large_for_more_users_than_the_fewest() -> None:
+    chosen = settings(delta="0.01", min_opt_in=6)
+    assert chosen.too_weak(99) is None
+    assert "0.01 is not below 1 / 100 opt-in users" in (chosen.too_weak(100) or "")
+
+
+def test_weak_campaigns_from_before_the_limits_are_read_but_make_no_list() -> None:
+    values = {**settings().model_dump(exclude={"allow_weak_privacy"}), "delta": "0.5"}
+    assert "0.5 is not below" in (CampaignSettings.stored(json.dumps(values)).too_weak(6) or "")

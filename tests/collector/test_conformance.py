@@ -494,7 +494,7 @@ def test_the_caps_of_a_campaign_and_of_a_period_hold_together(place: Place) -> N
 
 
 def test_the_cap_of_delta(rounds: Rounds) -> None:
-    campaign = released(rounds, max_delta="0.15", delta="0.1")
+    campaign = released(rounds, max_delta="0.15", delta="0.1", allow_weak_privacy=True)
     made = uploaded(rounds, campaign=campaign)
     rounds.freeze(made.round)
     assert rounds.round(made.round).problem == (
@@ -591,6 +591,16 @@ def test_abort(rounds: Rounds, state: str) -> None:
     rounds.advance_due()
     assert rounds.round(made.round).state == "aborted"
     assert rounds.open_round(made.campaign).number == 2
+
+
+def test_a_delta_that_is_too_large_for_those_who_came_spends_nothing(rounds: Rounds) -> None:
+    """It was small enough for the fewest users of the campaign; more came, and one of them would probably be exposed."""
+    made = uploaded(rounds, users=24, delta="0.05", min_opt_in=6)
+    rounds.freeze(made.round)
+    found = rounds.round(made.round)
+    assert found.state == "open"
+    assert "delta: 0.05 is not below 1 / 24 opt-in users" in (found.problem or "")
+    assert rows(rounds, sa.select(ledger)) == []
 
 
 @pytest.mark.parametrize("end", ["list", "abort"])

@@ -27,7 +27,7 @@ from tests.collector.places import NOON, Place, Server, report, settings
 USERS = 12  # two for every query
 IDS = USERS + 1  # as many as there are cells, if all queries are listed
 DONE = {"released", "aborted"}
-ALL_IS_LISTED = {"epsilon": "40", "delta": "0.1", "f_o": "0.99", "max_queries": USERS}
+ALL_IS_LISTED = {"epsilon": "40", "delta": "0.1", "f_o": "0.99", "max_queries": USERS, "allow_weak_privacy": True}
 
 
 @dataclass(frozen=True)

@@ -93,6 +93,19 @@ def test_a_campaign_wants_a_limit_or_the_word_unlimited(live, command):
     assert live.operator("GET", "/v1/operator/campaigns")[0]["settings"]["max_epsilon"] == "unlimited"
 
 
+def test_a_weak_promise_is_refused_unless_it_is_forced(live, command):
+    code, _, told = command(*CREATE, "--delta", "0.001")
+    assert code == 2
+    assert "is not below 1 / 1,000 opt-in users" in " ".join(told.split())
+    code, printed, told = command(*CREATE, "--delta", "0.001", "--force-weak-privacy", "--json")
+    assert code == 0
+    assert "warning: delta: 0.001" in " ".join(told.split())
+    made = json.loads(printed)
+    assert len(made["warnings"]) == 1
+    assert "950 discovery users, up to about 0.95 records" in made["exposure"]
+    assert live.operator("GET", "/v1/operator/campaigns")[0]["settings"]["allow_weak_privacy"]
+
+
 def test_what_is_there_already_is_not_repeated(command):
     assert command(*CREATE)[0] == 0
     code, _, told = command(*CREATE)

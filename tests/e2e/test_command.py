@@ -82,10 +82,40 @@ def test_run_then_disagreement(command, log):
 
 
 def test_run_with_a_small_epsilon(command, log):
-    done = command("run", log, "--epsilon", "0.1", "--delta", "1e-3", "--opt-in", "0.5", "--out", "r", "--json", *COLUMNS)
+    done = command(
+        "run",
+        log,
+        "--epsilon",
+        "0.1",
+        "--delta",
+        "1e-3",
+        "--opt-in",
+        "0.5",
+        "--out",
+        "r",
+        "--json",
+        *COLUMNS,
+        "--force-weak-privacy",
+    )
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["manifest"]["settings"]["epsilon"] == "1/10"
     assert command("trends", "r").returncode == 0
+
+
+def test_run_refuses_weak_privacy_and_warns(command, log, tmp_path):
+    run = ("run", log, "--epsilon", "4", "--opt-in", "0.5", "--out", "r", *COLUMNS)
+    refused = command(*run, "--delta", "0.01")
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "would expose records of single people" in " ".join(refused.stderr.split())
+    assert not (tmp_path / "r/release.json").exists()
+    forced = json.loads(command(*run, "--delta", "0.01", "--force-weak-privacy", "--json").stdout)
+    assert forced["manifest"]["weak_privacy_allowed"]
+    assert "would expose" in forced["privacy_warnings"][0]
+    done = command(*run, "--delta", "1e-5", "--force")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("warning:") == 1
+    assert "is more than a tenth of 1 / " in " ".join(done.stderr.split())
+    assert "records that only one user has are expected to be listed" in " ".join(done.stdout.split())
 
 
 def test_run_lists_public_candidates(command, log, tmp_path):

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import warnings
 from dataclasses import asdict
 from fractions import Fraction
 from itertools import product
@@ -21,11 +22,13 @@ from blender_dp import (
     LogError,
     OutsideTheoremError,
     ParameterError,
+    PrivacyWarning,
     Release,
     aol_like,
 )
 from blender_dp.engines import DuckDBEngine
 from blender_dp.records.parameters import PARTS
+from blender_dp.release.manifest import statements
 
 DELTA = Fraction(1, 100_000)
 
@@ -89,7 +92,7 @@ def test_the_papers_manifest_says_so():
 
 def test_the_manifest_says_what_was_chosen():
     """With few opt-in users and a small ε reports of several queries are better; and what is given is not chosen."""
-    chosen = run(OPT_IN.slice(0, 1000), epsilon=1, delta="0.05", max_queries=200).manifest
+    chosen = run(OPT_IN.slice(0, 1000), epsilon=1, delta="0.05", max_queries=200, allow_weak_privacy=True).manifest
     assert chosen.settings.subset_size > 1
     assert chosen.reports == 40_000
     settings = run().manifest.settings
@@ -130,7 +133,7 @@ def test_a_part_is_shown_where_it_is_not_the_profiles():
 
 def test_a_small_epsilon_works_end_to_end():
     """Where the papers' discovery has no theorem at all."""
-    release = run(epsilon="0.1", delta="1e-3")
+    release = run(epsilon="0.1", delta="1e-3", allow_weak_privacy=True)
     assert "google" in release.head_list.queries
     assert sum(row.share for row in release.records) == pytest.approx(1)
     assert abs(release.trends(1)[0].share - 0.0211) < 0.02
@@ -419,3 +422,45 @@ def test_candidates_must_be_a_head_list():
 def test_candidates_must_be_canonical():
     with pytest.raises(ParameterError, match="candidates: some records are not in canonical form"):
         blender(candidates=HeadList.of([("Weather ", "HTTP://weather.example")]))
+
+
+class Unread:
+    """A log that must not be read."""
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        raise AssertionError("it was read")
+
+
+def test_an_epsilon_that_protects_nobody_is_refused_before_anything_is_read():
+    weak = blender(epsilon=21)
+    with pytest.raises(ParameterError, match="epsilon: 21 is above 20"):
+        weak.run(Unread(), Unread())
+    with pytest.raises(ParameterError, match="epsilon: 21 is above 20"):
+        weak.run_log(Unread(), 0.3)
+
+
+@pytest.mark.parametrize("by", ["groups", "log"])
+def test_a_delta_that_exposes_people_is_refused_before_anything_is_listed(by, monkeypatch):
+    monkeypatch.setattr(Blender, "make_list", lambda *_: pytest.fail("a list was made"))
+    weak, names = blender(delta="1/20000"), set(OPT_IN["user"].to_pylist())
+    runs = {
+        "groups": lambda: weak.run(OPT_IN, CLIENTS),
+        "log": lambda: weak.run_log(pa.concat_tables([OPT_IN, CLIENTS]), names),
+    }
+    with pytest.raises(ParameterError, match=r"delta: 5e-05 is not below 1 / 20,000 opt-in users .* of single people"):
+        runs[by]()
+
+
+def test_weak_privacy_is_warned_about_and_what_is_forced_is_recorded():
+    with pytest.warns(PrivacyWarning, match="delta: 1e-05 is more than a tenth of 1 / 20,000 opt-in users"):
+        usual = run().manifest
+    assert not usual.weak_privacy_allowed
+    assert usual.expected_exposures == DELTA * usual.discovery_users
+    with pytest.warns(PrivacyWarning, match="epsilon: 21 is above 20"):
+        forced = run(epsilon=21, delta="1/20000", allow_weak_privacy=True).manifest
+    assert forced.weak_privacy_allowed
+    assert any("Weak privacy was allowed" in text for text in statements(forced))
+    assert any("up to about 0.9" in text for text in statements(forced))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        run(delta="1e-6")

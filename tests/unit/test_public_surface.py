@@ -11,7 +11,7 @@ from blender_dp import errors
 PUBLIC = [
     "Blender", "BlenderError", "ChannelSettings", "Columns",
     "Device", "DocumentError", "Entropy", "GroupError", "HeadList", "LogError",
-    "OutsideTheoremError", "ParameterError", "Release", "ReportingList", "Truth",
+    "OutsideTheoremError", "ParameterError", "PrivacyWarning", "Release", "ReportingList", "Truth",
     "aol_like", "canonical_query", "canonical_url", "score",
     "yandex_like",
 ]  # fmt: skip

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from blender_dp.cli.output import AsJson, Force, Steps, out, print_files, print_json, print_table, say
+from blender_dp.cli.output import AsJson, Force, Steps, out, print_files, print_json, print_table, privacy_warnings, say
 
 if TYPE_CHECKING:
     from blender_dp.evaluation import Scores, Truth
@@ -48,14 +48,15 @@ def demo(
         pq.write_table(population, out_folder / _LOG)
         truth = Truth.of(population)
         blender = Blender(epsilon=4, delta="1e-5", max_queries=50)
-        release = blender.run_log(
-            population, "0.05", key=f"demo {seed}".encode(), entropy=Entropy.seeded(seed), progress=step
-        )
+        with privacy_warnings() as warned:
+            release = blender.run_log(
+                population, "0.05", key=f"demo {seed}".encode(), entropy=Entropy.seeded(seed), progress=step
+            )
         step("writing the report")
         scores = score(release, truth)
         files = {**write_folder(out_folder, release, truth, scores), "made-up log": out_folder / _LOG}
     if as_json:
-        print_json(_summary(release, truth, scores, files))
+        print_json({**_summary(release, truth, scores, files), "privacy_warnings": warned})
     else:
         _show(release, truth, scores, files)
 

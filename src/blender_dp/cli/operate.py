@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 import typer
 
-from blender_dp.cli.output import AsJson, print_json, print_table, say
+from blender_dp.cli.output import AsJson, ForceWeakPrivacy, print_json, print_table, say, warn
 
 if TYPE_CHECKING:
     from blender_dp.devices import CollectorClient
@@ -42,6 +42,7 @@ def create_campaign(
     period_days: Annotated[int | None, typer.Option(metavar="N", help="How many days that limit counts.")] = None,
     list_days: Annotated[int, typer.Option(metavar="N", help="Days until a list expires, if a round has no time.")] = 30,
     keep_reports_days: Annotated[int, typer.Option(metavar="N", help="Days to keep reports after the release.")] = 0,
+    force_weak_privacy: ForceWeakPrivacy = False,
     url: Url = LOCAL,
     as_json: AsJson = False,
 ) -> None:
@@ -58,12 +59,16 @@ def create_campaign(
         "max_epsilon": max_epsilon, "max_delta": max_delta,
         "period_epsilon": period_epsilon, "period_days": period_days,
         "list_days": list_days, "keep_reports_days": keep_reports_days,
+        "allow_weak_privacy": force_weak_privacy,
     }  # fmt: skip
     made = client(url, token).post("/v1/operator/campaigns", message)
+    for text in made["warnings"]:
+        warn(text)
     if as_json:
         print_json(made)
     else:
         say(f"Campaign {name} is {made['id']}.")
+        say(made["exposure"])
 
 
 @campaign.command("list")

@@ -6,6 +6,7 @@ import json
 import math
 import sys
 import time
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,9 +17,14 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from blender_dp.errors import PrivacyWarning
+
 if TYPE_CHECKING:
     from blender_dp.engines import Tally
 
+ForceWeakPrivacy = Annotated[
+    bool, typer.Option("--force-weak-privacy", help="Allow ε above 20, or δ of 1 / opt-in users or more; it is recorded.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs instead of tables.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace a release that is already there.")]
 Epsilon = Annotated[str, typer.Option(metavar="NUMBER", help="Privacy loss ε of every user; smaller is more private.")]
@@ -57,6 +63,30 @@ def ask(question: str) -> bool:
     """Ask a person for a yes. Standard output is left alone: it may be somebody's JSON."""
     err.print(f"{escape(question)} \\[y/N] ", end="")
     return sys.stdin.readline().strip().lower() in {"y", "yes"}
+
+
+@contextmanager
+def privacy_warnings() -> Iterator[list[str]]:
+    """Show warnings about weak privacy as one line each, on standard error, and collect them for --json."""
+    told: list[str] = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", PrivacyWarning)
+        usual = warnings.showwarning
+
+        def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:  # noqa: ANN401
+            if not issubclass(category, PrivacyWarning):
+                usual(message, category, *place, **more)
+            elif str(message) not in told:
+                told.append(str(message))
+                warn(str(message))
+
+        warnings.showwarning = show
+        yield told
+
+
+def warn(message: str) -> None:
+    """Warn on standard error, also beside JSON."""
+    err.print(f"[bold yellow]warning:[/] {escape(message)}", soft_wrap=True)
 
 
 def say(message: str = "") -> None:

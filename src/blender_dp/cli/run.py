@@ -18,6 +18,7 @@ from blender_dp.cli.output import (
     Epsilon,
     Estimator,
     Force,
+    ForceWeakPrivacy,
     Memory,
     OtherRandomiser,
     Profile,
@@ -27,6 +28,7 @@ from blender_dp.cli.output import (
     print_files,
     print_json,
     print_tally,
+    privacy_warnings,
     say,
 )
 from blender_dp.errors import LogError, ParameterError
@@ -76,6 +78,7 @@ def run(
     ] = "users",
     key: Annotated[str, typer.Option(metavar="HEX", help="Key of the record choice and the groups, to repeat them.")] = "",
     force: Force = False,
+    force_weak_privacy: ForceWeakPrivacy = False,
     as_json: AsJson = False,
 ) -> None:
     """Make a private release from a log.
@@ -98,6 +101,7 @@ def run(
     from blender_dp.engines import Columns, Tally
     from blender_dp.engines.choice import chosen_engine
     from blender_dp.logs import find
+    from blender_dp.privacy.limits import exposure_statement
     from blender_dp.records.head_list import HeadList
     from blender_dp.release.explanation import why_empty
 
@@ -116,6 +120,7 @@ def run(
         randomiser=randomiser,
         estimator=estimator,
         candidates=HeadList.load(candidates) if candidates else None,
+        allow_weak_privacy=force_weak_privacy,
     )
     users, key_bytes = _opt_in(opt_in), _key(key)
     columns = Columns(user, query, None if no_url else url)
@@ -129,17 +134,18 @@ def run(
 
     with output_folder(out_folder, replace=force), Steps(quiet=as_json).shown() as step, watched(counting, step):
         try:
-            release = blender.run_log(
-                source,
-                users,
-                key=key_bytes,
-                engine=counting,
-                max_bad=max_bad,
-                simulation=simulation,
-                progress=step,
-                on_tally=tell,
-                on_unknown=unknown.append,
-            )
+            with privacy_warnings() as warned:
+                release = blender.run_log(
+                    source,
+                    users,
+                    key=key_bytes,
+                    engine=counting,
+                    max_bad=max_bad,
+                    simulation=simulation,
+                    progress=step,
+                    on_tally=tell,
+                    on_unknown=unknown.append,
+                )
         finally:
             if bad_rows is not None and tallies:
                 write_bad_rows(bad_rows, counting, source)
@@ -156,11 +162,13 @@ def run(
                     **({"unknown_opt_in_ids": unknown[0]} if unknown else {}),
                 },
                 "manifest": release.manifest.to_document(),
+                "privacy_warnings": warned,
                 "files": {k: str(v) for k, v in files.items()},
             }
         )
         return
     print_tally(tallies[0], "Rows of the log (these numbers are exact: do not publish them)")
+    say(exposure_statement(release.manifest.settings.delta, release.manifest.discovery_users))
     if unknown:
         say(f"{unknown[0]:,} of the opt-in ids are not in the log (exact as well: do not publish this number).")
         say()

@@ -7,10 +7,11 @@ import re
 from fractions import Fraction
 from typing import Annotated, Self
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
 from blender_dp.collection import Collection
 from blender_dp.errors import BlenderError
+from blender_dp.privacy.limits import Weakness, exposure_statement, weaknesses
 from blender_dp.records.head_list import HeadList
 
 DAY_SECONDS = 86_400
@@ -30,6 +31,7 @@ Limit = Annotated[str, Field(pattern=f"^({UNLIMITED}|{_DECIMAL})$", max_length=4
 CampaignName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,62}$")]
 """A campaign's name, or its id: an id has the same characters, and no name is 32 hexadecimal digits."""
 
+_STORED = "stored"
 _ID = re.compile(r"[0-9a-f]{32}")
 
 
@@ -63,6 +65,8 @@ class CampaignSettings(BaseModel):
     period_days: Annotated[int, Field(ge=1, le=36_500)] | None = None
     list_days: Annotated[int, Field(ge=1, le=3_650)] = 30
     """The list of a round that is not told when to close expires after so many days: devices answer it no more."""
+    allow_weak_privacy: bool = False
+    """Allow ε above 20, and δ of 1 / opt-in users or more. Every release says so."""
     keep_reports_days: Annotated[int, Field(ge=0, le=36_500)] = 0
     """Keep a round's reports for so many days after its release. Nothing needs them, so they are deleted at once."""
 
@@ -74,7 +78,7 @@ class CampaignSettings(BaseModel):
         return name
 
     @model_validator(mode="after")
-    def _possible(self) -> Self:
+    def _possible(self, info: ValidationInfo) -> Self:
         if (self.period_epsilon is None) != (self.period_days is None):
             raise ValueError("period_epsilon and period_days belong together")
         try:
@@ -87,19 +91,40 @@ class CampaignSettings(BaseModel):
                 raise ValueError(f"{most} is less than {one}: no round could be made")
         if self.min_opt_in * Fraction(self.f_o) < Fraction(1, 2):
             raise ValueError("min_opt_in times f_o is less than a half: nobody might be left to discover records")
+        if info.context != _STORED and (problem := self.too_weak(self.min_opt_in)):
+            raise ValueError(problem)
         return self
+
+    def weaknesses(self, opt_in_users: int) -> tuple[Weakness, ...]:
+        """What is weak about the promise to so many opt-in users."""
+        return weaknesses(Fraction(self.epsilon), Fraction(self.delta), opt_in_users)
+
+    def too_weak(self, opt_in_users: int) -> str | None:
+        """Why the promise is refused to so many opt-in users; None if it is not, or if weak privacy is allowed.
+
+        A δ that is small enough for `min_opt_in` users may be too large for more, so every list is checked as well.
+        """
+        if self.allow_weak_privacy:
+            return None
+        return next((str(one) for one in self.weaknesses(opt_in_users) if one.is_refused), None)
 
     @classmethod
     def stored(cls, text: str) -> Self:
-        """Read what the database holds. Early campaigns could leave the limit out."""
+        """Read what the database holds. Early campaigns could leave the limit out, and be weak."""
         values = json.loads(text)
-        return cls.model_validate({**values, "max_epsilon": values.get("max_epsilon") or UNLIMITED})
+        read = {**values, "max_epsilon": values.get("max_epsilon") or UNLIMITED}
+        return cls.model_validate(read, context=_STORED)  # what is too weak is refused when a list is to be made
+
+    def exposure(self) -> str:
+        """How many records a round with the fewest opt-in users may expose, in words."""
+        return exposure_statement(Fraction(self.delta), round(self.min_opt_in * Fraction(self.f_o)))
 
     def collection(self, candidates: HeadList | None = None) -> Collection:
         """The collection that every round of the campaign is."""
         return Collection(
-            epsilon=self.epsilon, delta=self.delta, f_o=self.f_o, max_queries=self.max_queries, candidates=candidates
-        )
+            epsilon=self.epsilon, delta=self.delta, f_o=self.f_o, max_queries=self.max_queries, candidates=candidates,
+            allow_weak_privacy=self.allow_weak_privacy,
+        )  # fmt: skip
 
 
 def limit_of(text: str | None) -> Fraction | None:

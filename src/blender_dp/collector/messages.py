@@ -203,9 +203,13 @@ class CampaignMessage(CampaignSettings):
 
 
 class CampaignAnswer(Message):
-    """A campaign's id."""
+    """A campaign's id, and what its promise means."""
 
     id: Identifier
+    exposure: str
+    """About how many records that only one user has a round may list."""
+    warnings: list[str]
+    """Why the promise is weak; empty if it is not."""
 
 
 class EnrolMessage(Versioned):

@@ -95,7 +95,8 @@ def create_campaign(request: Request, message: CampaignMessage, key: Key = None)
     settings = message.settings()
 
     def work(rounds: Rounds) -> BaseModel:
-        return CampaignAnswer(id=rounds.create_campaign(settings))
+        weak = [str(one) for one in settings.weaknesses(settings.min_opt_in)]
+        return CampaignAnswer(id=rounds.create_campaign(settings), exposure=settings.exposure(), warnings=weak)
 
     return _once(request, key, "campaigns", settings.model_dump_json(), work)
 

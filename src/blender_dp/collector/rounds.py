@@ -127,6 +127,7 @@ class Rounds(Contributions, Reading):
             problem = (
                 self._too_late(row.closes_at)
                 or self._too_few("opt-in users", users, settings.min_opt_in)
+                or settings.too_weak(users)
                 or self._may_not_spend(connection, row, settings)
             )
             if problem:

@@ -10,6 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from blender_dp.arithmetic import exact
 from blender_dp.errors import DocumentError, ParameterError
+from blender_dp.privacy.limits import expected_exposures
 from blender_dp.release.estimates import QueryEstimate, RecordEstimate
 from blender_dp.release.manifest import Manifest
 
@@ -59,6 +60,8 @@ def _upgraded(value: object) -> object:
         case {"settings": dict(settings), "groups": list(groups), **rest}:
             manifest |= _exactly(rest, "threshold")
             manifest["settings"] = _exactly(settings, "epsilon", "delta", "f_o", "f_c")
+            manifest["expected_exposures"] = _exposures(settings, rest)
+            manifest["weak_privacy_allowed"] = False  # nobody asked
             manifest["groups"] = [_exactly(one, "epsilon", "delta") if isinstance(one, dict) else one for one in groups]
     return {**value, "schema": SCHEMA, "manifest": manifest}
 
@@ -66,6 +69,13 @@ def _upgraded(value: object) -> object:
 def _exactly(values: dict[Any, Any], *names: str) -> dict[str, Any]:
     """The same values, with some numbers as exact text; what is not a number becomes None, which is refused later."""
     return {name: _text(value) if name in names else value for name, value in values.items()}
+
+
+def _exposures(settings: dict[Any, Any], manifest: dict[Any, Any]) -> str | None:
+    delta, users = settings.get("delta"), manifest.get("discovery_users")
+    if not isinstance(delta, float) or not isinstance(users, int):
+        return None
+    return str(expected_exposures(exact(delta, "delta"), users))
 
 
 def _text(value: object) -> object:

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from pydantic import TypeAdapter
 
+from blender_dp.privacy.limits import expected_exposures, exposure_statement
 from blender_dp.privacy.loss import Promise
 from blender_dp.privacy.statement import statement
 from blender_dp.records.canonical import CANONICAL_VERSION
@@ -77,6 +78,10 @@ class Manifest:
     randomness: Literal["system", "insecure: seeded"]
     reports_from: Literal["log", "devices"]
     versions: dict[str, str]
+    expected_exposures: Exact
+    """At most about so many records that only one user has are listed: δ times the discovery users."""
+    weak_privacy_allowed: bool
+    """Whether the limits on ε and δ were switched off by an explicit flag."""
 
     @property
     def is_seeded(self) -> bool:
@@ -113,6 +118,7 @@ def manifest_of(
     candidates: HeadList | None = None,
     seeded: bool,
     reports_from: Literal["log", "devices"] = "log",
+    weak_privacy_allowed: bool = False,
 ) -> Manifest:
     """Write down how a release was made."""
     return Manifest(
@@ -131,6 +137,8 @@ def manifest_of(
         randomness="insecure: seeded" if seeded else "system",
         reports_from=reports_from,
         versions=package_versions(),
+        expected_exposures=expected_exposures(parameters.delta, sizes.discovery),
+        weak_privacy_allowed=weak_privacy_allowed,
     )
 
 
@@ -140,8 +148,10 @@ def package_versions() -> dict[str, str]:
 
 
 def statements(manifest: Manifest) -> list[str]:
-    """What the manifest's promises mean, in plain words, one per group."""
-    return [statement(g.group, g.users, g.model, g.epsilon, g.delta, manifest.reports_from) for g in manifest.groups]
+    """What the manifest's promises mean, in plain words: one per group, and how many records may be exposed."""
+    promises = [statement(g.group, g.users, g.model, g.epsilon, g.delta, manifest.reports_from) for g in manifest.groups]
+    forced = ["Weak privacy was allowed explicitly for this release."] * manifest.weak_privacy_allowed
+    return [*promises, exposure_statement(manifest.settings.delta, manifest.discovery_users), *forced]
 
 
 def _settings(parameters: Parameters, design: Design) -> Settings:

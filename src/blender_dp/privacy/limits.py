@@ -1,0 +1,83 @@
+"""When ε and δ protect too little: what is refused unless it is forced, and what is warned about.
+
+Discovery may publish a record that only one user has with probability δ, so among n discovery users about δ·n unique records
+are exposed. With δ ≥ 1/n somebody's probably is; beyond ε = 20 the factor e^ε bounds nothing. One pure function decides.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from fractions import Fraction
+
+from blender_dp.arithmetic import readable, rounded_up
+from blender_dp.errors import ParameterError, PrivacyWarning
+
+LARGEST_EPSILON = 20
+CAUTIOUS_EPSILON = 10
+
+
+@dataclass(frozen=True)
+class Weakness:
+    """One way in which a promise is weak."""
+
+    field: str
+    problem: str
+    fix: str
+    is_refused: bool
+
+    def __str__(self) -> str:
+        return f"{self.field}: {self.problem}. {self.fix}."
+
+
+def weaknesses(epsilon: Fraction, delta: Fraction | None = None, opt_in_users: int | None = None) -> tuple[Weakness, ...]:
+    """What is wrong with a promise to so many opt-in users; without their number only ε is judged."""
+    return (*_of_epsilon(epsilon), *(_of_delta(delta, opt_in_users) if delta is not None and opt_in_users else ()))
+
+
+def check_privacy(
+    epsilon: Fraction, delta: Fraction | None = None, opt_in_users: int | None = None, *, allowed: bool = False
+) -> None:
+    """Raise if a promise is too weak and that is not `allowed`; warn (`PrivacyWarning`) about what is merely weak."""
+    found = weaknesses(epsilon, delta, opt_in_users)
+    for one in found:
+        if one.is_refused and not allowed:
+            raise ParameterError(one.field, one.problem, one.fix)
+    for one in found:
+        warnings.warn(str(one), PrivacyWarning, stacklevel=3)
+
+
+def expected_exposures(delta: Fraction, discovery_users: int) -> Fraction:
+    """About how many records that only one user has are listed: at most δ for each discovery user."""
+    return delta * discovery_users
+
+
+def exposure_statement(delta: Fraction, discovery_users: int) -> str:
+    """Say how many records of single users a list may expose."""
+    number = rounded_up(expected_exposures(delta, discovery_users))
+    return (
+        f"Exposure: with δ = {readable(delta)} and {discovery_users:,} discovery users, up to about {number} records "
+        "that only one user has are expected to be listed."
+    )
+
+
+def _of_epsilon(epsilon: Fraction) -> tuple[Weakness, ...]:
+    if epsilon <= CAUTIOUS_EPSILON:
+        return ()
+    shown = readable(epsilon)
+    if epsilon <= LARGEST_EPSILON:
+        return (Weakness("epsilon", f"{shown} protects little", "Use 4 or less if you can", is_refused=False),)
+    problem = f"{shown} is above {LARGEST_EPSILON} and protects nobody"
+    return (Weakness("epsilon", problem, "Use 4 or less, or allow weak privacy explicitly", is_refused=True),)
+
+
+def _of_delta(delta: Fraction, opt_in_users: int) -> tuple[Weakness, ...]:
+    if delta * opt_in_users * 10 <= 1:
+        return ()
+    shown, most = readable(delta), rounded_up(Fraction(1, opt_in_users))
+    good = f"1e-{len(str(10 * opt_in_users - 1))}"  # the next power of ten below
+    if delta * opt_in_users < 1:
+        problem = f"{shown} is more than a tenth of 1 / {opt_in_users:,} opt-in users"
+        return (Weakness("delta", problem, f"Use {good} or less if you can", is_refused=False),)
+    problem = f"{shown} is not below 1 / {opt_in_users:,} opt-in users ({most}): it would expose records of single people"
+    return (Weakness("delta", problem, f"Use {good} or less, or allow weak privacy explicitly", is_refused=True),)
