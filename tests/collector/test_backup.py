@@ -17,6 +17,7 @@ from blender_dp.collector.keys import KeyFolder
 from blender_dp.collector.rounds import Rounds
 from blender_dp.collector.schema import metadata, records
 from blender_dp.errors import DocumentError
+from blender_dp.records.record import Record
 from tests.collector.places import Place, listed, uploaded
 
 CANARY = "canary-7f3a"
@@ -138,7 +139,7 @@ def test_what_is_forgotten_of_reports_is_gone_from_the_files(sqlite: Place) -> N
 
 def test_a_record_opens_in_its_place_only() -> None:
     key = vault.new_key()
-    sealed = vault.seal_record(key, "round/owner", "query", None)
+    sealed = vault.seal_record(key, "round/owner", Record("query", None))
     assert vault.unseal_record(key, "round/owner", sealed) == ("query", None)
     for place, content, opener in (
         ("round/other", sealed, key),

@@ -20,7 +20,7 @@ import blender_dp.collector
 from blender_dp.collector import faults, vault
 from blender_dp.collector.counting import count_here
 from blender_dp.collector.rounds import Rounds
-from blender_dp.collector.schema import campaigns, metadata, objects, records, reports, tokens
+from blender_dp.collector.schema import campaigns, metadata, objects, records, reports, tokens, withdrawals
 from tests.collector.driver import BATCH, BATCHES, USERS, Log, crash, forget, live, reports_of
 from tests.collector.places import Place
 
@@ -181,8 +181,8 @@ def check_finished(rounds: Rounds) -> None:
     (reason,) = [what for what in happened if what.startswith("aborted")]
     assert "key of the raw records: is not there" in reason  # it was stuck, and said why
     assert happened == {"opened": 2, "frozen": 2, "listed": 1, "closed": 1, "released": 1, reason: 1}
-    assert kinds == ["bundle", "head-list", "release"]
+    assert kinds == ["bundle", "head-list", "opening", "opening", "release"]
     assert [entry.group for entry in rounds.ledger_entries()] == ["opt-in", "client", "opt-in"]
-    assert (count(rounds, campaigns), count(rounds, records)) == (2, 0)
+    assert (count(rounds, campaigns), count(rounds, records), count(rounds, withdrawals)) == (2, 0, 0)
     assert not known & {*rounds.keys.names()}  # a key that never got a round may be left: it opens nothing
     assert len(metadata.tables) == 11

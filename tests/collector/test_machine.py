@@ -62,6 +62,8 @@ class Life(RuleBasedStateMachine):
         self.schedule: dict[str, tuple[int | None, int | None]] = {}
         self.records: dict[int, str] = {}  # of the current round: user, receipt
         self.void: list[str] = []
+        self.withdrawn: dict[int, str] = {}  # of the current round, too
+        self.refused: dict[str, int] = {}
         self.reports: dict[str, set[int]] = {}
         self.spent: list[tuple[str, str]] = []
         self.forgotten: set[str] = set()
@@ -95,7 +97,8 @@ class Life(RuleBasedStateMachine):
             assert closes is not None
             assert closes < max(lists or 0, 0) + LEAST_SECONDS
             return
-        self.states[made.id], self.schedule[made.id], self.records = "open", times, {}  # type: ignore[assignment]
+        self.states[made.id], self.schedule[made.id] = "open", times  # type: ignore[assignment]
+        self.records, self.withdrawn = {}, {}
 
     @precondition(lambda self: self._is("open", "listing", "listed", "closed"))
     @rule(user=st.integers(0, USERS - 1))
@@ -106,9 +109,10 @@ class Life(RuleBasedStateMachine):
                 name, self.tokens[user], f"query {'abcdef'[user // 2]}", "https://one.example/"
             )
         except StateError:
-            assert self.states[name] != "open"
+            assert self.states[name] != "open" or user in self.withdrawn
         else:
             assert self.states[name] == "open"
+            assert user not in self.withdrawn
             self.void += [self.records[user]] if user in self.records else []
             self.records[user] = receipt
 
@@ -125,12 +129,22 @@ class Life(RuleBasedStateMachine):
         gone = self.rounds.withdraw(self.records[user])
         assert gone == self._is("open")
         if gone:
-            self.void.append(self.records.pop(user))
+            self.withdrawn[user] = self.records.pop(user)
 
     @precondition(lambda self: hasattr(self, "void") and self.void)
     @rule(pick=st.integers(0, 100))
-    def withdraw_again(self, pick: int) -> None:
+    def withdraw_what_was_replaced(self, pick: int) -> None:
         assert not self.rounds.withdraw(self.void[pick % len(self.void)])
+
+    @precondition(lambda self: hasattr(self, "withdrawn") and self.withdrawn)
+    @rule(pick=st.integers(0, 100), other=st.booleans())
+    def repeat_what_was_withdrawn(self, pick: int, other: bool) -> None:
+        """A withdrawal that is repeated is the same; an upload that comes late is refused."""
+        user = sorted(self.withdrawn)[pick % len(self.withdrawn)]
+        assert self.rounds.withdraw(self.withdrawn[user]) == self._is("open")
+        name, receipt = list(self.states)[-1], "ab" * 32 if other else self.withdrawn[user]
+        with pytest.raises(StateError):
+            self.rounds.upload_record(name, self.tokens[user], "query a", "https://one.example/", receipt)
 
     @precondition(lambda self: self._current_known())
     @rule(ids=st.lists(st.integers(0, IDS - 1), max_size=12), threads=st.sampled_from([1, 1, 1, 2, 4]))
@@ -175,16 +189,20 @@ class Life(RuleBasedStateMachine):
         self.rounds.freeze(name)
         self._expect_freeze(name)
 
-    def _expect_freeze(self, name: str) -> None:
+    def _expect_freeze(self, name: str) -> bool:
         closes = self.schedule[name][1]
         in_time = closes is None or closes >= self.now + LEAST_SECONDS
         if self.states[name] == "open" and len(self.records) >= 4 and in_time:
             self.states[name] = "listing"
             self.spent.append((name, "opt-in"))
+            self.refused.pop(name, None)
+        return self.states[name] == "listing"
 
-    def _expect_close(self, name: str) -> None:
+    def _expect_close(self, name: str) -> bool:
         if self.states[name] == "listed" and len(self.reports.get(name, ())) >= 2:
             self.states[name] = "closed"
+            self.refused.pop(name, None)
+        return self.states[name] == "closed"
 
     @precondition(lambda self: self._is("listed"))
     @rule()
@@ -224,10 +242,12 @@ class Life(RuleBasedStateMachine):
     def _expect_look(self, name: str) -> None:
         lists, closes = self.schedule[name]
         seen = self.states[name]
-        if seen == "open" and lists is not None and lists <= self.now:
-            self._expect_freeze(name)
-        if seen == "listed" and closes is not None and closes <= self.now:
-            self._expect_close(name)
+        hour = int(self.now) // 3600
+        waits = self.refused.get(name) == hour  # a scheduled step that was refused in this hour
+        if seen == "open" and lists is not None and lists <= self.now and not waits and not self._expect_freeze(name):
+            self.refused[name] = hour
+        if seen == "listed" and closes is not None and closes <= self.now and not waits and not self._expect_close(name):
+            self.refused[name] = hour
         if self.states[name] == "listing":
             self.states[name] = "listed"
             self.spent.append((name, "client"))
@@ -290,8 +310,9 @@ class Life(RuleBasedStateMachine):
         if self._is("open"):  # whatever has happened, the round comes to its end
             self.everybody_uploads()
             self.freeze()
-        if self._is("open"):  # its time is over, and it says so
-            assert "abort the round" in (self.rounds.round(self._current() or "").problem or "")
+        if self._is("open"):  # its time is over, or too many have withdrawn, and it says so
+            said = self.rounds.round(self._current() or "").problem or ""
+            assert "abort the round" in said or ("too few" in said and len(self.records) < 4)
             self.abort(0)
         for _ in range(3):
             if self._is("listed"):

@@ -28,11 +28,21 @@ def differences(store: Store) -> list[Any]:
         return compare_metadata(context, metadata)
 
 
-def written(store: Store) -> dict[str, str]:
-    """The schema as SQLite keeps it: this also tells tables with and without row ids apart."""
+def written(store: Store) -> dict[str, list[str]]:
+    """The schema as SQLite keeps it, table by table: this also tells tables with and without row ids apart.
+
+    The parts of a table are sorted: a column that is added later comes after the constraints.
+    """
     with store.read() as connection:
         found = connection.exec_driver_sql("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL").all()
-    return {name: re.sub(r"\s+", " ", sql) for name, sql in found if name != "alembic_version"}
+    return {name: _parts(sql) for name, sql in found if name != "alembic_version"}
+
+
+def _parts(sql: str) -> list[str]:
+    """What stands before, between and after the commas and outermost brackets of a statement."""
+    head, _, rest = re.sub(r"\s+", " ", sql).partition("(")
+    inside, _, tail = rest.rpartition(")")
+    return [head.strip(), tail.strip(), *sorted(part.strip() for part in re.split(r",(?![^()]*\))", inside))]
 
 
 def contents(store: Store) -> list[list[Any]]:

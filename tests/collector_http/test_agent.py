@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
 import os
@@ -9,8 +10,10 @@ import re
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from typing import ClassVar
 
 import httpx
 import pytest
@@ -21,12 +24,14 @@ from blender_dp.collector.schema import records, reports
 from blender_dp.devices import Agent, CollectorClient, Sent, Uploaded
 from blender_dp.devices import agent as module
 from blender_dp.devices.account import AccountFile
+from blender_dp.devices.opening import Opening
 from blender_dp.errors import BlenderError, DocumentError, StateError
 from blender_dp.records.head_list import HeadList
 from tests.collector_http.conftest import RECORDS, listening
 from tests.lists import reporting
 
-PINNED = {"campaign": "c" * 32, "epsilon": "4", "lifetime_epsilon": "8", "least_seconds": 0}
+PINNED = {"campaign": "c" * 32, "epsilon": "4", "delta": "1e-6", "lifetime_epsilon": "8", "least_seconds": 0}
+KEY = base64.b64encode(bytes(32)).decode()
 
 NO_QUERIES = reporting(HeadList(()), epsilon=4)
 
@@ -37,7 +42,7 @@ class Liar:
     def __init__(self, folder, **changed) -> None:
         self.signer = Signer.load(folder / "signing-key.pem")
         self.head_list = reporting(HeadList.of(RECORDS), epsilon=4)
-        self.state = {"id": "1" * 32, "state": "listed", "head_list": None, "bundle": None}
+        self.state = {"id": "1" * 32, "state": "listed", "opening": None, "head_list": None, "bundle": None}
         self.released = None
         self.documents: dict[str, bytes] = {}
         self.got: list[bytes] = []
@@ -48,7 +53,16 @@ class Liar:
         self.over: set[str] = set()
         self.asked: list[httpx.Request] = []
         self.refused: list[dict[str, object]] = []
+        self.withdrawn: set[str] = set()
         self.publish_list(**changed)
+        self.publish_opening()
+
+    def publish_opening(self, **changed) -> None:
+        content = {
+            "campaign": "c" * 32, "round": 1, "round_id": self.state["id"], "epsilon": "4", "delta": "1e-6",
+            "expires": 1 << 40,
+        } | changed  # fmt: skip
+        self.state["opening"] = self.publish("opening", content)
 
     def publish_list(self, channel: object = None, **changed) -> None:
         document = self.head_list.to_document()
@@ -321,9 +335,10 @@ def test_an_older_round(agent, liar):
 @pytest.mark.parametrize("answer", [{}, [], None, {"round": 1}, {"round": {}}])
 def test_a_pointer_that_is_none(tmp_path, answer):
     transport = httpx.MockTransport(lambda _: httpx.Response(200, json=answer))
-    device = Agent(tmp_path, CollectorClient("https://x", transport=transport), key="", **PINNED)
-    with pytest.raises(DocumentError):
-        device.take_part("query 1")
+    device = Agent(tmp_path, CollectorClient("https://x", transport=transport), key=KEY, **PINNED)
+    for act in (lambda: device.take_part("query 1"), lambda: device.upload("t", "query", "a.example")):
+        with pytest.raises(DocumentError):
+            act()
 
 
 def test_a_report_that_may_not_have_arrived_is_sent_again_as_it_was(agent, liar):
@@ -422,6 +437,7 @@ class TestTwoCollectors:
     def other(self, tmp_path) -> Liar:
         made = Liar(tmp_path / "other")
         made.publish_list(campaign="d" * 32)
+        made.publish_opening(campaign="d" * 32)
         return made
 
     @pytest.fixture
@@ -471,8 +487,9 @@ class TestTwoCollectors:
         assert mine.receipt != others.receipt
         assert elsewhere.withdraw() == 1
         assert not any(mine.receipt in str(request.url) for request in other.asked)
-        assert agent().uploaded == [mine]
+        assert agent().uploaded == [mine, replace(others, withdrawn=True)]
         assert list(liar.records) == [mine.receipt]
+        assert agent().left == 0  # both are in the account of one life
 
     def test_a_record_here_does_not_hinder_a_report_there(self, agent, liar, elsewhere):
         liar.state["state"] = "open"
@@ -623,14 +640,19 @@ def test_real_processes_at_once(agent, monkeypatch):
         child = os.fork()
         if child == 0:
             try:
-                agent(lifetime_epsilon=12)._charged(Sent(f"{number:032x}", 1, f"{number:032x}", "4", ""))
+                device = agent(lifetime_epsilon=12)
+                if number % 2:
+                    device._charged(Sent(f"{number:032x}", 1, f"{number:032x}", "4", ""))
+                else:
+                    opening = Opening(f"{number:032x}", 1, f"{number:032x}", Fraction(4), Fraction(1, 10**6))
+                    device._charged_upload(opening)
             except StateError:
                 pass
             finally:
                 os._exit(len(saves))  # nobody's tests go on in here
         children.append(child)
     charged = sum(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children)
-    assert charged == len(agent().sent) == 3
+    assert charged == len(agent().sent) + len(agent().uploaded) == 3
     assert agent(lifetime_epsilon=12).left == 0
 
 
@@ -709,12 +731,15 @@ class TestRecords:
         made = agent().upload("t" * 64, " Query ", "Site.example?utm_source=x")
         assert json.loads(liar.got[0]) == {"query": "query", "url": "https://site.example/", "receipt": made.receipt}
         assert liar.asked[-1].headers["authorization"] == "Bearer " + "t" * 64
-        assert agent().uploaded == [made] == [Uploaded("c" * 32, "1" * 32, made.receipt)]
+        assert [request for request in liar.asked[:-1] if "authorization" in request.headers] == []
+        assert agent().uploaded == [made] == [Uploaded("c" * 32, "1" * 32, made.receipt, 1, "4", "1/1000000")]
         assert re.fullmatch("[0-9a-f]{64}", made.receipt)
+        assert (agent().spent, agent().left) == (4, 4)
         agent().opt_out()
         assert agent().withdraw() == 1
         assert liar.asked[-1].url.path == f"/v1/records/{made.receipt}"
-        assert (agent().uploaded, agent().withdraw()) == ([], 0)
+        assert (agent().uploaded, agent().withdraw()) == ([replace(made, withdrawn=True)], 0)
+        assert agent().left == 4  # it was with the collector
 
     @pytest.mark.parametrize(
         ("query", "url"),
@@ -724,11 +749,38 @@ class TestRecords:
             ("query", None),
             (None, "a.example"),
             ("", ""),
+            ("\ud800\x00", "a.example"),
+            ("x" * 2_048, "a.example"),
+            ('"' * 1_024, "a.example"),  # twice as long in JSON
+            ("ä" * 1_024, "a.example"),
+            ("x" * 10_000_000, "a.example"),
         ],
     )
-    def test_what_looks_personal_or_is_no_record_stays_here(self, agent, liar, query, url):
-        assert agent().upload("t", query, url) is None
-        assert liar.asked == []
+    def test_what_cannot_be_used_is_uploaded_as_no_record(self, agent, liar, query, url):
+        """How many opt-in users there are is public: it must not depend on anybody's record."""
+        made = agent().upload("t", query, url)
+        assert json.loads(liar.got[0]) == {"query": None, "url": None, "receipt": made.receipt}
+        assert (agent().uploaded, agent().left) == ([made], 4)
+        liar.state["state"] = "listed"
+        assert agent().take_part(query, url) is None
+
+    def test_all_uploads_have_one_length(self, agent, liar):
+        told = [
+            (None, None), ("a", "a.example"), ("é" * 300, "b.example/🦊"), ("x" * 2_000, "c.example"), ("x" * 9_999, "d"),
+            ('a"b\\c' * 100, "e.example/\"\"\\"), ("joe@example.com", "f.example"), ("\u2028\n\x1f\x7f", "g.example"),
+        ]  # fmt: skip
+        for query, url in told:
+            agent().upload("t" * 64, query, url)
+        assert len({len(body) for body in liar.got}) == 1
+        lengths = {len(bytes(str(request.url) + str(request.headers), "utf-8")) for request in liar.asked if request.content}
+        assert len(lengths) == 1
+        assert sum(json.loads(body)["query"] is not None for body in liar.got) == 4
+
+    def test_the_longest_record_fits(self, agent, liar):
+        room = 2_048 - len('["", "https://a.example/"]')
+        for length in (room, room + 1):
+            agent().upload("t", "x" * length, "a.example")
+        assert [json.loads(body)["query"] is None for body in liar.got] == [False, True]
 
     def test_no_round_is_open(self, agent, liar):
         liar.state["state"] = "listed"
@@ -744,7 +796,18 @@ class TestRecords:
         assert agent().upload("t", "other", "a.example") == first
         assert [json.loads(body)["query"] for body in liar.got] == ["query", "other"]
         assert agent().uploaded == [first]
-        agent().withdraw()
+        assert agent().left == 4  # charged once
+
+    def test_after_a_withdrawal_no_other_part_is_taken_in_the_round(self, agent, liar):
+        first = agent().upload("t", "query", "a.example")
+        assert agent().withdraw() == 1
+        assert agent().upload("t", "query", "a.example") is None
+        liar.state["state"] = "listed"
+        assert agent().take_part("query 1") is None
+        assert len(liar.got) == 1
+        next_round(liar, 2)
+        liar.publish_opening(round=2)
+        liar.state["state"] = "open"
         assert agent().upload("t", "query", "a.example").receipt != first.receipt
 
     def test_one_that_may_have_arrived(self, agent, liar):
@@ -759,16 +822,29 @@ class TestRecords:
         assert agent().take_part("query 1") is None
         assert len(liar.got) == 1
         assert agent().withdraw() == 1
-        assert (liar.records, agent().uploaded) == ({}, [])
+        assert (liar.records, agent().uploaded) == ({}, [replace(made, withdrawn=True)])
+        assert agent().take_part("query 1") is None
 
     def test_the_account_is_written_before_it_leaves(self, agent, monkeypatch):
         def crashes(*_, **__):
             raise KeyboardInterrupt
 
-        monkeypatch.setattr(CollectorClient, "post", crashes)
+        monkeypatch.setattr(CollectorClient, "post_bytes", crashes)
         with pytest.raises(KeyboardInterrupt):
             agent().upload("t", "query", "a.example")
-        assert len(agent().uploaded) == 1
+        assert (len(agent().uploaded), agent().left) == (1, 4)
+
+    @pytest.mark.parametrize("status", [403, 404, 409, 422, 429, 500, 503])
+    def test_one_that_was_refused_is_begun_all_the_same(self, agent, liar, status):
+        """Whether it is refused may depend on the record, at a collector that wants it so; the group must not."""
+        answer = liar.answer
+        liar.answer = lambda request: httpx.Response(status) if request.method == "POST" else answer(request)
+        with pytest.raises(StateError):
+            agent().upload("t", "query", "a.example")
+        liar.answer = answer
+        liar.state["state"] = "listed"
+        assert agent().take_part("query 1") is None
+        assert (len(agent().uploaded), agent().left) == (1, 4)
 
     def test_an_answer_about_another_receipt(self, agent, liar):
         liar.receipt = "f" * 64
@@ -804,9 +880,11 @@ class TestRecords:
             device = Agent(tmp_path / "x", collector, key=live.service.signer.public, **{**PINNED, "campaign": campaign})
             assert device.upload(token, *RECORDS[0]).receipt
             assert device.withdraw() == 1
+            assert device.upload(token, *RECORDS[0]) is None
             collector.close()
 
-    def test_a_live_collector_whose_answers_are_lost(self, tmp_path):
+    @pytest.mark.parametrize("answered_first", [True, False])
+    def test_a_live_collector_whose_answers_are_lost(self, tmp_path, answered_first):
         """The record that arrived without an answer, first or second, is found and taken back, also after an opt-out."""
 
         class Lossy(httpx.HTTPTransport):
@@ -821,7 +899,7 @@ class TestRecords:
 
         with listening(tmp_path / "data") as live:
             campaign = live.campaign()
-            live.opened(campaign)
+            round_id = live.opened(campaign)
             (token,) = live.enrolled(campaign)
             transport = Lossy()
             collector = CollectorClient(live.url, transport=transport)
@@ -831,18 +909,21 @@ class TestRecords:
                 with live.service.rounds.store.read() as connection:
                     return connection.scalar(sa.select(sa.func.count()).select_from(records))
 
-            for answered_first in (True, False):
-                if answered_first:
-                    device.upload(token, *RECORDS[0])
-                transport.lose = True
-                with pytest.raises(StateError, match="does not answer"):
-                    device.upload(token, *RECORDS[1])
-                transport.lose = False
-                assert kept() == 1
-                if not answered_first:
-                    device.opt_out()
-                assert device.withdraw() == 1
-                assert (kept(), device.uploaded) == (0, [])
+            if answered_first:
+                device.upload(token, *RECORDS[0])
+            transport.lose = True
+            with pytest.raises(StateError, match="does not answer"):
+                device.upload(token, *RECORDS[1])
+            transport.lose = False
+            assert kept() == 1
+            if not answered_first:
+                device.opt_out()
+            assert device.withdraw() == 1
+            assert (kept(), [one.withdrawn for one in device.uploaded]) == (0, [True])
+            late = {"query": "q", "receipt": device.uploaded[0].receipt}  # a copy that was under way
+            with live.http(token) as http:
+                assert http.post(f"/v1/rounds/{round_id}/records", json=late).status_code == 409
+            assert kept() == 0
             collector.close()
 
     def test_a_live_collector_and_a_receipt_that_is_taken(self, tmp_path):
@@ -877,7 +958,18 @@ SENT = {"campaign": "c" * 32, "round": 1, "round_id": "1" * 32, "epsilon": "4", 
             json.dumps({**EMPTY, "sent": [{**SENT, "epsilon": wrong}]})
             for wrong in ("x", "1e400000000", "1/0", "-4", "", 4, None)
         ],
-        json.dumps({**EMPTY, "records": [{"campaign": "c" * 32, "round_id": "1" * 32, "receipt": None}]}),
+        *[
+            json.dumps({**EMPTY, "records": [{"campaign": "c" * 32, "round_id": "1" * 32, "receipt": "ab" * 32} | wrong]})
+            for wrong in (
+                {"receipt": None},
+                {"epsilon": "1e400000000"},
+                {"epsilon": "-4"},
+                {"epsilon": 4},
+                {"delta": "x"},
+                {"withdrawn": "no"},
+                {"more": 1},
+            )
+        ],
         json.dumps({**EMPTY, "newest": {"c": "x"}}),
         json.dumps({**EMPTY, "charged": "x"}),
     ],
@@ -909,6 +1001,33 @@ class TestDamagedAccount:
         assert agent().opted_out
         assert agent().take_part("query 1") is None
         assert liar.asked == []
+
+
+class TestAccountOfAnEarlierVersion:
+    """Its uploads have neither a number nor an ε, and were not charged."""
+
+    OLD: ClassVar = {**EMPTY, "records": [{"campaign": "c" * 32, "round_id": "1" * 32, "receipt": "ab" * 32}]}
+
+    @pytest.fixture(autouse=True)
+    def old(self, agent, tmp_path) -> None:
+        agent()
+        (tmp_path / "device/account.json").write_text(json.dumps({**self.OLD, "sent": [SENT], "newest": {"c" * 32: 1}}))
+
+    def test_they_are_charged_as_much_as_a_round_may_cost(self, agent):
+        assert (agent().spent, agent().left) == (8, 0)
+        assert agent().uploaded == [Uploaded("c" * 32, "1" * 32, "ab" * 32)]
+
+    def test_the_rounds_they_were_in_are_known(self, agent, liar):
+        assert agent(lifetime_epsilon=40).take_part("query 1") is None
+        liar.state["state"] = "open"
+        with pytest.raises(DocumentError, match="another number"):
+            agent(lifetime_epsilon=40).upload("t", "query", "a.example")
+        assert not liar.got
+
+    def test_they_can_be_withdrawn(self, agent, liar):
+        liar.records["ab" * 32] = b""
+        assert agent().withdraw() == 1
+        assert [one.withdrawn for one in agent().uploaded] == [True]
 
 
 class TestFiles:

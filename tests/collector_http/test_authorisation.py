@@ -25,6 +25,7 @@ MATRIX: dict[tuple[str, str], dict[str, bool | int]] = {
     ("GET", "/__version__"): ANYBODY,
     ("GET", "/metrics"): ANYBODY,
     ("GET", "/v1/rounds/current"): ANYBODY,
+    ("GET", "/v1/openings/{digest}"): ANYBODY,
     ("GET", "/v1/head-lists/{digest}"): ANYBODY,
     ("GET", "/v1/bundles/{digest}"): ANYBODY,
     ("GET", "/v1/releases/{digest}"): ANYBODY,

@@ -62,8 +62,9 @@ def test_a_whole_round(live):
             )
             assert answer.status_code == 201
             receipts.append(answer.json()["receipt"])
-        assert http.delete(f"/v1/records/{receipts[0]}").status_code == 204
-        assert is_problem(http.delete(f"/v1/records/{receipts[0]}"), 404, "missing")
+        for _ in range(2):  # its answer may be lost
+            assert http.delete(f"/v1/records/{receipts[0]}").status_code == 204
+        assert is_problem(http.delete(f"/v1/records/{'0' * 64}"), 404, "missing")
         live.operator("POST", f"/v1/operator/rounds/{round_id}/list")
         listed = live.reached(round_id, "listed")
         messages = live.messages(listed, 200)
@@ -138,7 +139,10 @@ def test_a_report_answers_one_round_alone(live):
         assert answer.json() == {"refused": []}
 
 
-@pytest.mark.parametrize(("path", "kind"), [("head-lists", "head_list"), ("bundles", "bundle"), ("releases", "release")])
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [("openings", "opening"), ("head-lists", "head_list"), ("bundles", "bundle"), ("releases", "release")],
+)
 def test_documents_are_immutable_and_packed(ready, path, kind):
     live, done = ready
     where, name = f"/v1/{path}/{done[kind]}", done[kind]
@@ -314,18 +318,6 @@ def test_a_long_list_of_mistakes_gets_a_short_answer(ready):
     with live.http() as http:
         answer = http.post(f"/v1/rounds/{done['id']}/reports", json={"reports": [{}] * 5_000})
     assert len(answer.content) < 4_000
-
-
-def test_lone_surrogates_in_a_record(live):
-    campaign = live.campaign()
-    round_id, (token,) = live.opened(campaign), live.enrolled(campaign)
-    with live.http(token) as http:
-        answer = http.post(
-            f"/v1/rounds/{round_id}/records",
-            content=b'{"query": "\\ud800"}',
-            headers={"Content-Type": "application/json"},
-        )
-    assert is_problem(answer, 422, "invalid")
 
 
 def test_unsorted_cells_are_refused(ready):

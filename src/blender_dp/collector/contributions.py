@@ -12,11 +12,11 @@ from blender_dp.collector import vault
 from blender_dp.collector.campaign import CampaignSettings
 from blender_dp.collector.found import find, settings_of
 from blender_dp.collector.keys import KeyFolder
-from blender_dp.collector.schema import campaigns, records, rounds, tokens
+from blender_dp.collector.schema import campaigns, records, rounds, tokens, withdrawals
 from blender_dp.collector.store import Store
 from blender_dp.entropy import system_bytes
 from blender_dp.errors import StateError
-from blender_dp.records.personal import usable_record
+from blender_dp.records.upload import upload_record
 
 ROUNDED_SECONDS = 3600
 """A time that is kept is no more exact than this."""
@@ -52,13 +52,13 @@ class Contributions:
             connection.execute(tokens.insert(), rows)
         return made
 
-    def upload_record(self, name: str, token: str, query: str, url: str | None, receipt: str | None = None) -> str:
+    def upload_record(self, name: str, token: str, query: str | None, url: str | None, receipt: str | None = None) -> str:
         """Keep an opt-in user's raw record, encrypted, until the list is made; a second one replaces the first.
 
-        Of a record that looks personal, or is none, only the user is kept: how many there are is public, and must not
-        depend on anybody's record. Whoever draws the receipt can take the record back even if the answer is lost.
+        Of a record that looks personal, is too long or is missing only the user is kept: how many there are is public, and
+        must not depend on anybody's record. Whoever draws the receipt can take the record back even if the answer is lost.
         """
-        receipt, record = receipt or vault.new_token(), usable_record(query, url)
+        receipt, record = receipt or vault.new_token(), upload_record(query, url)
         with self.store.write("record") as connection:
             self._hold(connection, name, shared=True)
             row = connection.execute(sa.select(rounds).where(rounds.c.id == name)).one_or_none()
@@ -67,25 +67,33 @@ class Contributions:
             if row.state != "open":
                 raise StateError("round", f"is {row.state}, not open", "Wait for the next round")
             owner = vault.token_digest(token, name)
-            sealed = vault.seal_record(self.keys.read(name), f"{name}/{owner}", record.query or "", record.url)
+            sealed = vault.seal_record(self.keys.read(name), f"{name}/{owner}", record)
             kept = {"receipt": vault.token_digest(receipt), "round": name, "owner": owner, "sealed": sealed}
             self._keep_record(connection, kept)
         return receipt
 
     def withdraw(self, receipt: str) -> bool:
-        """Take a raw record back, as long as its list is not being made; whether it was there."""
-        known = records.c.receipt == vault.token_digest(receipt)
+        """Take a raw record back, as long as its list is not being made; whether it is withdrawn, now or before.
+
+        Its user takes no more part in the round: an upload that is still under way must not bring the record back.
+        """
+        digest = vault.token_digest(receipt)
         with self.store.write("withdrawal") as connection:
-            name = connection.scalar(sa.select(records.c.round).where(known))
-            if name is None:
+            found = _of_receipt(connection, digest)
+            if found is None:
                 return False
-            self._hold(connection, name, shared=True)
-            if find(connection, name).state != "open":
+            self._hold(connection, found.round, shared=True)
+            if find(connection, found.round).state != "open":
                 return False
-            deleted = connection.execute(records.delete().where(known))
+            self._hold_record(connection, found.round, found.owner, digest)
+            deleted = connection.execute(records.delete().where(records.c.receipt == digest))
+            if deleted.rowcount:
+                row = {"receipt": digest, "round": found.round, "owner": found.owner}
+                connection.execute(withdrawals.insert(), row)
+            withdrawn = _is_withdrawn(connection, found.round, found.owner, digest)
         if deleted.rowcount:
             self.store.forget_deleted()
-        return deleted.rowcount == 1
+        return withdrawn
 
     def add_reports(self, name: str, arrived: Iterable[tuple[bytes, bytes]]) -> None:
         """Keep reports, each an id and its cells; one whose id is there already changes nothing."""
@@ -97,12 +105,19 @@ class Contributions:
 
     def _keep_record(self, connection: Connection, kept: dict[str, Any]) -> None:
         """Put a record in place of its owner's earlier one; a receipt that takes back another record is refused."""
-        self.store.hold(connection, f"receipt/{kept['receipt']}")
-        known = sa.select(records.c.round, records.c.owner).where(records.c.receipt == kept["receipt"])
-        found = connection.execute(known).one_or_none()
-        if found is not None and tuple(found) != (kept["round"], kept["owner"]):
+        name, owner, receipt = kept["round"], kept["owner"], kept["receipt"]
+        self._hold_record(connection, name, owner, receipt)
+        if _is_withdrawn(connection, name, owner, receipt):
+            raise StateError("record", "was withdrawn in this round", "Wait for the next round")
+        found = _of_receipt(connection, receipt)
+        if found is not None and (found.round, found.owner) != (name, owner):
             raise StateError("receipt", "is another record's", "Draw another one: 32 random bytes")
         self.store.put(connection, records, kept, unique=("round", "owner"))
+
+    def _hold_record(self, connection: Connection, name: str, owner: str, receipt: str) -> None:
+        """Let nobody else put, replace or withdraw this user's record, or use its receipt, until the transaction ends."""
+        self.store.hold(connection, f"record/{name}/{owner}")
+        self.store.hold(connection, f"receipt/{receipt}")
 
     def _enrolled(self, connection: Connection, token: str, campaign: str) -> bool:
         found = connection.execute(
@@ -118,6 +133,22 @@ class Contributions:
 
     def _now(self) -> int:
         return int(self.clock()) // ROUNDED_SECONDS * ROUNDED_SECONDS
+
+
+def _of_receipt(connection: Connection, receipt: str) -> sa.Row[Any, Any] | None:
+    """The round and the owner of the record, stored or withdrawn, that a receipt belongs to; the receipt as a digest."""
+    for table in (records, withdrawals):
+        chosen = sa.select(table.c.round, table.c.owner).where(table.c.receipt == receipt)
+        if found := connection.execute(chosen).one_or_none():
+            return found
+    return None
+
+
+def _is_withdrawn(connection: Connection, name: str, owner: str, receipt: str) -> bool:
+    """Whether this user has withdrawn from this round, or this receipt was used for it."""
+    own = sa.and_(withdrawals.c.round == name, withdrawals.c.owner == owner)
+    chosen = sa.select(withdrawals.c.receipt).where(sa.or_(own, withdrawals.c.receipt == receipt)).limit(1)
+    return connection.scalar(chosen) is not None
 
 
 def new_id() -> str:

@@ -25,10 +25,12 @@ class Round:
     state: State
     lists_at: int | None
     closes_at: int | None
+    opening: str | None
     head_list: str | None
     release: str | None
     bundle: str | None
     problem: str | None
+    refused_at: int | None
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     BaseModel,
@@ -13,12 +13,21 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from blender_dp.collector.campaign import CampaignSettings
+from blender_dp.collector.found import Round
 
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Identifier = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
-Text = Annotated[str, Field(min_length=1, max_length=2_048)]
 Time = Annotated[int, Field(ge=0, lt=253_402_300_800)]
 """Seconds since 1970, before the year 10000: every time can be written in ISO 8601."""
+
+
+def _without_surrogates(given: object) -> object:
+    """Text without unpaired surrogates, which JSON can write, and which the canonical form drops in any case."""
+    return given.encode(errors="ignore").decode() if isinstance(given, str) else given
+
+
+Text = Annotated[str, BeforeValidator(_without_surrogates)]
+"""Any text that JSON can hold. What it says must not change the answer."""
 Cell = Annotated[int, Field(ge=0, lt=1 << 32)]
 MAX_CELLS = 10_000
 """Cells in one report."""
@@ -77,9 +86,12 @@ class ReportsAnswer(Message):
 
 
 class RecordMessage(Versioned):
-    """An opt-in user's record. One that looks personal, or is none, is not kept: only that there is such a user."""
+    """An opt-in user's record. If it is missing, looks personal or is too long, only the user is counted.
 
-    query: Text
+    The answer is the same for every text. A device sends messages of one length, padded with spaces at the end.
+    """
+
+    query: Text | None = None
     url: Text | None = None
     receipt: Annotated[
         Digest | None,
@@ -100,8 +112,12 @@ class RoundMessage(Versioned):
     closes_at: Time | None = None
 
 
-class RoundAnswer(Message):
-    """A round: its state, and the digests of what it has published."""
+WAITING = "waiting"
+"""What everybody is told of a round that cannot take its next step yet: not why, and above all not how many it has."""
+
+
+class PublicRound(Message):
+    """A round as everybody may see it: its state, and the digests of what it has published."""
 
     id: Identifier
     campaign: Identifier
@@ -109,10 +125,31 @@ class RoundAnswer(Message):
     state: Literal["open", "listing", "listed", "closed", "released", "aborted"]
     lists_at: int | None
     closes_at: int | None
+    opening: Digest | None
     head_list: Digest | None
     release: Digest | None
     bundle: Digest | None
-    problem: str | None
+    problem: Annotated[
+        str | None,
+        Field(description="`waiting` if the round cannot take its next step yet; if it was aborted, the operator's reason."),
+    ]
+
+    @classmethod
+    def of(cls, found: Round) -> Self:
+        """A round without what only its operator may know: how many users there are by now, above all."""
+        shown = {name: getattr(found, name) for name in cls.model_fields}
+        if found.problem is not None and found.state != "aborted":
+            shown["problem"] = WAITING
+        return cls(**shown)
+
+
+class RoundAnswer(PublicRound):
+    """A round as its operator sees it: `problem` says why it does not advance, with numbers."""
+
+    @classmethod
+    def of(cls, found: Round) -> Self:
+        """All of it."""
+        return cls(**{name: getattr(found, name) for name in cls.model_fields})
 
 
 class ListedRound(RoundAnswer):
@@ -127,16 +164,16 @@ class Pointer(Message):
 
     key: str
     """The collector's public key (Ed25519, base64)."""
-    round: RoundAnswer | None
+    round: PublicRound | None
     """The newest round."""
-    released: RoundAnswer | None
+    released: PublicRound | None
     """The newest round that has a release."""
 
 
 class SignedDocument(Message):
     """A published document: canonical JSON (RFC 8785), with an Ed25519 signature of `kind` and `content`."""
 
-    kind: Literal["head-list", "bundle", "release"]
+    kind: Literal["opening", "head-list", "bundle", "release"]
     content: dict[str, Any]
     key: str
     signature: str

@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Annotated
 
@@ -163,7 +162,7 @@ def list_rounds(
 ) -> list[ListedRound]:
     """All rounds, the newest first. For the next page, give the last round's id as `before`."""
     found = service_of(request).rounds.rounds_opened(campaign, before, limit)
-    return [ListedRound(**asdict(one)) for one in found]
+    return [ListedRound.of(one) for one in found]
 
 
 @router.get("/rounds/{round_id}", responses=may(HTTPStatus.NOT_FOUND))
@@ -220,7 +219,7 @@ def _begin(request: Request, response: Response, name: str, state: str, step: Ca
 
 
 def _answer(found: Round) -> RoundAnswer:
-    return RoundAnswer(**asdict(found))
+    return RoundAnswer.of(found)
 
 
 def _once(request: Request, key: str | None, what: str, message: str, work: Callable[[Rounds], BaseModel]) -> Response:

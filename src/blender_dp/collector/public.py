@@ -25,12 +25,12 @@ from blender_dp.collector.messages import (
     Identifier,
     LedgerEntry,
     Pointer,
+    PublicRound,
     Reason,
     RecordAnswer,
     RecordMessage,
     ReportsAnswer,
     ReportsMessage,
-    RoundAnswer,
     SignedDocument,
     TrendAnswer,
 )
@@ -92,6 +92,12 @@ async def current(request: Request, campaign: Campaign = None) -> Response:
     service = service_of(request)
     body = await service.recent.get(_pointer, service, campaign)
     return Response(body, media_type="application/json", headers={"Cache-Control": f"public, max-age={_POINTER_SECONDS}"})
+
+
+@router.get("/openings/{digest}", response_model=SignedDocument, responses=_DOCUMENT)
+async def opening(request: Request, digest: DigestPath) -> Response:
+    """What opened a round, signed: its campaign, number, ε, δ and expiry."""
+    return await _document(request, digest, "opening")
 
 
 @router.get("/head-lists/{digest}", response_model=SignedDocument, responses=_DOCUMENT)
@@ -242,8 +248,8 @@ def _pointer(service: Service, campaign: str | None) -> bytes:
     newest, released = service.rounds.current(campaign), service.rounds.newest_release(campaign)
     pointer = Pointer(
         key=service.signer.public,
-        round=RoundAnswer(**asdict(newest)) if newest else None,
-        released=RoundAnswer(**asdict(released)) if released else None,
+        round=PublicRound.of(newest) if newest else None,
+        released=PublicRound.of(released) if released else None,
     )
     return pointer.model_dump_json().encode()
 

@@ -33,7 +33,7 @@ from blender_dp.collector.keys import KeyFolder
 from blender_dp.collector.leases import Claim
 from blender_dp.collector.log_lines import LOG, about
 from blender_dp.collector.reading import Reading, kept
-from blender_dp.collector.schema import answers, events, objects, records, rounds
+from blender_dp.collector.schema import answers, events, objects, records, rounds, withdrawals
 from blender_dp.collector.schema import ledger as ledger_table
 from blender_dp.collector.spending import is_spent, over_limit, spend
 from blender_dp.collector.store import Store
@@ -91,31 +91,44 @@ class Rounds(Contributions, Reading):
             raise ParameterError("closes_at", problem, "Set it later, or leave it out")
         with self.store.write("open") as connection:
             self.store.hold(connection, f"campaign/{campaign}")
-            settings_of(connection, campaign)
+            settings = settings_of(connection, campaign)
             running = sa.select(sa.func.count()).where(
                 rounds.c.campaign == campaign, rounds.c.state.not_in(("released", "aborted"))
             )
             if connection.scalar(running):
                 raise StateError("campaign", "has a round that is not over", "Release or abort it first")
             last = connection.scalar(sa.select(sa.func.max(rounds.c.number)).where(rounds.c.campaign == campaign))
-            name = new_id()
+            name, number = new_id(), (last or 0) + 1
+            body = self.signer.sign(
+                "opening",
+                {
+                    "campaign": campaign,
+                    "round": number,
+                    "round_id": name,
+                    "epsilon": settings.epsilon,
+                    "delta": settings.delta,
+                    "expires": self._opening_expires(settings, lists_at, closes_at),
+                },
+            )
+            self._publish(connection, "opening", body)
             self.keys.create(name)  # a key without a round does no harm, a round without a key would
             connection.execute(
                 rounds.insert(),
                 {
                     "id": name,
                     "campaign": campaign,
-                    "number": (last or 0) + 1,
+                    "number": number,
                     "state": "open",
                     "lists_at": lists_at,
                     "closes_at": closes_at,
                     "created": self._now(),
+                    "opening": digest(body),
                 },
             )
             self._event(connection, name, "opened")
             return find(connection, name)
 
-    def freeze(self, name: str) -> None:
+    def freeze(self, name: str, *, scheduled: bool = False) -> None:
         """Take no more records, spend the opt-in users' budget, and fix the noise."""
         with self.store.write("freeze") as connection:
             self._hold(connection, name)
@@ -131,12 +144,12 @@ class Rounds(Contributions, Reading):
                 or self._may_not_spend(connection, row, settings)
             )
             if problem:
-                self._say(connection, row, problem)
+                self._refuse(connection, row, problem, scheduled=scheduled)
                 return
             secret = vault.seal_secret(self.keys.read(name), f"{name}/noise", Secret())
             loss = settings.collection().promises()[0].loss
             spend(self.store, self.journal, connection, row, "opt-in", loss, self._dated(connection, name))
-            changes = {"state": "listing", "noise": secret, "problem": None}
+            changes = {"state": "listing", "noise": secret, "problem": None, "refused_at": None}
             connection.execute(rounds.update().where(rounds.c.id == name).values(changes))
             self._event(connection, name, "frozen")
 
@@ -162,7 +175,8 @@ class Rounds(Contributions, Reading):
         reached("list: before work")
         key = self.keys.read(name)
         secret = vault.unseal_secret(key, f"{name}/noise", row.noise)
-        raw = [(owner, *vault.unseal_record(key, f"{name}/{owner}", sealed)) for owner, sealed in kept]
+        unsealed = [(owner, vault.unseal_record(key, f"{name}/{owner}", sealed)) for owner, sealed in kept]
+        raw = [(owner, record.query or "", record.url) for owner, record in unsealed]
         collection = settings.collection(candidates)
         made = listing.make(collection, raw, secret, settings.expected_clients)
         published = collection.published(made.head_list, made.design)
@@ -179,7 +193,7 @@ class Rounds(Contributions, Reading):
             }
             if not self._advance(connection, name, "listing", changes):
                 return  # somebody else did, with the same bytes
-            self.store.delete_round(connection, records, name)
+            self._delete_records(connection, name)
             self._publish(connection, "head-list", body)
             loss = collection.promises()[1].loss
             spend(self.store, self.journal, connection, row, "client", loss, self._dated(connection, name))
@@ -187,7 +201,7 @@ class Rounds(Contributions, Reading):
         self.keys.destroy(name)
         self.store.forget_deleted()
 
-    def close(self, name: str) -> None:
+    def close(self, name: str, *, scheduled: bool = False) -> None:
         """Take no more reports, if there are enough."""
         with self.store.write("close") as connection:
             self._hold(connection, name)
@@ -196,9 +210,9 @@ class Rounds(Contributions, Reading):
                 return
             settings = settings_of(connection, row.campaign)
             if problem := self._too_few("reports", kept(connection, name, settings.min_reports), settings.min_reports):
-                self._say(connection, row, problem)
+                self._refuse(connection, row, problem, scheduled=scheduled)
                 return
-            self._advance(connection, name, "listed", {"state": "closed", "problem": None})
+            self._advance(connection, name, "listed", {"state": "closed", "problem": None, "refused_at": None})
             self._event(connection, name, "closed")
 
     def make_release(self, name: str, claim: Claim | None = None) -> None:
@@ -245,7 +259,7 @@ class Rounds(Contributions, Reading):
                 raise StateError("round", "is over already", "Open another one")
             changes: dict[str, Any] = {"state": "aborted", "noise": None, "problem": reason}
             connection.execute(rounds.update().where(rounds.c.id == name).values(changes))
-            self.store.delete_round(connection, records, name)
+            self._delete_records(connection, name)
             self._event(connection, name, f"aborted: {reason}")
         self.keys.destroy(name)
         self.store.forget_deleted()
@@ -272,10 +286,11 @@ class Rounds(Contributions, Reading):
         return [one.id for one in due]
 
     def _advance_one(self, one: Round, now: float) -> None:
-        if one.state == "open" and one.lists_at is not None and one.lists_at <= now:
-            self.freeze(one.id)
-        if one.state == "listed" and one.closes_at is not None and one.closes_at <= now:
-            self.close(one.id)
+        waits = one.refused_at == self._now()  # until the next hour: when it goes on must not tell who came when
+        if one.state == "open" and one.lists_at is not None and one.lists_at <= now and not waits:
+            self.freeze(one.id, scheduled=True)
+        if one.state == "listed" and one.closes_at is not None and one.closes_at <= now and not waits:
+            self.close(one.id, scheduled=True)
         if self.round(one.id).state in {"listing", "closed"}:
             with self.store.claim(one.id) as claim:  # it takes long, and the others would do the same in vain
                 if claim:
@@ -328,6 +343,10 @@ class Rounds(Contributions, Reading):
         frozen = sa.select(events.c.at).where(events.c.round == row.id, events.c.what == "frozen")
         return int(connection.execute(frozen).scalar_one()) + settings.list_days * DAY_SECONDS
 
+    def _opening_expires(self, settings: CampaignSettings, lists_at: int | None, closes_at: int | None) -> int:
+        """When devices stop uploading. Not at `lists_at`: a round that has too few users then waits for more."""
+        return closes_at or max(self._now(), lists_at or 0) + settings.list_days * DAY_SECONDS
+
     def _list_content(self, row: Any, published: ReportingList, expires: int) -> dict[str, Any]:  # noqa: ANN401
         """What the signed document says. Reports name that document, by its own digest, which is not the list's."""
         return {
@@ -338,6 +357,11 @@ class Rounds(Contributions, Reading):
             "list_digest": published.digest,
             "expires": expires,
         }
+
+    def _delete_records(self, connection: Connection, name: str) -> None:
+        """Delete a round's raw records, and who has withdrawn: it takes no more uploads."""
+        for table in (records, withdrawals):
+            self.store.delete_round(connection, table, name)
 
     def _publish(self, connection: Connection, kind: str, body: bytes) -> None:
         self.store.insert_new(connection, objects, [{"digest": digest(body), "kind": kind, "body": body}])
@@ -350,6 +374,12 @@ class Rounds(Contributions, Reading):
     def _say(self, connection: Connection, row: Any, problem: str) -> None:  # noqa: ANN401
         if row.problem != problem:  # the worker comes by every second
             connection.execute(rounds.update().where(rounds.c.id == row.id).values(problem=problem))
+
+    def _refuse(self, connection: Connection, row: Any, problem: str, *, scheduled: bool) -> None:  # noqa: ANN401
+        """Say why a step is not taken; a scheduled one is tried again in the next hour, one by hand at any time."""
+        self._say(connection, row, problem)
+        if scheduled:
+            connection.execute(rounds.update().where(rounds.c.id == row.id).values(refused_at=self._now()))
 
     def _event(self, connection: Connection, name: str, what: str) -> None:
         connection.execute(events.insert(), {"at": self._now(), "round": name, "what": what})

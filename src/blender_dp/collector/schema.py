@@ -50,6 +50,8 @@ rounds = Table(
     Column("bundle", String(64)),
     Column("problem", Text),  # why it does not advance
     Column("created", BigInteger, nullable=False),
+    Column("opening", String(64)),  # a round that was opened before there were openings has none
+    Column("refused_at", BigInteger),  # the hour in which its next scheduled step was last refused
     UniqueConstraint("campaign", "number"),
 )
 
@@ -69,6 +71,15 @@ records = Table(
     Column("round", ForeignKey("rounds.id"), nullable=False),
     Column("owner", String(64), nullable=False),  # a digest of the enrolment token with the round
     Column("sealed", LargeBinary, nullable=False),
+    UniqueConstraint("round", "owner"),
+)
+
+withdrawals = Table(
+    "withdrawals",
+    metadata,
+    Column("receipt", String(64), primary_key=True),  # a digest of the receipt
+    Column("round", ForeignKey("rounds.id"), nullable=False),
+    Column("owner", String(64), nullable=False),
     UniqueConstraint("round", "owner"),
 )
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import json
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from blender_dp.entropy import Secret, restored_secret, system_bytes
 from blender_dp.errors import DocumentError
+from blender_dp.records.record import Record
+from blender_dp.records.upload import padded, unpadded
 
 TOKEN_BYTES = 32
 KEY_BYTES = 32
@@ -68,13 +69,11 @@ def unseal_secret(key: bytes, place: str, sealed: bytes) -> Secret:
     return restored_secret(unseal(key, place, sealed))
 
 
-def seal_record(key: bytes, place: str, query: str, url: str | None) -> bytes:
-    """Encrypt a raw record, padded: its length would tell something about it."""
-    text = json.dumps([query, url], ensure_ascii=False).encode()
-    return seal(key, place, text + b" " * (-len(text) % 256))
+def seal_record(key: bytes, place: str, record: Record) -> bytes:
+    """Encrypt a raw record; all of them have one length."""
+    return seal(key, place, padded(record))
 
 
-def unseal_record(key: bytes, place: str, sealed: bytes) -> tuple[str, str | None]:
+def unseal_record(key: bytes, place: str, sealed: bytes) -> Record:
     """The raw record again."""
-    query, url = json.loads(unseal(key, place, sealed))
-    return query, url
+    return unpadded(unseal(key, place, sealed))

@@ -23,6 +23,15 @@ from blender_dp.errors import DocumentError, StateError
 
 
 @dataclass(frozen=True)
+class Limits:
+    """What a device allows, whatever a collector asks for: ε of one round, of its life, and the time between two."""
+
+    epsilon: Fraction
+    lifetime_epsilon: Fraction
+    least_seconds: float
+
+
+@dataclass(frozen=True)
 class Sent:
     """One report in the account: in which round, what it cost, the very bytes, and whether they have arrived.
 
@@ -40,21 +49,27 @@ class Sent:
 
 @dataclass(frozen=True)
 class Uploaded:
-    """One record of an opt-in user that is, or may be, with the collector; the receipt takes it back.
+    """An opt-in user's upload in the account: in which round, what it cost, and the receipt that takes it back.
 
-    The device has drawn the receipt, and keeps it before anything leaves: an answer that is lost takes nothing with it.
+    It is here before anything leaves, so that a lost answer takes nothing with it, and it stays here, `withdrawn` or not:
+    the device takes no other part in the round. Whether there was a record in it is nobody's business. Uploads of earlier
+    versions have no number, ε or δ.
     """
 
     campaign: str
     round_id: str
     receipt: str
+    round: int = 0
+    epsilon: str | None = None
+    delta: str | None = None
+    withdrawn: bool = False
 
 
 @dataclass
 class Account:
     """All of it, of all campaigns; whoever asks for a round says of which, for another collector could name one alike.
 
-    `newest` and `bundles` have the highest round that was reported to, or is searched, of each campaign.
+    `newest` has the highest round of each campaign that this device has taken part in, `bundles` the one it searches.
     """
 
     sent: list[Sent] = field(default_factory=list)
@@ -64,34 +79,43 @@ class Account:
     charged: float | None = None
     """When something was charged last, by the device's clock."""
 
-    @property
-    def spent(self) -> Fraction:
-        """What all reports have cost."""
-        return sum((Fraction(one.epsilon) for one in self.sent), Fraction(0))
+    def spent(self, unknown: Fraction) -> Fraction:
+        """What all reports and uploads have cost; `unknown` is for an upload that an earlier version did not charge."""
+        costs = [*(one.epsilon for one in self.sent), *(one.epsilon for one in self.records)]
+        return sum((unknown if cost is None else Fraction(cost) for cost in costs), Fraction(0))
 
     def report(self, campaign: str, round_id: str) -> Sent | None:
         """The report of a round, if there is one."""
         return next((one for one in self.sent if (one.campaign, one.round_id) == (campaign, round_id)), None)
 
     def record(self, campaign: str, round_id: str) -> Uploaded | None:
-        """The record of a round that is, or may be, with the collector."""
+        """The upload of a round, withdrawn or not, if there is one."""
         return next((one for one in self.records if (one.campaign, one.round_id) == (campaign, round_id)), None)
 
-    def charge(self, made: Sent, now: float, least_seconds: float, most: Fraction) -> None:
-        """Put in a report that is about to leave.
+    def charge(self, made: Sent | Uploaded, cost: Fraction, limits: Limits, now: float) -> None:
+        """Put in a report or an upload that is about to leave.
 
-        A round is known by its number: whoever signs lists chooses ids as he likes. And lists that come faster than
+        A round is known by its number: whoever signs documents chooses ids at will. And documents that come faster than
         rounds do are not answered, or a life's budget could be drained in a minute.
         """
         if made.round <= self.newest.get(made.campaign, 0):
-            raise DocumentError("head list", "is of an older round than one seen before, or of the same number", "Wait")
-        if self.spent + Fraction(made.epsilon) > most:
+            problem = "is of an older round than one that this device has taken part in, or of the same number"
+            raise DocumentError("signed document", problem, "Wait for the next round")
+        if self.spent(limits.epsilon) + cost > limits.lifetime_epsilon:
             raise StateError("budget", "of this device is used up", "Take part in no more rounds")
-        if self.charged is not None and now < self.charged + least_seconds:
-            raise StateError("budget", "was charged a short while ago", f"Wait until {least_seconds} seconds are over")
-        self.sent.append(made)
+        if self.charged is not None and now < self.charged + limits.least_seconds:
+            wait = f"Wait until {limits.least_seconds:.0f} seconds are over"
+            raise StateError("budget", "was charged a short while ago", wait)
+        if isinstance(made, Sent):
+            self.sent.append(made)
+        else:
+            self.records.append(made)
         self.newest[made.campaign] = made.round
         self.charged = now
+
+    def withdraw(self, upload: Uploaded) -> None:
+        """Note that an upload was taken back. It stays charged: the collector has seen it."""
+        self.records = [replace(one, withdrawn=True) if one.receipt == upload.receipt else one for one in self.records]
 
     def settle(self, sent: Sent, *, arrived: bool) -> Sent:
         """Note what has become of a report; what has arrived once has arrived."""
@@ -158,11 +182,21 @@ class AccountFile:
 
 
 def _sent(**kept: Any) -> Sent:  # noqa: ANN401 (JSON)
-    if not re.fullmatch("[0-9]+(/0*[1-9][0-9]*)?", kept["epsilon"]):
-        raise ValueError
+    _cost(kept["epsilon"])
     return Sent(**kept)
 
 
 def _uploaded(**kept: Any) -> Uploaded:  # noqa: ANN401 (JSON)
     digest_name(kept["receipt"])
+    for name in ("epsilon", "delta"):
+        if kept.get(name) is not None:
+            _cost(kept[name])
+    if not isinstance(kept.get("withdrawn", False), bool):
+        raise TypeError
     return Uploaded(**kept)
+
+
+def _cost(text: str) -> None:
+    """What a number that this device has written looks like; a short text can stand for a number without end."""
+    if not re.fullmatch("[0-9]+(/0*[1-9][0-9]*)?", text):
+        raise ValueError

@@ -6,6 +6,7 @@ same answer costs nothing, a second one would.
 
 from __future__ import annotations
 
+import base64
 import json
 import time
 from collections.abc import Callable
@@ -17,32 +18,41 @@ from blender_dp.arithmetic import Number, exact
 from blender_dp.client import Device
 from blender_dp.collector.documents import digest, opened
 from blender_dp.collector.suggestions import Row, matching, opensearch
-from blender_dp.devices.account import Account, AccountFile, Sent, Uploaded
+from blender_dp.devices.account import Account, AccountFile, Limits, Sent, Uploaded
 from blender_dp.devices.collector import AnswerError, CollectorClient, SilentError
 from blender_dp.devices.index import SearchIndex
-from blender_dp.devices.shapes import MOST_CELLS, as_document, bundle_rows, digest_name, identifier, whole
+from blender_dp.devices.opening import Opening, upload_message, verified_opening
+from blender_dp.devices.shapes import (
+    MOST_CELLS,
+    MOST_ROUNDS,
+    as_document,
+    bundle_rows,
+    digest_name,
+    identifier,
+    whole,
+)
 from blender_dp.durable import write_over
 from blender_dp.entropy import system_bytes
-from blender_dp.errors import BlenderError, DocumentError, StateError
-from blender_dp.records.personal import usable_record
+from blender_dp.errors import BlenderError, DocumentError, ParameterError, StateError
+from blender_dp.records.parameters import checked_delta, checked_epsilon
 from blender_dp.records.reporting_list import ReportingList
 
 MOST_QUERIES = 20_000
 """A longer list is refused: every alternative makes the report of this device weigh less."""
 
 LEAST_SECONDS = 86_400
-"""So much time is between two reports: no campaign has a reason to ask more often than once a day."""
+"""The time between two rounds that a device takes part in: no campaign has a reason to ask more often than once a day."""
 
-_MOST_ROUNDS = 1 << 40  # more than there will be
+_KEY_BYTES = 32
 _GONE = {404, 409}  # the round is over, or not known any more
 
 
 class Agent:
     """A device with a folder of its own, which takes part in one campaign.
 
-    `key` is the collector's public key and `campaign` the campaign's id, both pinned; `epsilon` is what one report may
-    cost, `lifetime_epsilon` what all of them may, and `least_seconds` the time between two. None of it comes from the
-    collector.
+    `key` is the collector's public key and `campaign` the campaign's id, both pinned; `epsilon` is what one round may
+    cost, `lifetime_epsilon` what all of them may, and `least_seconds` the time between two. `delta` is the largest δ of a
+    round that an opt-in user's record is uploaded to; without it nothing is uploaded. None of it comes from the collector.
     """
 
     def __init__(
@@ -54,19 +64,22 @@ class Agent:
         campaign: str,
         epsilon: Number,
         lifetime_epsilon: Number,
+        delta: Number | None = None,
         least_seconds: float = LEAST_SECONDS,
         clock: Callable[[], float] = time.time,
     ) -> None:
+        self._key = _checked_key(key)
+        self._campaign = _checked_campaign(campaign)
+        self.epsilon = checked_epsilon(epsilon)
+        self.lifetime_epsilon = _not_negative(lifetime_epsilon, "lifetime_epsilon")
+        self.delta = None if delta is None else checked_delta(delta)
+        seconds = float(_not_negative(least_seconds, "least_seconds"))
+        self._limits = Limits(self.epsilon, self.lifetime_epsilon, seconds)
+        self._clock = clock
+        self._collector = collector
         self._file = AccountFile(folder)
         self._bundle = folder / "bundle.json"
         self._index = folder / "bundle.db"
-        self._collector = collector
-        self._key = key
-        self._campaign = campaign
-        self.epsilon = exact(epsilon, "epsilon")
-        self.lifetime_epsilon = exact(lifetime_epsilon, "lifetime_epsilon")
-        self._least_seconds = least_seconds
-        self._clock = clock
 
     @property
     def sent(self) -> list[Sent]:
@@ -75,13 +88,18 @@ class Agent:
 
     @property
     def uploaded(self) -> list[Uploaded]:
-        """Every record that is, or may be, with a collector."""
+        """Every upload of this device, withdrawn or not, to show to its user."""
         return self._file.read().records
+
+    @property
+    def spent(self) -> Fraction:
+        """What all reports and uploads have cost."""
+        return self._file.read().spent(self.epsilon)
 
     @property
     def left(self) -> Fraction:
         """What may still be spent in this device's life."""
-        return self.lifetime_epsilon - self._file.read().spent
+        return self.lifetime_epsilon - self.spent
 
     @property
     def opted_out(self) -> bool:
@@ -105,34 +123,43 @@ class Agent:
         self._send_again(listed["id"] if listed else None)
         account = self._file.read()
         if listed is None or account.record(self._campaign, listed["id"]):
-            return None  # nobody is in both groups
+            return None  # nobody is in both groups, whatever has become of the upload
         done = account.report(self._campaign, listed["id"]) or self._charged(self._made(listed, query, url))
         return done if done is None or done.arrived else self._deliver(done)
 
     def upload(self, token: str, query: str | None, url: str | None = None) -> Uploaded | None:
         """Upload an opt-in user's record in the round that is open, in place of an earlier one of that round.
 
-        A record that looks personal, or is none, stays here. That there may be one with the collector, and the receipt
-        that takes it back, are in the account before it leaves. All uploads of a round have one receipt, so that it is
-        the right one whichever of them have arrived.
+        Call it in every round, whether there is a record or not: one that is missing, looks personal or is too long is
+        uploaded as no record, in a message of the same length, because the number of opt-in users is public and must not
+        depend on anybody's record. Nothing leaves, not even the token, unless the pinned key has signed the opening of
+        the round, with this device's ε and at most its δ. The upload is charged to the account before it leaves, once for
+        all uploads of the round, which have one receipt. From then on this device does not report in that round, whatever
+        becomes of the upload. A round that was withdrawn from is not uploaded to again.
         """
-        record = usable_record(query, url)
-        if self.opted_out or not record.query:
+        if self.delta is None:
+            raise ParameterError("delta", "is not set, and an upload needs a limit", "Give Agent a delta, such as 1e-6")
+        if self.opted_out:
             return None
-        self._file.read()
+        self._file.read()  # a device whose account cannot be read asks nobody for anything
         pointer = self._pointer("round")
         if pointer is None or pointer["state"] != "open":
             return None
-        with self._file.locked() as account:
-            if self.opted_out:
-                return None
-            made = account.record(self._campaign, pointer["id"])
-            if made is None:
-                made = Uploaded(self._campaign, pointer["id"], system_bytes(32).hex())
-                account.records.append(made)
-                self._file.save(account)
-        message = {"query": record.query, "url": record.url, "receipt": made.receipt}
-        answer = self._collector.post(f"/v1/rounds/{made.round_id}/records", message, Authorization=f"Bearer {token}")
+        body = self._fetched("openings", pointer["opening"])
+        opening = verified_opening(
+            opened(body, "opening", self._key, "opening"),
+            campaign=self._campaign,
+            round_id=pointer["id"],
+            epsilon=self.epsilon,
+            most_delta=self.delta,
+            now=self._clock(),
+        )
+        made = self._charged_upload(opening)
+        if made is None or made.withdrawn or self.opted_out:
+            return None
+        message = upload_message(query, url, made.receipt)
+        path = f"/v1/rounds/{made.round_id}/records"
+        answer = self._collector.post_bytes(path, message, Authorization=f"Bearer {token}")
         with as_document("answer"):
             if answer["receipt"] != made.receipt:
                 raise DocumentError("answer", "is about another receipt than the one that was sent", "Withdraw the record")
@@ -142,17 +169,17 @@ class Agent:
         """Take back all records that can be, also after an opt-out, and say how many. It is too late when a list is made."""
         taken = 0
         for one in self.uploaded:
-            if one.campaign != self._campaign:
-                continue  # its receipt is no other collector's business
+            if one.campaign != self._campaign or one.withdrawn:
+                continue  # a receipt of another campaign is no business of this collector
             try:
                 self._collector.delete(f"/v1/records/{one.receipt}")
                 taken += 1
             except AnswerError as error:
                 if error.status not in _GONE:
                     raise
-                continue  # it may be in a list, or still on its way: this device takes no other part in that round
+                continue  # it may be in a list, or still on its way
             with self._file.locked() as account:
-                account.records = [other for other in account.records if other != one]
+                account.withdraw(one)
                 self._file.save(account)
         return taken
 
@@ -165,7 +192,7 @@ class Agent:
         body = self._fetched("bundles", pointer["bundle"])
         content = opened(body, "bundle", self._key, "bundle")
         with as_document("bundle"):
-            campaign, newest = content["campaign"], whole(content["round"], 1, _MOST_ROUNDS)
+            campaign, newest = content["campaign"], whole(content["round"], 1, MOST_ROUNDS)
             bundle_rows(content)
         if campaign != self._campaign:
             raise DocumentError("bundle", "is of another campaign", "Ask the collector's operator")
@@ -209,7 +236,8 @@ class Agent:
             found: dict[str, Any] | None = self._collector.get("/v1/rounds/current", campaign=self._campaign)[which]
             if found is None:
                 return None
-            return {"id": identifier(found["id"])} | {name: found[name] for name in ("state", "head_list", "bundle")}
+            names = ("state", "opening", "head_list", "bundle")
+            return {"id": identifier(found["id"])} | {name: found.get(name) for name in names}
 
     def _made(self, pointer: dict[str, Any], query: str | None, url: str | None) -> Sent:
         body = self._fetched("head-lists", pointer["head_list"])
@@ -231,7 +259,7 @@ class Agent:
 
     def _checked(self, content: dict[str, Any], pointer: dict[str, Any]) -> ReportingList:
         """The list, if it is this campaign's and round's, not expired, no older than one seen before, of a fair length."""
-        whole(content["round"], 1, _MOST_ROUNDS)
+        whole(content["round"], 1, MOST_ROUNDS)
         published = ReportingList.from_document(content["head_list"])
         whole(published.channel.subset_size, 1, MOST_CELLS)
         head_list = published.head_list
@@ -271,12 +299,36 @@ class Agent:
         """Write a report into the account, before it leaves. If another process was faster, its report is the one."""
         with self._file.locked() as account:
             now = self._clock()  # after whoever had the lock, whose time must not look like a clock that was put back
-            if self.opted_out:
-                return None
+            if self.opted_out or account.record(made.campaign, made.round_id):
+                return None  # or an upload has begun meanwhile: nobody is in both groups
             if known := account.report(made.campaign, made.round_id):
                 return known
             self._turn_back(account, now)
-            account.charge(made, now, self._least_seconds, self.lifetime_epsilon)
+            account.charge(made, self.epsilon, self._limits, now)
+            self._file.save(account)
+        return made
+
+    def _charged_upload(self, opening: Opening) -> Uploaded | None:
+        """Write an upload into the account, before it leaves. All uploads of a round are one: they are charged once."""
+        with self._file.locked() as account:
+            now = self._clock()
+            if self.opted_out:
+                return None
+            known = account.record(opening.campaign, opening.round_id)
+            if known is not None:
+                if known.round != opening.round:
+                    raise DocumentError("opening", "gives this round another number than before", "Nothing is uploaded")
+                return known
+            made = Uploaded(
+                opening.campaign,
+                opening.round_id,
+                receipt=system_bytes(32).hex(),
+                round=opening.round,
+                epsilon=str(opening.epsilon),
+                delta=str(opening.delta),
+            )
+            self._turn_back(account, now)
+            account.charge(made, opening.epsilon, self._limits, now)
             self._file.save(account)
         return made
 
@@ -319,3 +371,27 @@ class Agent:
             settled = account.settle(made, arrived=arrived)
             self._file.save(account)
         return settled
+
+
+def _not_negative(value: Number, field: str) -> Fraction:
+    number_given = exact(value, field)
+    if number_given < 0:
+        raise ParameterError(field, f"{value} is negative", "Give 0 or more")
+    return number_given
+
+
+def _checked_key(key: str) -> str:
+    """The key, if it can be one: a mistake would otherwise look like a collector that lies."""
+    try:
+        if len(base64.b64decode(key, validate=True)) == _KEY_BYTES:
+            return key
+    except (ValueError, TypeError):
+        pass
+    raise ParameterError("key", "is not an Ed25519 key (base64 of 32 bytes)", "Copy the key that the collector shows")
+
+
+def _checked_campaign(campaign: str) -> str:
+    try:
+        return identifier(campaign)
+    except ValueError:
+        raise ParameterError("campaign", "is not a campaign's id (32 hexadecimal digits)", "Pin the id") from None

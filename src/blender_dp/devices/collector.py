@@ -119,9 +119,9 @@ class CollectorClient:
         """Send something."""
         return _parsed(self._asked("POST", path, json=message, headers=headers))
 
-    def post_bytes(self, path: str, body: bytes) -> Any:  # noqa: ANN401 (JSON)
-        """Send bytes that were made before."""
-        return _parsed(self._asked("POST", path, content=body, headers={"Content-Type": "application/json"}))
+    def post_bytes(self, path: str, body: bytes, **headers: str) -> Any:  # noqa: ANN401 (JSON)
+        """Send JSON exactly as these bytes."""
+        return _parsed(self._asked("POST", path, content=body, headers={"Content-Type": "application/json", **headers}))
 
     def delete(self, path: str) -> None:
         """Take something back."""

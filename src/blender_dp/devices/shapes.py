@@ -18,6 +18,9 @@ from blender_dp.errors import BlenderError, DocumentError
 MOST_CELLS = 10_000
 """What one report may tell, at most; the collector takes no more either."""
 
+MOST_ROUNDS = 1 << 40
+"""A round's number is no higher: more than there will be."""
+
 _IDENTIFIER = re.compile("[0-9a-f]{32}")
 _DIGEST = re.compile("[0-9a-f]{64}")
 _NUMBER = re.compile(r"[0-9]{1,40}(?:/[0-9]{1,40}|(?:\.[0-9]{1,40})?(?:e-?[0-9]{1,2})?)")

@@ -6,12 +6,14 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import islice
 from typing import Any
 
 from blender_dp.client import Device
 from blender_dp.collector.documents import digest, opened
 from blender_dp.devices.collector import BusyError, CollectorClient
+from blender_dp.devices.opening import upload_message, verified_opening
 from blender_dp.entropy import system_bytes
 from blender_dp.errors import DocumentError, ParameterError, StateError
 from blender_dp.logs import aol_like
@@ -68,8 +70,19 @@ class Crowd:
         self._anybody = anybody
 
     def upload(self) -> str:
-        """Open a round, enrol the opt-in users and let them upload."""
-        round_id: str = self._operator.post(f"/v1/operator/campaigns/{self._id}/rounds", {})["id"]
+        """Open a round, enrol the opt-in users and let them upload, once they have verified the opening."""
+        made = self._operator.post(f"/v1/operator/campaigns/{self._id}/rounds", {})
+        body = self._anybody.document(f"/v1/openings/{made['opening']}")
+        if digest(body) != made["opening"]:
+            raise DocumentError("opening", "is not what its name says", "Nothing is uploaded")
+        opening = verified_opening(
+            opened(body, "opening", self._key, "opening"),
+            campaign=self._id,
+            round_id=made["id"],
+            epsilon=Fraction(self._promised["epsilon"]),
+            most_delta=Fraction(self._promised["delta"]),
+            now=time.time(),
+        )
         tokens: list[str] = []
         for some in _batched(range(self.opt_in_users), 10_000):
             path = f"/v1/operator/campaigns/{self._id}/enrolments"
@@ -77,10 +90,11 @@ class Crowd:
 
         def upload(one: tuple[str, dict[str, str]]) -> None:
             token, row = one
-            self._anybody.post(f"/v1/rounds/{round_id}/records", row, Authorization=f"Bearer {token}")
+            message = upload_message(row["query"], row["url"], system_bytes(32).hex())
+            self._anybody.post_bytes(f"/v1/rounds/{opening.round_id}/records", message, Authorization=f"Bearer {token}")
 
         _all(upload, zip(tokens, self._opt_in, strict=True))
-        return round_id
+        return opening.round_id
 
     def report(self, listed: dict[str, Any]) -> Outcome:
         """Let everybody report against the list of a round."""

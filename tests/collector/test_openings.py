@@ -1,0 +1,102 @@
+"""Opening a round signs a document that devices verify before they upload, on SQLite and on PostgreSQL alike."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from blender_dp.collector.documents import digest, opened
+from blender_dp.collector.found import Round
+from blender_dp.collector.migrate import migrate
+from blender_dp.collector.rounds import Rounds
+from blender_dp.collector.schema import rounds as table
+from tests.collector.places import NOON, Place, settings
+
+DAY = 86_400
+
+
+def opening(rounds: Rounds, found: Round) -> dict[str, Any]:
+    body = rounds.object(found.opening or "", "opening") or b""
+    assert digest(body) == found.opening
+    return opened(body, "opening", rounds.signer.public)
+
+
+def test_it_names_the_round_and_the_promise(rounds: Rounds) -> None:
+    campaign = rounds.create_campaign(settings(epsilon="2.50", delta="1e-6", list_days=7))
+    made = rounds.open_round(campaign)
+    assert opening(rounds, made) == {
+        "campaign": campaign,
+        "round": 1,
+        "round_id": made.id,
+        "epsilon": "2.50",  # as the campaign has it, to the letter
+        "delta": "1e-6",
+        "expires": NOON // 3600 * 3600 + 7 * DAY,
+    }
+    assert rounds.current(campaign).opening == rounds.round(made.id).opening == made.opening  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("times", "expires"),
+    [
+        ({}, NOON // 3600 * 3600 + 30 * DAY),
+        # A round that has too few users at lists_at waits for more, so devices must still be able to upload.
+        ({"lists_at": NOON + 10 * DAY}, NOON + 40 * DAY),
+        ({"lists_at": NOON - 10 * DAY}, NOON // 3600 * 3600 + 30 * DAY),
+        ({"closes_at": NOON + DAY}, NOON + DAY),
+        ({"lists_at": NOON + DAY, "closes_at": NOON + 2 * DAY}, NOON + 2 * DAY),
+    ],
+)
+def test_it_expires(rounds: Rounds, times: dict[str, int], expires: int) -> None:
+    made = rounds.open_round(rounds.create_campaign(settings()), **times)
+    assert opening(rounds, made)["expires"] == expires
+
+
+def test_every_round_has_its_own(rounds: Rounds) -> None:
+    campaign = rounds.create_campaign(settings())
+    first = rounds.open_round(campaign)
+    rounds.abort(first.id, "enough")
+    second = rounds.open_round(campaign)
+    assert [opening(rounds, one)["round"] for one in (first, second)] == [1, 2]
+    assert rounds.round(first.id).opening == first.opening  # it stays published
+
+
+def test_it_is_there_with_the_round_or_not_at_all(rounds: Rounds) -> None:
+    campaign = rounds.create_campaign(settings())
+
+    def fails(inside: Rounds) -> str:
+        inside.open_round(campaign)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        rounds.once("key", "asked", 201, fails)
+    with rounds.store.read() as connection:
+        assert connection.scalar(sa.text("SELECT count(*) FROM objects")) == 0
+    for _ in range(2):
+        _, _, body = rounds.once("key", "asked", 201, lambda inside: json.dumps(inside.open_round(campaign).opening))
+    with rounds.store.read() as connection:
+        assert connection.scalars(sa.text("SELECT digest FROM objects")).all() == [json.loads(body)]
+
+
+def test_a_round_opened_before_the_migration_has_none(place: Place) -> None:
+    """It goes on, and devices that want a signed opening do not upload to it."""
+    store = place.store()
+    migrate(store, "0001")
+    rounds = place.rounds(migrated=False)
+    campaign = {"id": "c" * 32, "name": "searches", "settings": settings().model_dump_json(), "created": NOON}
+    with store.write("open") as connection:
+        connection.execute(sa.text("INSERT INTO campaigns VALUES (:id, :name, :settings, :created)"), campaign)
+        connection.execute(
+            sa.text("INSERT INTO rounds (id, campaign, number, state, created) VALUES (:id, :campaign, 1, 'open', 0)"),
+            {"id": "1" * 32, "campaign": "c" * 32},
+        )
+    migrate(store)
+    assert rounds.round("1" * 32).opening is None
+    rounds.keys.create("1" * 32)
+    for token in rounds.enrol("c" * 32, 6):
+        rounds.upload_record("1" * 32, token, "alpha", "https://one.example/")
+    rounds.freeze("1" * 32)
+    assert rounds.round("1" * 32).state == "listing"
+    assert "opening" in table.c
