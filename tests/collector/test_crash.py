@@ -185,4 +185,4 @@ def check_finished(rounds: Rounds) -> None:
     assert [entry.group for entry in rounds.ledger_entries()] == ["opt-in", "client", "opt-in"]
     assert (count(rounds, campaigns), count(rounds, records), count(rounds, withdrawals)) == (2, 0, 0)
     assert not known & {*rounds.keys.names()}  # a key that never got a round may be left: it opens nothing
-    assert len(metadata.tables) == 11
+    assert len(metadata.tables) == 12

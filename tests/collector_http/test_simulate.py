@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+import sqlalchemy as sa
 
 from blender_dp.collector.documents import Signer
 from blender_dp.devices.collector import CollectorClient
@@ -78,6 +79,15 @@ def test_devices_believe_the_pinned_key_alone(live, crowd, tmp_path):
     some._key = Signer.load(tmp_path / "other.pem").public
     with pytest.raises(DocumentError, match="pinned key"):
         some.report(found)
+
+
+@pytest.mark.parametrize(("changes", "said"), [({"epsilon": "3"}, "another ε"), ({"delta": "1e-9"}, "larger δ")])
+def test_devices_upload_for_their_own_promise_alone(live, crowd, changes, said):
+    live.campaign(name="searches", **FEW)
+    with pytest.raises(DocumentError, match=said):
+        crowd(**changes).upload()
+    with live.service.rounds.store.read() as connection:
+        assert connection.scalar(sa.text("SELECT count(*) FROM records")) == 0
 
 
 def test_what_was_not_sent_is_not_counted(live, command, monkeypatch):  # noqa: F811
