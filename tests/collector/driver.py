@@ -12,12 +12,14 @@ from typing import Any
 import ibis.backends.duckdb  # noqa: F401 (imported late otherwise, by every process that is killed)
 
 from blender_dp.collector import faults
+from blender_dp.collector.redating import redate
 from blender_dp.collector.rounds import Rounds
 from blender_dp.collector.run import prepare
 from blender_dp.errors import DocumentError, StateError
 from tests.collector.places import NOON, Place, report, settings
 
 YEAR_SECONDS = 366 * 86_400
+EARLIER = (NOON - 400 * 86_400) // 3600 * 3600
 USERS, BATCHES, BATCH = 10, 4, 5
 
 
@@ -111,6 +113,13 @@ def forget(place: Place) -> Rounds:
     rounds = live(place)
     rounds.clock = lambda: NOON + YEAR_SECONDS
     rounds.forget_reports()
+    return rounds
+
+
+def corrected(place: Place) -> Rounds:
+    """Live by a clock that runs ahead, and correct the dates once it is set right."""
+    rounds = live(place)
+    redate(rounds.store, rounds.journal, EARLIER - 1)
     return rounds
 
 

@@ -19,10 +19,11 @@ import sqlalchemy as sa
 import blender_dp.collector
 from blender_dp.collector import faults, vault
 from blender_dp.collector.counting import count_here
+from blender_dp.collector.journal import catch_up
 from blender_dp.collector.rounds import Rounds
 from blender_dp.collector.schema import campaigns, metadata, objects, records, reports, tokens, withdrawals
-from tests.collector.driver import BATCH, BATCHES, USERS, Log, crash, forget, live, reports_of
-from tests.collector.places import Place
+from tests.collector.driver import BATCH, BATCHES, EARLIER, USERS, Log, corrected, crash, forget, live, reports_of
+from tests.collector.places import NOON, Place
 
 SERVER = multiprocessing.get_context("forkserver")
 SERVER.set_forkserver_preload(["tests.collector.driver"])  # processes that have imported everything already
@@ -31,6 +32,7 @@ FROZEN = ("listing", "listed", "closed", "released")
 
 
 LATE = tuple(point for point in faults.POINTS if point.startswith("forget"))
+DATED = tuple(point for point in faults.POINTS if point.startswith("redate"))
 
 
 def test_all_points_are_named() -> None:
@@ -54,7 +56,7 @@ def test_the_environment_asks_for_a_crash() -> None:
     assert subprocess.run([sys.executable, "-c", code], env=other, check=False, capture_output=True).returncode == 0
 
 
-@pytest.mark.parametrize("point", [point for point in faults.POINTS if point not in LATE])
+@pytest.mark.parametrize("point", [point for point in faults.POINTS if point not in (*LATE, *DATED)])
 def test_killed(place: Place, tmp_path: Path, point: str) -> None:
     told = killed(place, point, live)
     copy = place.copy(tmp_path / "copy")
@@ -94,6 +96,20 @@ def test_killed_when_reports_are_forgotten(place: Place, point: str) -> None:
     finished = forget(place)
     assert (count(finished, reports), bodies(finished), first_state(finished)) == (0, published, "released")
     finished.ledger_entries()
+
+
+@pytest.mark.parametrize("point", DATED)
+def test_killed_when_dates_are_corrected(place: Place, point: str) -> None:
+    """The ledger and its journal may differ in dates until it is done again; the later date counts."""
+    killed(place, point, corrected)
+    found = place.rounds()
+    with found.store.write("test") as connection:
+        entries = catch_up(found.store, connection, found.journal)
+    assert {one.at for one in entries} == ({NOON // 3600 * 3600} if "before" in point else {EARLIER})
+    corrected(place)
+    with found.store.write("test") as connection:
+        assert {one.at for one in catch_up(found.store, connection, found.journal)} == {EARLIER}
+    assert found.ledger_entries() == [one.entry for one in entries]
 
 
 def killed(place: Place, point: str, life: Callable[[Place], Rounds]) -> dict[str, list]:

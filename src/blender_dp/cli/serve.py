@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import socket
 import sys
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from blender_dp.collector.settings import Settings
 
 _BACKLOG = 2048  # connections that may wait to be taken, as many as uvicorn lets
-_NOT_STARTED = 3  # uvicorn's own
 
 
 class WithSettings(TyperCommand):
@@ -58,6 +57,9 @@ def serve(
     port: Annotated[int | None, typer.Option(show_default="8000", help="Port to listen on; 0: any.")] = None,
     workers: Annotated[int | None, typer.Option(metavar="N", show_default="1", help="Processes.")] = None,
     migrate_only: Annotated[bool, typer.Option("--migrate-only", help="Bring the tables up to date, and stop.")] = False,
+    correct_dates: Annotated[
+        bool, typer.Option("--correct-dates", help="Date as of now what a wrong clock dated in the future, and stop.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs, one object per line.")] = False,
 ) -> None:
     """Run the collector: it enrols, collects, lists, takes reports, blends and publishes, round by round.
@@ -73,7 +75,7 @@ def serve(
     """
     from blender_dp.collector.connecting import database_told
     from blender_dp.collector.documents import Signer
-    from blender_dp.collector.run import migrated, prepare
+    from blender_dp.collector.run import corrected, migrated, prepare
     from blender_dp.collector.settings import load
 
     flags = {"data": data, "keys": keys, "database": database, "host": host, "port": port, "workers": workers}
@@ -82,6 +84,10 @@ def serve(
         if migrate_only:
             migrated(chosen).close()
             _print({"event": "migrated"}, "The tables are up to date.", as_json)
+            return
+        if correct_dates:
+            count = corrected(chosen)
+            _print({"event": "corrected", "entries": str(count)}, f"Ledger entries dated in the future: {count}.", as_json)
             return
         with _bound(chosen.host, chosen.port) as door:  # first: a token that is shown is of a collector that can be reached
             prepare(chosen, lambda token: _print_token(token, as_json))
@@ -113,34 +119,26 @@ def _address(host: str, door: socket.socket) -> str:
 
 
 def _answer(settings: Settings, door: socket.socket) -> None:
-    """Answer until told to stop: as `uvicorn.run` does, which binds too late."""
-    import uvicorn
-    from uvicorn.supervisors import Multiprocess
-
+    """Serve until a signal says to stop."""
     from blender_dp.collector.metrics import added_up
+    from blender_dp.collector.processes import GRACE_SECONDS, serve
 
-    config = uvicorn.Config(
-        "blender_dp.collector.run:app",
-        factory=True,
-        http="blender_dp.collector.protocol:BoundedProtocol",
-        ws="none",
-        workers=settings.workers,
-        access_log=False,  # it would keep addresses
-        log_config=None,  # run.app sets it
-        log_level="warning",
-        server_header=False,
-        forwarded_allow_ips=settings.trusted_proxies,
-        timeout_graceful_shutdown=30,
-    )
-    with suppress(KeyboardInterrupt):
-        if settings.workers > 1:
-            with added_up():
-                Multiprocess(config, sockets=[door]).run()
-            return
-        server = uvicorn.Server(config)
-        server.run(sockets=[door])
-        if not server.started:
-            sys.exit(_NOT_STARTED)
+    options = {
+        "app": "blender_dp.collector.run:app",
+        "factory": True,
+        "http": "blender_dp.collector.protocol:BoundedProtocol",
+        "ws": "none",
+        "access_log": False,  # it would keep addresses
+        "log_config": None,  # run.app sets it
+        "log_level": "warning",
+        "server_header": False,
+        "forwarded_allow_ips": settings.trusted_proxies,
+        "timeout_graceful_shutdown": GRACE_SECONDS,
+    }
+    with suppress(KeyboardInterrupt), added_up() if settings.workers > 1 else nullcontext():
+        code = serve(options, settings.workers, door)
+        if code:
+            sys.exit(code)
 
 
 def _print_token(token: str, as_json: bool) -> None:

@@ -66,6 +66,8 @@ class Contributions:
                 raise StateError("record", "this round knows no such opt-in user", "Enrol first", kind="forbidden")
             if row.state != "open":
                 raise StateError("round", f"is {row.state}, not open", "Wait for the next round")
+            if not self.keys.has(name):  # the database was restored: the list was made, and the key destroyed
+                raise StateError("round", "takes no more records: its key is gone", "Wait for the next round")
             owner = vault.token_digest(token, name)
             sealed = vault.seal_record(self.keys.read(name), f"{name}/{owner}", record)
             kept = {"receipt": vault.token_digest(receipt), "round": name, "owner": owner, "sealed": sealed}

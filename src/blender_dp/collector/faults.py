@@ -8,14 +8,14 @@ import signal
 TRANSACTIONS = (
     "migration", "identity", "operator",
     "answer", "campaign", "enrolment", "record", "withdrawal", "reports",
-    "open", "freeze", "list", "close", "release", "abort", "stuck", "forget",
+    "open", "freeze", "list", "close", "release", "abort", "stuck", "forget", "redate",
 )  # fmt: skip
 """All that write: `Store.write` asks for one of these names, so that no commit is without its two points."""
 
 POINTS = (
     *(f"{name}: {moment} commit" for name in TRANSACTIONS for moment in ("before", "after")),
     "key: made empty", "key: made", "key: overwritten", "key: removed",
-    "journal: written",
+    "journal: written", "ending: written",
     "list: before work", "release: before work", "release: after export",
 )  # fmt: skip
 """All of them."""

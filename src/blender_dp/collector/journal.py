@@ -10,8 +10,6 @@ round tries again it finds the entry, and spends no second time.
 
 from __future__ import annotations
 
-import fcntl
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -24,7 +22,7 @@ from blender_dp.collector import ledger
 from blender_dp.collector.faults import reached
 from blender_dp.collector.schema import ledger as ledger_table
 from blender_dp.collector.store import Store
-from blender_dp.durable import sync_folder, write_whole
+from blender_dp.durable import locked, sync_folder, whole_lines, write_over, write_whole
 from blender_dp.errors import DocumentError, StateError
 
 
@@ -50,22 +48,13 @@ class Journal:
     @contextmanager
     def held(self) -> Iterator[int]:
         """Have the file alone."""
-        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        handle = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX)
+        with locked(self.path) as handle:
             yield handle
-        finally:
-            os.close(handle)
 
     def read(self, handle: int) -> list[Spent]:
         """All entries, checked. A last line that a crash has cut short was never spent, and is removed."""
-        content = self.path.read_bytes()
-        whole = content.rfind(b"\n") + 1
-        if whole < len(content):
-            os.ftruncate(handle, whole)
         try:
-            lines = [line.split(" ", 2) for line in content[:whole].decode().split("\n")[:-1]]
+            lines = [line.split(" ", 2) for line in whole_lines(self.path, handle)]
             times, pairs = [int(at) for at, _, _ in lines], [(entry, digest) for _, digest, entry in lines]
         except ValueError:
             raise DocumentError(str(self.path), "has a line that is none", "Restore it from a copy") from None
@@ -74,9 +63,13 @@ class Journal:
     def append(self, handle: int, some: Sequence[Spent]) -> None:
         """Add entries that follow the last one; they are on the disk before this returns."""
         if some:
-            lines = "".join(f"{one.at} {one.entry.digest} {one.entry.text()}\n" for one in some)
-            write_whole(handle, lines.encode())
+            write_whole(handle, _lines(some))
             sync_folder(self.folder)
+
+    def replace(self, some: Sequence[Spent]) -> None:
+        """Replace all entries by the same ones with other dates."""
+        with self.held():
+            write_over(self.path, _lines(some))
 
 
 def catch_up(store: Store, connection: Connection, journal: Journal) -> list[Spent]:
@@ -88,13 +81,15 @@ def catch_up(store: Store, connection: Connection, journal: Journal) -> list[Spe
     with journal.held() as handle:
         noted = journal.read(handle)
         for one, other in zip(kept, noted, strict=False):
-            if one != other:
+            if one.entry != other.entry:
                 problem = f"entry {one.entry.number} is not the one in {journal.path}: nothing more can be spent"
                 raise DocumentError("ledger", problem, "Find out which is right; see docs/deployment.md, Backups")
         journal.append(handle, kept[len(noted) :])
     for one in noted[len(kept) :]:
         _insert(connection, one)
-    return kept + noted[len(kept) :]
+    # Dates were corrected in one of them and not in the other, or not yet: the later one is the safe one.
+    latest = [Spent(max(one.at, other.at), one.entry) for one, other in zip(kept, noted, strict=False)]
+    return latest + kept[len(noted) :] + noted[len(kept) :]
 
 
 def add(connection: Connection, journal: Journal, one: Spent) -> None:
@@ -109,6 +104,10 @@ def add(connection: Connection, journal: Journal, one: Spent) -> None:
         journal.append(handle, [one])
     reached("journal: written")
     _insert(connection, one)
+
+
+def _lines(some: Sequence[Spent]) -> bytes:
+    return "".join(f"{one.at} {one.entry.digest} {one.entry.text()}\n" for one in some).encode()
 
 
 def _insert(connection: Connection, one: Spent) -> None:

@@ -56,6 +56,14 @@ class KeyFolder:
             raise DocumentError("key of the raw records", problem, "Abort the round")
         return key
 
+    def has(self, name: str) -> bool:
+        """Whether a round's key can be read."""
+        try:
+            self.read(name)
+        except DocumentError:
+            return False
+        return True
+
     def destroy(self, name: str) -> None:
         """Overwrite and remove a round's key; it may be gone already."""
         try:

@@ -214,6 +214,8 @@ def _begin(request: Request, response: Response, name: str, state: str, step: Ca
     after = service.rounds.round(name)
     if after.state == state:
         raise ProblemError(HTTPStatus.CONFLICT, "not-ready", after.problem or "the round does not advance")
+    if after.state not in _LATER[state]:  # somebody has aborted it meanwhile
+        raise ProblemError(HTTPStatus.CONFLICT, "conflict", f"the round is {after.state}")
     service.worker.wake()
     return _answer(after)
 

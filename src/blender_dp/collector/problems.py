@@ -38,6 +38,7 @@ NAMES = {
     "missing": "There is no such thing.",
     "not-ready": "The round cannot take this step yet; the detail says what it waits for.",
     "slow": "The request did not arrive in time.",
+    "stopping": "The collector is being stopped; nothing was stored, so send it again.",
     "storage": "The storage does not answer; nothing was acknowledged, so send it again.",
     "stuck": "A round does not advance, or the worker fails; the detail says which.",
     "token": "A token is needed.",

@@ -24,6 +24,7 @@ from blender_dp.collector.campaign import DAY_SECONDS, CampaignSettings
 from blender_dp.collector.contributions import Contributions, new_id
 from blender_dp.collector.counting import Counting
 from blender_dp.collector.documents import Signer, digest
+from blender_dp.collector.endings import Ending, Endings
 from blender_dp.collector.faults import reached
 from blender_dp.collector.forgetting import destroy_left_keys, forget_reports
 from blender_dp.collector.forging import forging
@@ -63,6 +64,7 @@ class Rounds(Contributions, Reading):
         self.store = store
         self.keys = keys
         self.journal = Journal(keys.folder)
+        self.endings = Endings(keys.folder)
         self.signer = signer
         self.clock = clock
         self.counting = counting or Counting()
@@ -138,7 +140,8 @@ class Rounds(Contributions, Reading):
             settings = settings_of(connection, row.campaign)
             users = connection.scalar(sa.select(sa.func.count()).where(records.c.round == name)) or 0
             problem = (
-                self._too_late(row.closes_at)
+                self._lost_key(name)
+                or self._too_late(row.closes_at)
                 or self._too_few("opt-in users", users, settings.min_opt_in)
                 or settings.too_weak(users)
                 or self._may_not_spend(connection, row, settings)
@@ -241,6 +244,11 @@ class Rounds(Contributions, Reading):
         body = self.signer.sign("release", content)
         suggestions = [asdict(suggestion) for suggestion in release.search("", len(release.queries))]
         bundle = self.signer.sign("bundle", {"campaign": row.campaign, "round": row.number, "queries": suggestions})
+        ending = Ending(name, "released", digest(body))
+        known = self.endings.of(name) or ending
+        if known != ending:  # the database was restored, and with it fewer or other reports than were released
+            self.abort(name, known.problem)
+            return
         with self.store.write("release") as connection:
             self._hold(connection, name)
             (claim or Claim()).check(connection)
@@ -250,6 +258,8 @@ class Rounds(Contributions, Reading):
             self._publish(connection, "release", body)
             self._publish(connection, "bundle", bundle)
             self._event(connection, name, "released")
+            if self.endings.note(ending) != ending:
+                raise StateError("round", "has ended in another way meanwhile", "It is tried again")
 
     def abort(self, name: str, reason: str) -> None:
         """End a round without a release. What was spent stays spent; raw records are deleted, and reports by and by."""
@@ -261,6 +271,7 @@ class Rounds(Contributions, Reading):
             connection.execute(rounds.update().where(rounds.c.id == name).values(changes))
             self._delete_records(connection, name)
             self._event(connection, name, f"aborted: {reason}")
+            self.endings.note(Ending(name, "aborted", reason))
         self.keys.destroy(name)
         self.store.forget_deleted()
 
@@ -286,6 +297,10 @@ class Rounds(Contributions, Reading):
         return [one.id for one in due]
 
     def _advance_one(self, one: Round, now: float) -> None:
+        if self._ended_before(one.id):
+            return
+        if one.state == "open" and (problem := self._lost_key(one.id)):
+            self._stuck(one, problem)
         waits = one.refused_at == self._now()  # until the next hour: when it goes on must not tell who came when
         if one.state == "open" and one.lists_at is not None and one.lists_at <= now and not waits:
             self.freeze(one.id, scheduled=True)
@@ -296,6 +311,27 @@ class Rounds(Contributions, Reading):
                 if claim:
                     self.make_list(one.id, claim)
                     self.make_release(one.id, claim)
+
+    def _ended_before(self, name: str) -> bool:
+        """Abort a round that is under way although it has ended: the database was restored, or an abort interrupted.
+
+        A release that was interrupted is completed instead, from the same reports: its round is closed.
+        """
+        known = self.endings.of(name)
+        state = self.round(name).state  # after the look at the file: whoever writes it has closed the round before
+        if known is None or state in {"released", "aborted"} or (known.end == "released" and state == "closed"):
+            return False
+        with suppress(StateError):  # somebody else was faster
+            self.abort(name, known.problem)
+        return True
+
+    def _lost_key(self, name: str) -> str | None:
+        if self.keys.has(name):
+            return None
+        return (
+            "the key of its raw records is gone: its list was made before the database was restored, or the folder of keys"
+            " was lost: abort the round"
+        )
 
     def _stuck(self, one: Round, problem: str) -> None:
         with self.store.write("stuck") as connection:

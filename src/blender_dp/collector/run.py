@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import time
 from collections.abc import Callable
 from contextlib import closing
 
@@ -17,6 +18,7 @@ from blender_dp.collector.journal import Journal, catch_up
 from blender_dp.collector.keys import KeyFolder
 from blender_dp.collector.log_lines import log_to_stderr
 from blender_dp.collector.migrate import migrate
+from blender_dp.collector.redating import redate
 from blender_dp.collector.schema import tokens
 from blender_dp.collector.settings import PREFIX, Settings
 from blender_dp.collector.store import Store
@@ -31,6 +33,14 @@ def migrated(settings: Settings) -> Store:
     store = Store.open(settings.database_url)
     migrate(store)
     return store
+
+
+def corrected(settings: Settings) -> int:
+    """Correct the dates that a clock has put into the future; how many of the ledger's they were."""
+    keys = KeyFolder(settings.key_folder)
+    with closing(migrated(settings)) as store:
+        own_signer(store, settings.signing_key, keys)  # or else it might be another database's journal
+        return redate(store, Journal(keys.folder), time.time())
 
 
 def prepare(settings: Settings, tell: Callable[[str], None]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy.engine import Connection
@@ -10,7 +10,7 @@ from sqlalchemy.engine import Connection
 from blender_dp.arithmetic import rounded_up
 from blender_dp.collector import ledger
 from blender_dp.collector.budget import budgets
-from blender_dp.collector.campaign import CampaignSettings
+from blender_dp.collector.campaign import DAY_SECONDS, CampaignSettings
 from blender_dp.collector.journal import Journal, Spent, add, catch_up
 from blender_dp.collector.store import Store
 from blender_dp.privacy.loss import Loss
@@ -18,15 +18,19 @@ from blender_dp.privacy.loss import Loss
 _WORDS = {"max_epsilon": "ε", "max_delta": "δ", "period_epsilon": "ε of {days} days"}
 
 
+_REDATE = "; the ledger has dates in the future: if a clock was wrong, correct them with blender-dp serve --correct-dates"
+
+
 def over_limit(
-    entries: Iterable[Spent], campaign: str, settings: CampaignSettings, now: float, ends: Mapping[str, int]
+    entries: Sequence[Spent], campaign: str, settings: CampaignSettings, now: float, ends: Mapping[str, int]
 ) -> str | None:
     """Why a campaign may not spend on another round; None if it may."""
     for one in budgets(entries, campaign, settings, now, ends):
         if one.is_exceeded:
             what, most = _WORDS[one.limit].format(days=settings.period_days), getattr(settings, one.limit)
             total = rounded_up(one.after, 4)
-            return f"the budget of {one.group} users is used up: {what} would be {total}, and {most} is the most"
+            problem = f"the budget of {one.group} users is used up: {what} would be {total}, and {most} is the most"
+            return problem + _REDATE * any(entry.at > now + DAY_SECONDS for entry in entries)
     return None
 
 

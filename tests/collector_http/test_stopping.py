@@ -1,0 +1,132 @@
+"""A collector that is stopped cuts nobody off, and one whose supervisor is killed does not go on by itself."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.collector_http.conftest import listening
+from tests.collector_http.test_serve import PROGRAM
+
+HANG = 120
+
+
+@contextmanager
+def serving(data: Path, workers: int) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    command = [PROGRAM, "serve", "--data", data, "--port", "0", "--workers", str(workers)]
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1", "COLUMNS": "200", "BLENDER_DP_MIN_FREE_BYTES": "0"}
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as one:
+        try:
+            (url,) = re.findall(r"listens on (http://[\w.:]+[0-9]),", "".join(one.stdout.readline() for _ in range(3)))
+            for _ in range(2 * workers):
+                assert httpx.get(f"{url}/__heartbeat__", timeout=HANG).is_success
+            yield one, url
+        finally:
+            one.kill()
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_whoever_sent_a_request_gets_a_response(tmp_path: Path, workers: int) -> None:
+    """New connections all the time, connections that are kept, and a body that is on its way: nobody is reset."""
+    with serving(tmp_path / "data", workers) as (one, url):
+        seen: Counter[str] = Counter()
+        over = threading.Event()
+
+        def ask(kept: bool) -> None:
+            with httpx.Client(base_url=url, timeout=HANG) as client:
+                while not over.is_set():
+                    try:
+                        answer = client.get("/v1/ledger") if kept else httpx.get(f"{url}/v1/ledger", timeout=HANG)
+                        seen[str(answer.status_code)] += 1
+                    except httpx.ConnectError:  # it is gone
+                        return
+                    except httpx.HTTPError as error:
+                        seen[type(error).__name__] += 1
+                        return
+
+        threads = [threading.Thread(target=ask, args=(kept,)) for kept in (False, True) * 4]
+        for thread in threads:
+            thread.start()
+        host, port = url.removeprefix("http://").split(":")
+        with socket.create_connection((host, int(port)), timeout=HANG) as slow:
+            head = f"POST /v1/rounds/{'0' * 32}/reports HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+            slow.sendall(f"{head}Content-Length: 14\r\n\r\n".encode())
+            while seen["200"] < 50:
+                assert all(thread.is_alive() for thread in threads), seen
+                time.sleep(0.05)
+            one.send_signal(signal.SIGTERM)
+            time.sleep(2)
+            slow.sendall(b'{"reports":[]}')
+            assert b"HTTP/1.1 " in slow.recv(1000)
+        assert one.wait(HANG) in (0, -signal.SIGTERM)
+        over.set()
+        for thread in threads:
+            thread.join()
+    assert set(seen) <= {"200", "503"}, seen
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks for children in /proc")
+def test_workers_end_with_a_supervisor_that_is_killed(tmp_path: Path) -> None:
+    with serving(tmp_path / "data", 2) as (one, url):
+        children = Path(f"/proc/{one.pid}/task/{one.pid}/children").read_text(encoding="ascii").split()
+        assert len(children) >= 2
+        one.kill()
+        one.wait(HANG)
+        end = time.monotonic() + HANG
+        while any(is_running(child) for child in children):
+            assert time.monotonic() < end, "a worker goes on without its supervisor"
+            time.sleep(0.1)
+        with pytest.raises(httpx.ConnectError):
+            httpx.get(f"{url}/__lbheartbeat__")
+
+
+def is_running(pid: str) -> bool:
+    with suppress(FileNotFoundError, ProcessLookupError):
+        return Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[0] != "Z"
+    return False
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks for children in /proc")
+def test_a_worker_that_dies_is_replaced(tmp_path: Path) -> None:
+    with serving(tmp_path / "data", 2) as (one, url):
+        children = Path(f"/proc/{one.pid}/task/{one.pid}/children")
+        before = children.read_text(encoding="ascii").split()
+        for child in before:
+            if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes():
+                os.kill(int(child), signal.SIGKILL)
+        end = time.monotonic() + HANG
+        while len(set(children.read_text(encoding="ascii").split()) - set(before)) < 2:
+            assert time.monotonic() < end, "nobody replaces it"
+            time.sleep(0.1)
+        assert httpx.get(f"{url}/__heartbeat__", timeout=HANG).is_success
+        one.send_signal(signal.SIGTERM)
+        assert one.wait(HANG) == 0
+
+
+def test_a_close_that_loses_to_an_abort(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with listening(tmp_path / "data") as live:
+        listed = live.listed(live.campaign())
+        rounds = live.service.rounds
+        close = rounds.close
+
+        def aborted_first(name: str) -> None:
+            rounds.abort(name, "enough")
+            close(name)
+
+        monkeypatch.setattr(rounds, "close", aborted_first)
+        with live.http(live.token) as http:
+            answer = http.post(f"/v1/operator/rounds/{listed['id']}/close")
+        assert (answer.status_code, answer.json()["detail"]) == (409, "the round is aborted")
