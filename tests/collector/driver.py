@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import ibis.backends.duckdb  # noqa: F401 (imported late otherwise, by every process that is killed)
+import sqlalchemy as sa
 
 from blender_dp.collector import faults
+from blender_dp.collector import store as store_module
 from blender_dp.collector.redating import redate
 from blender_dp.collector.rounds import Rounds
 from blender_dp.collector.run import prepare
@@ -104,8 +108,15 @@ def _lose(rounds: Rounds, name: str, tokens: list[str]) -> None:
 
 
 def _work(rounds: Rounds) -> None:
-    with suppress(DocumentError):  # of the round that has lost its key
-        rounds.advance_due()
+    """Do what is due; a lease of a process that was killed expires first."""
+    waiting = sa.text("SELECT count(*) FROM rounds WHERE state IN ('listing', 'closed') AND problem IS NULL")
+    for _ in range(600):
+        with suppress(DocumentError):  # of the round that has lost its key
+            rounds.advance_due()
+        with rounds.store.read() as connection:
+            if not connection.scalar(waiting):
+                return
+        time.sleep(0.05)
 
 
 def forget(place: Place) -> Rounds:
@@ -124,6 +135,7 @@ def corrected(place: Place) -> Rounds:
 
 
 def crash(place: Place, point: str, life: Callable[[Place], Rounds] = live) -> None:
-    """Live until that point."""
+    """Live until that point, with leases that expire soon."""
+    store_module.TIMEOUTS = replace(store_module.TIMEOUTS, lease=1, renewal=0.3)  # type: ignore[misc]
     faults._CRASH_AT = point
     life(place)
