@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import socket
 import time
 from collections.abc import Iterator
@@ -11,12 +12,14 @@ from pathlib import Path
 import httpx
 import pytest
 
+from blender_dp.collector.schema import objects
 from tests.collector_http.conftest import Live, listening
 from tests.collector_http.hostile import Serving, serving
 
 MOST_GROWTH = 64_000_000
 HEAD = b"GET /__lbheartbeat__ HTTP/1.1\r\nHost: x\r\n"
 HANG_SECONDS = 20.0
+LARGE = 20_000_000
 
 
 def connected(url: str) -> socket.socket:
@@ -160,7 +163,7 @@ class TestTime:
 
     def test_readers_that_do_not_read(self, quick: Live) -> None:
         """They have no place among the requests that are under way, and are hung up on after a while."""
-        fetch = b"GET /v1/openapi.json HTTP/1.1\r\nHost: x\r\n\r\n"
+        fetch = f"GET /v1/bundles/{large(quick)} HTTP/1.1\r\nHost: x\r\n\r\n".encode()
         with ExitStack() as stack, quick.http() as http:
             readers = []
             for _ in range(10):
@@ -168,8 +171,8 @@ class TestTime:
                 one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
                 one.connect(("127.0.0.1", int(quick.url.rpartition(":")[2])))
                 readers.append(one)
-                one.sendall(fetch * 16)
-            time.sleep(0.3)
+                one.sendall(fetch * 5)  # the second waits until the first is sent
+            time.sleep(0.5)
             assert http.get("/v1/ledger").status_code == 200
             end = time.monotonic() + HANG_SECONDS
             while time.monotonic() < end and any(sent(one, b"", 1) and _is_open(one) for one in readers):
@@ -179,13 +182,24 @@ class TestTime:
 
     def test_a_slow_reader_that_goes_on_gets_everything(self, quick: Live) -> None:
         with connected(quick.url) as one:
-            one.sendall(b"GET /v1/openapi.json HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+            one.sendall(f"GET /v1/bundles/{large(quick)} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
             found = b""
-            while part := one.recv(8_192):
+            while part := one.recv(262_144):
                 found += part
                 time.sleep(0.05)
         head, _, body = found.partition(b"\r\n\r\n")
-        assert f"content-length: {len(body)}".encode() in head.lower()
+        assert f"content-length: {LARGE}".encode() in head.lower()
+        assert len(body) == LARGE
+
+
+def large(live: Live) -> str:
+    """A document that is too long for the buffers of the system."""
+    body = b"x" * LARGE
+    name = hashlib.sha256(body).hexdigest()
+    store = live.service.rounds.store
+    with store.write("test") as connection:
+        store.insert_new(connection, objects, [{"digest": name, "kind": "bundle", "body": body}])
+    return name
 
 
 def _is_open(one: socket.socket) -> bool:
