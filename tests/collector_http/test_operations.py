@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -30,7 +31,8 @@ def value(metrics: str, name: str) -> float:
 
 
 def a_round(state: str) -> Round:
-    return Round("a" * 32, "b" * 32, 1, state, None, None, None, None, None, None)  # type: ignore[arg-type]
+    facts: dict[str, Any] = dict.fromkeys(Round.__dataclass_fields__)
+    return Round(**{**facts, "id": "a" * 32, "state": state})
 
 
 def test_a_round_that_is_stuck_is_noticed() -> None:
