@@ -13,8 +13,7 @@ import httpx
 import pytest
 from sqlalchemy.exc import SQLAlchemyError
 
-from blender_dp.collector import app as app_module
-from blender_dp.collector import recent
+from blender_dp.collector import operations, recent
 from blender_dp.collector import store as store_module
 from blender_dp.collector.health import Health
 from tests.collector.disappearing import SHORT
@@ -31,7 +30,7 @@ def hanging(
 ) -> Iterator[tuple[Live, SilentProxy, dict[str, Any]]]:
     """A collector with a list, and the proxy between it and its database."""
     monkeypatch.setattr(store_module, "TIMEOUTS", SHORT)
-    monkeypatch.setattr(app_module, "Health", lambda check: Health(check, 1.0))
+    monkeypatch.setattr(operations, "Health", lambda check: Health(check, 1.0))
     proxy = SilentProxy(server.url(server.create()))
     with listening(tmp_path / "data", database=proxy.url) as live:
         listed = live.listed(live.campaign())

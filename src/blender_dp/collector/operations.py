@@ -10,6 +10,7 @@ import anyio.to_thread
 from fastapi import FastAPI, Response
 from prometheus_client import CONTENT_TYPE_LATEST
 
+from blender_dp.collector.health import Health
 from blender_dp.collector.problems import ProblemError
 from blender_dp.release.manifest import package_versions
 
@@ -27,13 +28,18 @@ def add_operations(app: FastAPI, service: Service) -> None:
     async def _alive() -> dict[str, str]:
         return {}
 
-    @app.get("/__heartbeat__", include_in_schema=False)
-    def _well() -> dict[str, str]:
+    def check() -> dict[str, str]:
         service.see_rounds()
         service.check_room()
         if problem := service.watch.problem():
             raise ProblemError(HTTPStatus.SERVICE_UNAVAILABLE, "stuck", problem)
         return {"storage": "ok", "disk": "ok", "rounds": "ok"}
+
+    health = Health(check)
+
+    @app.get("/__heartbeat__", include_in_schema=False)
+    async def _well() -> dict[str, str]:
+        return await health()
 
     @app.get("/__version__", include_in_schema=False)
     async def _version() -> dict[str, Any]:
