@@ -54,5 +54,5 @@ clean:  ## remove what make installed and made
 	@touch $@
 
 .venv/.dev: .venv/.installed
-	@$(INSTALL) --editable '.[collector,plots]' --group dev
+	@$(INSTALL) --editable '.[collector,plots,tracing]' --group dev
 	@touch $@

@@ -22,6 +22,7 @@ EXTRAS = {
     ),
     "plots": ("jinja2", "vl_convert"),
     "spark": ("pyspark",),
+    "tracing": ("opentelemetry.sdk.trace", "opentelemetry.exporter.otlp.proto.http"),
 }
 """The modules of every extra in pyproject.toml."""
 
@@ -33,5 +34,12 @@ def needs(extra: str) -> None:
     import) fails with the same message, whichever module would have been imported first.
     """
     for module in EXTRAS[extra]:
-        if find_spec(module) is None:
+        if not _is_installed(module):
             raise MissingExtraError(extra, module)
+
+
+def _is_installed(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:  # of a.b.c, a or a.b is missing already
+        return False

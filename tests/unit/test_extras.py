@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from pathlib import PurePosixPath
 
 import pytest
 
@@ -21,8 +22,15 @@ def test_the_table_is_that_of_the_project():
     """Adding a dependency to an extra in pyproject.toml means adding its module to blender_dp/extras.py."""
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
     homes = importlib.metadata.packages_distributions()
+
+    def distributions(module: str) -> list[str]:
+        """Several share the folder of a namespace package, and the one that has the module's file is meant."""
+        file = PurePosixPath(*module.split("."), "__init__.py")
+        found = homes[module.partition(".")[0]]
+        return found if "." not in module else [name for name in found if file in importlib.metadata.files(name)]
+
     named = {
-        extra: {plain(distribution) for module in modules for distribution in homes[module]}
+        extra: {plain(distribution) for module in modules for distribution in distributions(module)}
         for extra, modules in EXTRAS.items()
     }
     assert named == {

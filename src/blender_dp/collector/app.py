@@ -178,13 +178,26 @@ def create_app(settings: Settings) -> FastAPI:
         await anyio.to_thread.run_sync(service.worker.stop)
         await anyio.to_thread.run_sync(service.intake.stop)
         service.rounds.store.close()
+        await anyio.to_thread.run_sync(end_traces)
 
     app = bare_app(lifespan=lifespan)
     app.state.service = service
     add_operations(app, service)
     add_home(app, service)
     app.add_middleware(Limits, service=service)
+    end_traces = _trace(app, settings.traces)
     return app
+
+
+def _trace(app: FastAPI, url: str) -> Callable[[], None]:
+    """Send a span of every request to this URL, if there is one; returns what sends the last ones and stops."""
+    if not url:
+        return lambda: None
+    from blender_dp.collector.tracing import Tracing, sends_to  # noqa: PLC0415 (nothing is loaded unless it is used)
+
+    provider = sends_to(url)
+    app.add_middleware(Tracing, provider=provider)  # the outermost: it sees what the limits refuse, too
+    return provider.shutdown
 
 
 def bare_app(**more: Any) -> FastAPI:  # noqa: ANN401 (FastAPI's own)

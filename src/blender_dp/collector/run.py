@@ -22,6 +22,7 @@ from blender_dp.collector.redating import redate
 from blender_dp.collector.schema import tokens
 from blender_dp.collector.settings import PREFIX, Settings
 from blender_dp.collector.store import Store
+from blender_dp.extras import needs
 
 _HANDED_ON = f"{PREFIX}SETTINGS"
 _NEW_OBJECTS = 20_000  # until garbage is looked for: more than a request with one report makes, by far
@@ -49,6 +50,8 @@ def prepare(settings: Settings, tell: Callable[[str], None]) -> None:
     A new token is told before it is kept: after a crash between the two, the next start makes and tells another one. The
     other way round, it might be kept and known to nobody.
     """
+    if settings.traces:
+        needs("tracing")
     keys = KeyFolder(settings.key_folder)
     with closing(migrated(settings)) as store:
         own_signer(store, settings.signing_key, keys)

@@ -69,6 +69,8 @@ class Settings(BaseModel):
 
     log_format: Annotated[str, Field(pattern="^(text|json)$")] = "text"
     """How log lines are written to stderr: text or json."""
+    traces: Annotated[str, Field(pattern="^(https?://.+)?$")] = ""
+    """URL that takes OpenTelemetry traces (OTLP over HTTP, such as http://127.0.0.1:4318/v1/traces); none if it is empty."""
     stuck_seconds: Annotated[float, Field(gt=0)] = 1_800.0
     """The heartbeat fails when the collector works at a list or a release for longer than this."""
     source: str = ""
