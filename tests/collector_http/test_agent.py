@@ -26,6 +26,7 @@ from blender_dp.devices import agent as module
 from blender_dp.devices.account import AccountFile
 from blender_dp.devices.opening import Opening
 from blender_dp.errors import BlenderError, DocumentError, StateError
+from blender_dp.records import canonical
 from blender_dp.records.head_list import HeadList
 from tests.collector_http.conftest import RECORDS, listening
 from tests.lists import reporting
@@ -775,6 +776,24 @@ class TestRecords:
         lengths = {len(bytes(str(request.url) + str(request.headers), "utf-8")) for request in liar.asked if request.content}
         assert len(lengths) == 1
         assert sum(json.loads(body)["query"] is not None for body in liar.got) == 4
+
+    @pytest.mark.parametrize("state", ["open", "listed"])
+    def test_the_record_is_read_before_anybody_is_asked(self, agent, liar, monkeypatch, state):
+        """How long that takes depends on the record, and whoever is asked sees the time between two requests."""
+        liar.state["state"] = state
+        raw = "HTTPS://A.example:443/%7Ejoe?utm_source=x"
+        read = []
+        step = canonical._url_step
+        monkeypatch.setattr(canonical, "_url_step", lambda url: read.append((url, len(liar.asked))) or step(url))
+        assert agent().upload("t", "Query 1", raw) if state == "open" else agent().take_part("Query 1", raw)
+        assert (raw, 0) in read
+        assert {url for url, asked in read if asked} <= {canonical.canonical_url(raw)}
+
+    @pytest.mark.parametrize("state", ["open", "listed"])
+    @pytest.mark.parametrize("raw", ["x" * 10_000_000, "https://a.example/" + "%3" * 5_000_000, "\ufdfa" * 1_000_000])
+    def test_giant_texts_are_not_read(self, agent, liar, state, raw):
+        liar.state["state"] = state
+        assert agent().upload("t", raw, raw) if state == "open" else agent().take_part(raw, raw)
 
     def test_the_longest_record_fits(self, agent, liar):
         room = 2_048 - len('["", "https://a.example/"]')

@@ -36,6 +36,7 @@ from blender_dp.entropy import system_bytes
 from blender_dp.errors import BlenderError, DocumentError, ParameterError, StateError
 from blender_dp.records.parameters import checked_delta, checked_epsilon
 from blender_dp.records.reporting_list import ReportingList
+from blender_dp.records.upload import canonical_texts, upload_record
 
 MOST_QUERIES = 20_000
 """A longer list is refused: every alternative makes the report of this device weigh less."""
@@ -117,6 +118,7 @@ class Agent:
         """
         if self.opted_out:
             return None
+        query, url = canonical_texts(query, url)  # before anybody is asked: the time it takes must not show in between
         self._file.read()  # a device whose account cannot be read asks nobody for anything; its user can still opt out
         pointer = self._pointer("round")
         listed = pointer if pointer and pointer["state"] == "listed" else None
@@ -141,6 +143,7 @@ class Agent:
             raise ParameterError("delta", "is not set, and an upload needs a limit", "Give Agent a delta, such as 1e-6")
         if self.opted_out:
             return None
+        record = upload_record(query, url)  # before anybody is asked: the time it takes must not show in between
         self._file.read()  # a device whose account cannot be read asks nobody for anything
         pointer = self._pointer("round")
         if pointer is None or pointer["state"] != "open":
@@ -157,7 +160,7 @@ class Agent:
         made = self._charged_upload(opening)
         if made is None or made.withdrawn or self.opted_out:
             return None
-        message = upload_message(query, url, made.receipt)
+        message = upload_message(*record, made.receipt)
         path = f"/v1/rounds/{made.round_id}/records"
         answer = self._collector.post_bytes(path, message, Authorization=f"Bearer {token}")
         with as_document("answer"):

@@ -35,6 +35,7 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _PARTS = re.compile(r"([^:/?#]+)://([^/?#]*)([^?#]*)(?:\?([^#]*))?(?:#.*)?", re.DOTALL)  # as in RFC 3986, appendix B
 _SPACES = re.compile(r"\s+")
 _ESCAPE = re.compile(r"%([0-9A-Fa-f]{2})")
+_NESTED = re.compile(r"%[0-9A-Fa-f]?%")  # an escape may stand for a digit of the one before it
 _DEFAULT_PORTS = {"http": "80", "https": "443", "ftp": "21"}
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 
@@ -95,15 +96,38 @@ def _is_tracking(name: str) -> bool:
 
 def _canonical_authority(authority: str, scheme: str) -> str:
     user, at, host_port = authority.rpartition("@")
+    return user + at + _settled(lambda text: _host_step(text, scheme), host_port)
+
+
+def _host_step(host_port: str, scheme: str) -> str:
     host, colon, port = host_port.rpartition(":")
     if not colon or not re.fullmatch("[0-9]*", port):  # no port, or the colon belongs to an IPv6 address
         host, port = host_port, ""
     host, port = host.lower().removesuffix("."), port.lstrip("0")
-    return f"{user}{at}{host}" if port in {"", _DEFAULT_PORTS.get(scheme)} else f"{user}{at}{host}:{port}"
+    return host if port in {"", _DEFAULT_PORTS.get(scheme)} else f"{host}:{port}"
 
 
 def _shortest_escapes(text: str) -> str:
-    return _ESCAPE.sub(_shortest_escape, text)
+    return _shortest_nested(text) if _NESTED.search(text) else _ESCAPE.sub(_shortest_escape, text)
+
+
+def _shortest_nested(text: str) -> str:
+    """The same for escapes whose digits are escaped, such as %3%34: a whole chain of them at once, from right to left.
+
+    One link per step, a long chain would take a time that grows with the square of its length. An escape that is new and
+    ends with a letter waits for the next step, because the letter may first be composed with a mark after it. No chain is
+    longer for that: such an escape never stands for a digit.
+    """
+    rest: list[str] = []
+    is_new: list[bool] = []
+    for character in reversed(text):
+        rest.append(character)
+        is_new.append(False)
+        escape = _ESCAPE.fullmatch("".join(rest[-3:][::-1])) if character == "%" else None
+        if escape and (rest[-3].isdecimal() or not any(is_new[-3:])):
+            shortest = _shortest_escape(escape)[::-1]
+            rest[-3:], is_new[-3:] = shortest, [len(shortest) == 1] * len(shortest)
+    return "".join(reversed(rest))
 
 
 def _shortest_escape(match: re.Match[str]) -> str:

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 import json
+import unicodedata
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from blender_dp.records import canonical
 from blender_dp.records.canonical import (
     CANONICAL_VERSION,
     TRACKING_NAMES,
@@ -63,6 +65,38 @@ def test_a_canonical_url_stays_as_it_is(text):
     form = canonical_url(text)
     assert canonical_url(form) == form
     form.encode()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("https://a.example/" + "%3" * 500 + "4", "https://a.example/4"),
+        ("https://a.example/?q=" + "%3" * 500 + "4\u0300", "https://a.example/?q=4\u0300"),
+        ("https://a.example/" + "%" * 500 + "33" * 500, None),
+        ("https://a.example" + "." * 500, "https://a.example/"),
+        ("https://a.example" + ".:443:" * 500, "https://a.example/"),
+        ("https://a.example/%4%4%31\u0300", "https://a.example/%4\u00c0"),  # the letter is composed before it is a digit
+    ],
+)
+def test_a_url_that_resolves_link_by_link_takes_few_steps(monkeypatch, text, expected):
+    """Or else one record takes seconds, which others could see."""
+    steps = []
+    step = canonical._url_step
+    monkeypatch.setattr(canonical, "_url_step", lambda given: steps.append(given) or step(given))
+    form = canonical_url(text)
+    assert expected in {form, None}
+    assert len(steps) <= 6
+
+
+@given(st.text(alphabet="%%%3456712eEaA\u0301", max_size=30))
+def test_nested_escapes_resolve_as_if_link_by_link(text):
+    def link_by_link(given: str) -> str:
+        return canonical._ESCAPE.sub(canonical._shortest_escape, given)
+
+    def settled(step, given: str) -> str:
+        return canonical._settled(lambda one: step(unicodedata.normalize("NFKC", one)), given)
+
+    assert settled(canonical._shortest_escapes, text) == settled(link_by_link, text)
 
 
 @given(st.text(alphabet=st.characters(codec="ascii")))

@@ -37,6 +37,8 @@ def test_any_text(query, url):
         ("x" + " " * 4_000, True),  # one character in canonical form
         ("x" + " " * 9_000, False),  # so long that nobody looks
         ("x" * 10_000_000, False),
+        ("x" + "\u3000" * 3_000, False),  # bytes count, not characters: those that become many more have several
+        ("\ud800" * 9_000 + "x", True),  # what cannot be written as UTF-8 counts for nothing
     ],
 )
 def test_what_fits(query, fits):
