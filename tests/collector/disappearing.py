@@ -24,9 +24,9 @@ SHORT = Timeouts(
 """The shipped limits are several times as long."""
 
 
-def freeze_at(place: Place, point: str) -> None:
+def freeze_at(place: Place, point: str, timeouts: Timeouts = SHORT) -> None:
     """Live until that point, and be frozen there, as a machine that has disappeared, until somebody wakes it."""
-    store_module.TIMEOUTS = SHORT  # type: ignore[misc]
+    store_module.TIMEOUTS = timeouts  # type: ignore[misc]
     faults._CRASH_AT = point
 
     def freeze(pid: int, _: int) -> None:
