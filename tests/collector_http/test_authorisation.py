@@ -23,7 +23,7 @@ MATRIX: dict[tuple[str, str], dict[str, bool | int]] = {
     ("GET", "/__lbheartbeat__"): ANYBODY,
     ("GET", "/__heartbeat__"): ANYBODY,
     ("GET", "/__version__"): ANYBODY,
-    ("GET", "/metrics"): ANYBODY,
+    ("GET", "/metrics"): OPERATOR,
     ("GET", "/v1/rounds/current"): ANYBODY,
     ("GET", "/v1/openings/{digest}"): ANYBODY,
     ("GET", "/v1/head-lists/{digest}"): ANYBODY,

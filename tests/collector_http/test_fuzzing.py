@@ -109,7 +109,8 @@ def test_what_is_private_turns_up_nowhere(tmp_path, caplog, capfd):
                             query = {"n": CANARY, CANARY: CANARY}
                             answers.append(http.request(method, where, params=query, json=body, headers=headers))
             answers += [http.get(f"/{CANARY}?{CANARY}"), http.get(f"/v1/ledger/?{CANARY}"), http.request(CANARY, "/metrics")]
-            answers.append(http.get("/metrics"))
+            answers.append(http.get("/metrics", headers={"Authorization": f"Bearer {live.token}"}))
+            assert answers[-1].status_code == 200
         assert not [answer for answer in answers if answer.status_code >= 500]
         assert not [answer for answer in answers if CANARY in answer.text + str(answer.headers)]
         assert len({answer.status_code for answer in answers}) > 5
@@ -122,11 +123,13 @@ def test_what_is_private_turns_up_nowhere(tmp_path, caplog, capfd):
 def test_search_repeats_what_was_typed_and_keeps_it_nowhere(ready, caplog):
     """OpenSearch's form says it again, to whoever typed it; no cache may keep it."""
     live, _ = ready
-    with live.http() as http:
+    with live.http(live.token) as http:
         answer = http.get("/v1/search", params={"q": CANARY})
         assert answer.json()[0] == CANARY
         assert answer.headers["cache-control"] == "no-store"
-        assert CANARY not in http.get("/metrics").text + caplog.text
+        metrics = http.get("/metrics")
+        assert metrics.status_code == 200
+        assert CANARY not in metrics.text + caplog.text
 
 
 def test_the_description_is_complete():

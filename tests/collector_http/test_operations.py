@@ -17,6 +17,7 @@ from typing import Any
 import httpx
 import pytest
 
+from blender_dp.collector import vault
 from blender_dp.collector.found import Round
 from blender_dp.collector.log_lines import LOG, REQUEST, _Lines, about
 from blender_dp.collector.watch import Watch
@@ -52,7 +53,7 @@ def test_a_round_that_is_stuck_is_noticed() -> None:
 
 
 def test_the_heartbeat_says_which_round_is_stuck(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with listening(tmp_path / "data", stuck_seconds=0.5) as live, live.http() as http:
+    with listening(tmp_path / "data", stuck_seconds=0.5) as live, live.http(live.token) as http:
         assert http.get("/__heartbeat__").json() == {"storage": "ok", "disk": "ok", "rounds": "ok"}
         monkeypatch.setattr(live.service.rounds, "make_list", lambda _: time.sleep(0.05))
         campaign = live.campaign(min_opt_in=4)
@@ -77,7 +78,7 @@ def test_failures_of_the_worker_are_counted(tmp_path: Path, monkeypatch: pytest.
     def fail() -> None:
         raise RuntimeError(CANARY)
 
-    with listening(tmp_path / "data") as live, live.http() as http:
+    with listening(tmp_path / "data") as live, live.http(live.token) as http:
         monkeypatch.setattr(live.service.rounds, "forget_reports", fail)
         for _ in range(40):
             live.service.worker.wake()
@@ -96,7 +97,7 @@ def test_the_version_has_dockerflows_form(tmp_path: Path) -> None:
 
 
 def test_metrics_of_one_process(tmp_path: Path) -> None:
-    with listening(tmp_path / "data") as live, live.http() as http:
+    with listening(tmp_path / "data") as live, live.http(live.token) as http:
         for path in ("/v1/ledger", f"/v1/rounds/{'0' * 32}/{CANARY}", f"/{CANARY}", f"/v1/releases/{'0' * 64}"):
             http.get(path, params={"q": CANARY})
         metrics = http.get("/metrics").text
@@ -107,6 +108,19 @@ def test_metrics_of_one_process(tmp_path: Path) -> None:
     assert value(metrics, "blender_dp_open_files") > 5
     assert value(metrics, 'blender_dp_pool_connections{use="idle"}') >= 0
     assert CANARY not in metrics
+
+
+def test_metrics_have_a_token_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They count uploads as they come, so they are not public; and they are read while the database is away."""
+    with listening(tmp_path / "data", metrics_token=vault.token_digest("scraper")) as live:
+        statuses = {}
+        for token in (None, "another", live.token, "scraper"):
+            with live.http(token) as http:
+                statuses[token] = http.get("/metrics").status_code, http.get("/v1/operator/campaigns").status_code
+        assert statuses == {None: (401, 401), "another": (403, 403), live.token: (200, 200), "scraper": (200, 403)}
+        monkeypatch.setattr(type(live.service.rounds.store), "read", None)
+        with live.http("scraper") as http:
+            assert http.get("/metrics").status_code == 200
 
 
 def test_every_response_has_an_id_of_its_own(live) -> None:
@@ -164,6 +178,7 @@ def test_metrics_of_several_processes_are_added_up(tmp_path: Path) -> None:
         port = free.getsockname()[1]
     command = [PROGRAM, "serve", "--data", tmp_path / "data", "--port", str(port), "--workers", "2"]
     given = {**os.environ, "BLENDER_DP_MIN_FREE_BYTES": "0", "BLENDER_DP_LOG_FORMAT": "json"}
+    given["BLENDER_DP_METRICS_TOKEN"] = vault.token_digest("scraper")
     url = f"http://127.0.0.1:{port}"
     with subprocess.Popen(command, env=given, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as one:
         try:
@@ -177,7 +192,7 @@ def test_metrics_of_several_processes_are_added_up(tmp_path: Path) -> None:
             for _ in range(40):
                 httpx.get(f"{url}/v1/ledger")  # on a connection of its own: either process may answer
             for _ in range(6):  # whichever is asked
-                metrics = httpx.get(f"{url}/metrics").text
+                metrics = httpx.get(f"{url}/metrics", headers={"Authorization": "Bearer scraper"}).text
                 assert value(metrics, 'blender_dp_request_seconds_count{route="/v1/ledger"}') == 40
             assert "blender_dp_free_bytes" in metrics
         finally:

@@ -621,6 +621,7 @@ def test_operations(ready):
     with live.http() as http:
         assert http.get("/__lbheartbeat__").json() == {}
         assert http.get("/__heartbeat__").json() == {"storage": "ok", "disk": "ok", "rounds": "ok"}
+    with live.http(live.token) as http:
         metrics = http.get("/metrics").text
     assert "blender_dp_reports_total 300.0" in metrics
     assert 'blender_dp_answers_total{status="200"}' in metrics

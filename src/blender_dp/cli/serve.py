@@ -97,7 +97,7 @@ def serve(
                 f"The collector listens on {address}, with its data in {chosen.data}.\n"
                 f"Devices pin its key: {key}\n"
                 f"Its API: {address}/v1/openapi.json\n"
-                f"Its health: {address}/__heartbeat__ and {address}/metrics",
+                f"Its health: {address}/__heartbeat__ and, with the token, {address}/metrics",
                 as_json,
             )
             _answer(chosen, door)

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from http import HTTPStatus
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import anyio.to_thread
-from fastapi import FastAPI, Response
+from fastapi import Depends, FastAPI, Request, Response
 from prometheus_client import CONTENT_TYPE_LATEST
 
+from blender_dp.collector import vault
 from blender_dp.collector.health import Health
+from blender_dp.collector.operator import is_operator
 from blender_dp.collector.problems import ProblemError
+from blender_dp.collector.public import bearer, service_of
 from blender_dp.release.manifest import package_versions
 
 if TYPE_CHECKING:
@@ -47,7 +50,14 @@ def add_operations(app: FastAPI, service: Service) -> None:
         told = {"source": settings.source, "version": version("blender-dp"), "commit": settings.commit}
         return {**told, "build": settings.build, "packages": package_versions()}
 
-    @app.get("/metrics", include_in_schema=False)
+    @app.get("/metrics", include_in_schema=False, dependencies=[Depends(_may_measure)])
     async def _metrics() -> Response:
         service.measure()
         return Response(await anyio.to_thread.run_sync(service.metrics.text), media_type=CONTENT_TYPE_LATEST)
+
+
+def _may_measure(request: Request, token: Annotated[str, Depends(bearer)]) -> None:
+    """Metrics count people as they come, so they are not for everybody. Their own token needs no database."""
+    service = service_of(request)
+    if not vault.same(vault.token_digest(token), service.settings.metrics_token) and not is_operator(service, token):
+        raise ProblemError(HTTPStatus.FORBIDDEN, "forbidden", "this token may not read the metrics")

@@ -65,13 +65,17 @@ class Parquet(StreamingResponse):
 _STATE = may(HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT)
 
 
-def _operator(request: Request, token: Annotated[str, Depends(bearer)]) -> None:
-    service = service_of(request)
+def is_operator(service: Service, token: str) -> bool:
+    """Whether this is the operator's token."""
     given, known = vault.token_digest(token), [service.settings.operator_token]
     if known == [""]:  # or else the one that was made is worth nothing any more: it may have been stolen
         with service.rounds.store.read() as connection:
             known = list(connection.scalars(sa.select(tokens.c.digest).where(tokens.c.role == "operator")))
-    if not any([vault.same(given, one) for one in known]):  # noqa: C419 (all are compared: the time tells nothing)
+    return any([vault.same(given, one) for one in known])  # noqa: C419 (all are compared: the time tells nothing)
+
+
+def _operator(request: Request, token: Annotated[str, Depends(bearer)]) -> None:
+    if not is_operator(service_of(request), token):
         raise ProblemError(HTTPStatus.FORBIDDEN, "forbidden", "this token is not the operator's")
 
 

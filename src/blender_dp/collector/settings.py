@@ -41,6 +41,8 @@ class Settings(BaseModel):
     """Processes. On SQLite they take turns to write, so more than one gains nothing there; use PostgreSQL."""
     operator_token: Annotated[str, Field(pattern=r"^([0-9a-f]{64})?$")] = ""
     """Digest (SHA-256, hexadecimal) of the operator's token; one is made and printed if it is empty."""
+    metrics_token: Annotated[str, Field(pattern=r"^([0-9a-f]{64})?$")] = ""
+    """Digest (SHA-256, hexadecimal) of a token that may read /metrics and nothing else; the operator's may do so too."""
     max_body_bytes: Annotated[int, Field(ge=1_000)] = 4_000_000
     """A body that is longer is refused."""
     max_body_seconds: Annotated[float, Field(gt=0)] = 30.0
