@@ -975,7 +975,20 @@ SENT = {"campaign": "c" * 32, "round": 1, "round_id": "1" * 32, "epsilon": "4", 
         json.dumps({**EMPTY, "sent": [{}]}),
         *[
             json.dumps({**EMPTY, "sent": [{**SENT, "epsilon": wrong}]})
-            for wrong in ("x", "1e400000000", "1/0", "-4", "", 4, None)
+            for wrong in ("x", "1e400000000", "1/0", "-4", "", 4, None, "9" * 5_000)
+        ],
+        *[
+            json.dumps({**EMPTY, "sent": [{**SENT, **wrong}]})
+            for wrong in (
+                {"round": "1"},
+                {"round": True},
+                {"round": -1},
+                {"round_id": "../../x"},
+                {"campaign": 7},
+                {"body": 7},
+                {"arrived": "no"},
+                {"over": 0},
+            )
         ],
         *[
             json.dumps({**EMPTY, "records": [{"campaign": "c" * 32, "round_id": "1" * 32, "receipt": "ab" * 32} | wrong]})
@@ -986,11 +999,18 @@ SENT = {"campaign": "c" * 32, "round": 1, "round_id": "1" * 32, "epsilon": "4", 
                 {"epsilon": 4},
                 {"delta": "x"},
                 {"withdrawn": "no"},
+                {"round": "1"},
+                {"round_id": 7},
+                {"campaign": None},
                 {"more": 1},
             )
         ],
-        json.dumps({**EMPTY, "newest": {"c": "x"}}),
-        json.dumps({**EMPTY, "charged": "x"}),
+        *[json.dumps({**EMPTY, "newest": {"c" * 32: wrong}}) for wrong in ("x", "1", 0.5, True, -5, None)],
+        *[json.dumps({**EMPTY, "bundles": {"c" * 32: wrong}}) for wrong in ("x", "1", 0.5, True, -5, None)],
+        *[
+            json.dumps({**EMPTY, "charged": wrong})
+            for wrong in ("x", "1", "nan", True, float("nan"), float("inf"), float("-inf"))  # after NaN nobody would wait
+        ],
     ],
 )
 class TestDamagedAccount:

@@ -17,7 +17,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from blender_dp.devices.shapes import as_document, digest_name
+from blender_dp.devices.shapes import MOST_ROUNDS, as_document, digest_name, finite, identifier, whole
 from blender_dp.durable import sync_folder, write_over
 from blender_dp.errors import DocumentError, StateError
 
@@ -161,9 +161,9 @@ class AccountFile:
             return Account(
                 [_sent(**one) for one in kept["sent"]],
                 [_uploaded(**one) for one in kept["records"]],
-                {str(name): int(number) for name, number in kept["newest"].items()},
-                {str(name): int(number) for name, number in kept["bundles"].items()},
-                None if kept["charged"] is None else float(kept["charged"]),
+                {name: whole(number, 0, MOST_ROUNDS) for name, number in kept["newest"].items()},
+                {name: whole(number, 0, MOST_ROUNDS) for name, number in kept["bundles"].items()},
+                None if kept["charged"] is None else finite(kept["charged"]),
             )
 
     @contextmanager
@@ -182,21 +182,34 @@ class AccountFile:
 
 
 def _sent(**kept: Any) -> Sent:  # noqa: ANN401 (JSON)
-    _cost(kept["epsilon"])
-    return Sent(**kept)
+    sent = Sent(**kept)
+    whole(sent.round, 0, MOST_ROUNDS)
+    identifier(sent.round_id)
+    _cost(sent.epsilon)
+    _all_are(str, sent.campaign, sent.body)
+    _all_are(bool, sent.arrived, sent.over)
+    return sent
 
 
 def _uploaded(**kept: Any) -> Uploaded:  # noqa: ANN401 (JSON)
-    digest_name(kept["receipt"])
-    for name in ("epsilon", "delta"):
-        if kept.get(name) is not None:
-            _cost(kept[name])
-    if not isinstance(kept.get("withdrawn", False), bool):
+    uploaded = Uploaded(**kept)
+    whole(uploaded.round, 0, MOST_ROUNDS)
+    identifier(uploaded.round_id)
+    digest_name(uploaded.receipt)
+    for cost in (uploaded.epsilon, uploaded.delta):
+        if cost is not None:
+            _cost(cost)
+    _all_are(str, uploaded.campaign)
+    _all_are(bool, uploaded.withdrawn)
+    return uploaded
+
+
+def _all_are(kind: type, *values: object) -> None:
+    if not all(isinstance(value, kind) for value in values):
         raise TypeError
-    return Uploaded(**kept)
 
 
 def _cost(text: str) -> None:
     """What a number that this device has written looks like; a short text can stand for a number without end."""
-    if not re.fullmatch("[0-9]+(/0*[1-9][0-9]*)?", text):
+    if not re.fullmatch("[0-9]{1,1000}(/0{0,9}[1-9][0-9]{0,999})?", text):
         raise ValueError

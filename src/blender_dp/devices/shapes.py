@@ -6,6 +6,7 @@ such as 1e400000000 is short to write, and takes a device's whole memory to read
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -57,6 +58,13 @@ def whole(value: object, least: int, most: int) -> int:
     if type(value) is not int or not least <= value <= most:  # not even True is one
         raise ValueError
     return value
+
+
+def finite(value: object) -> float:
+    """A number that can be compared: with NaN, every comparison fails."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise ValueError
+    return float(value)
 
 
 def bundle_rows(content: dict[str, Any]) -> list[Row]:
