@@ -29,6 +29,9 @@ class Secret:
 
     __slots__ = ("_value",)
 
+    def __init_subclass__(cls) -> NoReturn:
+        raise TypeError("a secret has no subclass: it could bring bytes of its own")
+
     def __init__(self) -> None:
         self._value = system_bytes(SECRET_BYTES)
 

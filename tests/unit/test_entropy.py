@@ -24,6 +24,8 @@ def test_nobody_brings_a_secret_of_their_own():
         Secret(bytes(32))
     with pytest.raises(AttributeError):
         Secret().value = bytes(32)
+    with pytest.raises(TypeError, match="subclass"):
+        type("Mine", (Secret,), {"value": bytes(32)})
 
 
 def test_a_secret_is_neither_shown_nor_copied():

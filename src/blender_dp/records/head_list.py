@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -31,6 +32,7 @@ SCHEMA = "blender-dp/head-list/1"
 CHANNEL_SCHEMA = "blender-dp/head-list/2"
 """A list with the channel of its reports (`records.reporting_list`)."""
 
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 Entries = tuple[tuple[str, tuple[str, ...]], ...]
 
@@ -155,7 +157,7 @@ def read_json(path: Path | str) -> object:
         return json.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
         raise DocumentError(str(path), f"cannot be read ({error.strerror})", "Check the path") from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise DocumentError(str(path), f"is not JSON ({error})", "Give a file that blender-dp wrote") from None
 
 
@@ -177,10 +179,11 @@ def _checked(document: object, source: str) -> Entries:
 
 def _entry(row: object, source: str) -> tuple[str, tuple[str, ...]]:
     match row:
-        case {"query": str(query), "urls": list(urls)} if query and all(_is_text(url) for url in urls):
+        case {"query": str(query), "urls": list(urls)} if all(_is_text(text) for text in (query, *urls)):
             return query, tuple(urls)
     raise DocumentError(source, "needs a query and its list of URLs", "Give a head-list.json that blender-dp wrote")
 
 
 def _is_text(value: object) -> bool:
-    return isinstance(value, str) and value != ""
+    """Whether this is text that a file can hold: JSON can also write unpaired surrogates."""
+    return isinstance(value, str) and value != "" and not _SURROGATE.search(value)

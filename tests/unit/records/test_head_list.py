@@ -131,6 +131,8 @@ GOOD = {"schema": "blender-dp/head-list/1", "canonical_version": 1, "queries": [
         ({"queries": [{"query": "a", "urls": []}, {"query": "a", "urls": []}]}, "repeated"),
         ({"queries": [{"query": "b", "urls": []}, {"query": "a", "urls": []}]}, "unsorted"),
         ({"queries": [{"query": "a", "urls": [1]}]}, "needs a query"),
+        ({"queries": [{"query": "\ud800", "urls": ["b"]}]}, "needs a query"),  # JSON can write it, UTF-8 cannot
+        ({"queries": [{"query": "a", "urls": ["\udfff"]}]}, "needs a query"),
         ({"queries": [{"query": "", "urls": ["b"]}]}, "needs a query"),
         ({"queries": [{"query": "a", "urls": ["c", "b"]}]}, "unsorted"),
         ({"queries": [{"query": "a", "urls": ["b", "b"]}]}, "repeated"),
@@ -154,6 +156,9 @@ def test_missing_and_broken_files_are_refused(tmp_path):
     (tmp_path / "broken.json").write_text("{", encoding="utf-8")
     with pytest.raises(DocumentError, match="is not JSON"):
         HeadList.load(tmp_path / "broken.json")
+    (tmp_path / "deep.json").write_text("[" * 100_000, encoding="utf-8")
+    with pytest.raises(DocumentError, match="is not JSON"):
+        HeadList.load(tmp_path / "deep.json")
     (tmp_path / "binary.json").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(DocumentError, match="is not JSON"):
         HeadList.load(tmp_path / "binary.json")
