@@ -365,7 +365,7 @@ def all_of(one: socket.socket) -> bytes:
 class TestLimits:
     @pytest.fixture
     def small(self, tmp_path):
-        with listening(tmp_path / "data", max_body_bytes=2_000, max_reports=3, max_body_seconds=0.5) as one:
+        with listening(tmp_path / "data", max_body_bytes=2_000, max_reports=3, max_body_seconds=3) as one:
             yield one
 
     def test_a_body_that_says_it_is_long(self, small):
@@ -630,14 +630,17 @@ def test_operations(ready):
 
 def test_a_round_on_a_schedule(live, monkeypatch):
     """Nobody asks for anything: the worker takes the steps when they are due."""
-    monkeypatch.setattr("blender_dp.collector.rounds.LEAST_SECONDS", 1)
-    campaign = live.campaign(min_opt_in=4)
-    round_id = live.opened(campaign, lists_at=int(time.time()) + 1, closes_at=int(time.time()) + 3)
+    now = [time.time()]
+    monkeypatch.setattr(live.service.rounds, "clock", lambda: now[0])
+    campaign, start = live.campaign(min_opt_in=4), int(now[0])
+    round_id = live.opened(campaign, lists_at=start + 3_600, closes_at=start + 7_200)
     for i, token in enumerate(live.enrolled(campaign, 60)):
         live.service.rounds.upload_record(round_id, token, *RECORDS[i % 5])
+    now[0] = start + 3_600
     listed = live.reached(round_id, "listed")
     with live.http() as http:
         assert http.post(f"/v1/rounds/{round_id}/reports", json={"reports": live.messages(listed, 100)}).status_code == 200
+    now[0] = start + 7_200
     assert live.reached(round_id, "released")["release"]
     assert json.loads(live.service.document(listed["head_list"], "head-list"))["content"]["expires"] == listed["closes_at"]
 
