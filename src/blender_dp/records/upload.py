@@ -30,7 +30,7 @@ def upload_record(query: str | None, url: str | None) -> Record:
 def canonical_texts(query: str | None, url: str | None) -> Record:
     """Query and URL in canonical form, each by itself; None for one that no uploaded record can have, as it is too long.
 
-    It takes milliseconds at most, whatever the texts say; what comes of it takes microseconds to make canonical again.
+    It takes some 0.1 s at most, whatever the texts say; to make canonical again what comes of it takes far less.
     """
     if sum(len((text or "").encode(errors="ignore")) for text in (query, url)) > _RAW_BYTES:
         return NO_RECORD

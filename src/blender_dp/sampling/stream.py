@@ -25,6 +25,18 @@ _BLOCK_BYTES = 1 << 18  # stays in the second-level cache
 _REKEY_BYTES = 1 << 36  # far below what would let AES blocks be told from random ones
 
 
+_forks: list[None] = []  # one for every fork between the first process and this one
+
+
+def _process() -> tuple[int, int]:
+    """What tells this process from those it was forked from, which may have had the same number."""
+    return os.getpid(), len(_forks)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=lambda: _forks.append(None))
+
+
 @dataclass(frozen=True)
 class Seed:
     """A key that is no secret."""
@@ -102,7 +114,7 @@ class Entropy:
                 return value
 
     def _renew(self) -> None:
-        forked = self._process != os.getpid()  # a forked child must not repeat its parent's words
+        forked = self._process != _process()  # a forked child must not repeat its parent's words
         if forked and self.repeats:
             raise ParameterError(
                 "entropy", "belongs to another process, whose words it would repeat", "Make a stream in this process"
@@ -111,7 +123,7 @@ class Entropy:
             self._key()
 
     def _key(self) -> None:
-        self._process = os.getpid()
+        self._process = _process()
         self._drawn = 0
         key = system_bytes(_KEY_BYTES) if self._source is None else self._source.value
         self._cipher: CipherContext = Cipher(algorithms.AES256(key), modes.CTR(bytes(16))).encryptor()
