@@ -20,6 +20,7 @@ import pytest
 from blender_dp.collector import vault
 from blender_dp.collector.found import Round
 from blender_dp.collector.log_lines import LOG, REQUEST, _Lines, about
+from blender_dp.collector.metrics import Metrics, add_up_ended, added_up
 from blender_dp.collector.watch import Watch
 from tests.collector_http.conftest import listening
 
@@ -200,3 +201,47 @@ def test_metrics_of_several_processes_are_added_up(tmp_path: Path) -> None:
             said = one.communicate(timeout=60)[1]
     for line in said.splitlines():
         assert {"time", "level", "message"} <= json.loads(line).keys()
+
+
+def test_processes_that_have_ended_leave_their_counts_and_no_files(tmp_path: Path) -> None:
+    """A worker that dies again and again must not fill the disk, nor let a counter go back."""
+    count = "from blender_dp.collector.metrics import Metrics; m = Metrics(); m.count(200); m.seconds.labels('x').observe(1)"
+    with added_up():
+        folder = Path(os.environ["PROMETHEUS_MULTIPROC_DIR"])
+        sizes = []
+        for ended in range(1, 4):
+            subprocess.run([sys.executable, "-c", count + "; m.waiting.set(5)"], check=True)
+            metrics = Metrics().text().decode()  # before the supervisor has noticed it
+            assert value(metrics, 'blender_dp_answers_total{status="200"}') == ended
+            add_up_ended()
+            sizes.append(len(list(folder.iterdir())))
+        metrics = Metrics().text().decode()
+        assert value(metrics, 'blender_dp_answers_total{status="200"}') == ended
+        assert value(metrics, 'blender_dp_request_seconds_count{route="x"}') == ended
+        assert "blender_dp_waiting" not in metrics
+        assert sizes[0] == sizes[-1]
+    assert not folder.exists()
+
+
+def test_nothing_but_log_lines_is_in_the_log(tmp_path: Path) -> None:
+    """Neither what libraries say at the end, nor a line for everything malformed that anybody sends."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [PROGRAM, "serve", "--data", tmp_path / "data", "--port", str(port)]
+    given = {**os.environ, "BLENDER_DP_MIN_FREE_BYTES": "0", "BLENDER_DP_LOG_FORMAT": "json"}
+    with subprocess.Popen(command, env=given, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as one:
+        try:
+            for _ in range(600):
+                try:
+                    httpx.get(f"http://127.0.0.1:{port}/__heartbeat__").raise_for_status()
+                    break
+                except httpx.HTTPError:
+                    time.sleep(0.1)
+            with socket.create_connection(("127.0.0.1", port)) as client:
+                client.sendall(b"no HTTP\r\n\r\n")
+                assert client.recv(100).startswith(b"HTTP/1.1 400 ")
+        finally:
+            one.send_signal(signal.SIGTERM)
+            said = one.communicate(timeout=60)[1]
+    assert said == ""

@@ -13,6 +13,7 @@ import socket
 import subprocess
 import sys
 import time
+from contextlib import ExitStack
 from pathlib import Path
 
 import anyio
@@ -420,9 +421,39 @@ class TestLimits:
             assert is_problem(refused, 429, "busy")
             assert refused.headers["retry-after"] == "5"
             assert small.status_code == 422
-            while one.service.under_way:
+            until = time.monotonic() + 30
+            while one.service.bytes_under_way and time.monotonic() < until:
                 time.sleep(0.01)
-            assert one.service.bytes_under_way == 0
+            assert (one.service.bytes_under_way, one.service.under_way) == (0, 0)
+
+    def test_slow_bodies_are_in_nobodys_way(self, tmp_path):
+        """Requests are under way from when their body is there: else a few slow clients could occupy all places."""
+        with listening(tmp_path / "data", max_waiting=2) as one, ExitStack() as stack:
+            slow = [stack.enter_context(connected(one, 15)) for _ in range(8)]
+            for client in slow:
+                client.sendall(b"{")
+            with one.http() as http:
+                assert http.get("/v1/rounds/current").status_code == 200
+            slow[0].sendall(b'"reports": []}')
+            assert slow[0].recv(1000).startswith(b"HTTP/1.1 422 ")
+
+    def test_whoever_hangs_up_is_no_failure(self, live):
+        """Operators are told to look at every 500, and anybody can hang up."""
+        with connected(live, 100) as one:
+            one.sendall(b"{")
+        until = time.monotonic() + 30
+        with live.http(live.token) as http:
+            while 'blender_dp_answers_total{status="499"} 1.0' not in (metrics := http.get("/metrics").text):
+                assert time.monotonic() < until
+                time.sleep(0.05)
+        assert 'status="500"' not in metrics
+
+    def test_what_the_parser_refuses_is_counted(self, live):
+        with socket.create_connection(("127.0.0.1", int(live.url.rpartition(":")[2]))) as one:
+            one.sendall(b"no HTTP\r\n\r\n")
+            assert all_of(one).startswith(b"HTTP/1.1 400 ")
+        with live.http(live.token) as http:
+            assert 'blender_dp_answers_total{status="400"} 1.0' in http.get("/metrics").text
 
     def test_a_body_that_comes_in_drops(self, small):
         """The time is the whole body's: else anybody could hold a place for ever, with a byte now and then."""

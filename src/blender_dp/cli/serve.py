@@ -130,7 +130,7 @@ def _answer(settings: Settings, door: socket.socket) -> None:
         "ws": "none",
         "access_log": False,  # it would keep addresses
         "log_config": None,  # run.app sets it
-        "log_level": "warning",
+        "log_level": "error",  # it warns of every malformed request, and anybody can send some
         "server_header": False,
         "forwarded_allow_ips": settings.trusted_proxies,
         "timeout_graceful_shutdown": GRACE_SECONDS,

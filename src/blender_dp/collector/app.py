@@ -174,7 +174,7 @@ def create_app(settings: Settings) -> FastAPI:
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[dict[str, Any]]:
         service.worker.start()
-        yield {"limits": settings.connection_limits}  # for the protocol of every connection
+        yield {"limits": settings.connection_limits, "count": service.metrics.count}  # for the protocol of every connection
         await anyio.to_thread.run_sync(service.worker.stop)
         await anyio.to_thread.run_sync(service.intake.stop)
         service.rounds.store.close()
@@ -207,7 +207,7 @@ def bare_app(**more: Any) -> FastAPI:  # noqa: ANN401 (FastAPI's own)
         version="1",
         docs_url=None,
         redoc_url=None,
-        openapi_url="/v1/openapi.json",
+        openapi_url=None,  # `describe` adds it
         redirect_slashes=False,  # a redirect repeats what was sent
         **more,
     )
@@ -235,9 +235,11 @@ class Limits:
         REQUEST.set(system_bytes(_ID_BYTES).hex())  # drawn: a number would tell how many requests there were in between
         ROUND.set(named[1] if named else "")
         inner = {**scope, "method": "GET"} if scope["method"] == "HEAD" else scope
-        answer = _Answer(service, send, inner, with_body=scope["method"] != "HEAD")
-        body = _Body(service, receive, self._most_bytes(scope))
-        service.under_way += 1
+        turn = _Turn(service)
+        answer = _Answer(service, turn, send, inner, with_body=scope["method"] != "HEAD")
+        body = _Body(service, turn, receive, self._most_bytes(scope))
+        if not _has_body(scope):
+            turn.begin()
         try:
             await (self._refusal(scope) or self._app)(inner, body, answer)
         except Exception as error:  # noqa: BLE001 (a server would log it with its text, which may quote a record)
@@ -245,7 +247,7 @@ class Limits:
             if not answer.begun:
                 await refusal(inner, receive, answer)
         finally:
-            service.under_way -= not answer.begun
+            turn.end()
             service.bytes_under_way -= body.bytes
 
     def _refusal(self, scope: Scope) -> ASGIApp | None:
@@ -263,11 +265,36 @@ class Limits:
         return most if scope["path"].endswith("/reports") else min(most, _SMALL_BYTES)
 
 
+def _has_body(scope: Scope) -> bool:
+    headers = dict(scope["headers"])
+    return b"transfer-encoding" in headers or headers.get(b"content-length", b"0") != b"0"
+
+
+class _Turn:
+    """A request's place among those under way, from the end of its body to the start of its response.
+
+    Slow clients would otherwise occupy all places: those who are slow to send, and those who are slow to read.
+    """
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self._places = 0
+
+    def begin(self) -> None:
+        self._service.under_way += 1 - self._places
+        self._places = 1
+
+    def end(self) -> None:
+        self._service.under_way -= self._places
+        self._places = 0
+
+
 class _Body:
     """A request's body, as long as it is short and quick enough, whatever its headers say, and there is room for it."""
 
-    def __init__(self, service: Service, receive: Receive, most: int) -> None:
+    def __init__(self, service: Service, turn: _Turn, receive: Receive, most: int) -> None:
         self._service = service
+        self._turn = turn
         self._most = most
         self._receive = receive
         self.bytes = 0
@@ -287,10 +314,13 @@ class _Body:
         self.bytes += len(message.get("body", b""))
         self._service.bytes_under_way += len(message.get("body", b""))
         self._ended = not message.get("more_body", False)
+        if self._ended and message["type"] == "http.request":
+            self._turn.begin()
         if self.bytes > self._most:
             detail, headers = _too_large(self._most), {"Connection": "close"}
             raise ProblemError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too-large", detail, headers)
-        if self._service.bytes_under_way > self._service.settings.max_waiting_bytes:
+        service, settings = self._service, self._service.settings
+        if service.bytes_under_way > settings.max_waiting_bytes or service.under_way > settings.max_waiting:
             raise ProblemError(*_BUSY)
         return message
 
@@ -298,8 +328,9 @@ class _Body:
 class _Answer:
     """An answer on its way out: counted, not to be kept by anybody unless it says so, and without a body for HEAD."""
 
-    def __init__(self, service: Service, send: Send, scope: Scope, *, with_body: bool) -> None:
+    def __init__(self, service: Service, turn: _Turn, send: Send, scope: Scope, *, with_body: bool) -> None:
         self._service = service
+        self._turn = turn
         self._scope = scope
         self._since = time.perf_counter()
         self._send = send
@@ -309,7 +340,7 @@ class _Answer:
     async def __call__(self, message: MutableMapping[str, Any]) -> None:
         if message["type"] == "http.response.start":
             self.begun = True
-            self._service.under_way -= 1  # the work is done: a slow reader is not in anybody's way
+            self._turn.end()
             self._count(message["status"])
             own = [(b"x-content-type-options", b"nosniff"), (b"x-request-id", REQUEST.get().encode())]
             headers = [*message.get("headers", []), *own]
@@ -322,7 +353,7 @@ class _Answer:
 
     def _count(self, status: int) -> None:
         metrics, route = self._service.metrics, getattr(self._scope.get("route"), "path", "none")
-        metrics.answers.labels(str(status)).inc()
+        metrics.count(status)
         metrics.seconds.labels(route).observe(time.perf_counter() - self._since)
         if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
             LOG.warning("%s answered %d", route, status)

@@ -54,10 +54,10 @@ class _Lines(logging.Formatter):
 
 
 def log_to_stderr(*, as_json: bool) -> None:
-    """Write the log of this process, uvicorn's lines included, to stderr."""
+    """Write the log of this process to stderr; of uvicorn only errors."""
     handler = logging.StreamHandler()
     handler.setFormatter(_Lines(as_json=as_json))
-    for name, level in (("blender_dp", logging.INFO), ("uvicorn", logging.WARNING), ("asyncio", logging.CRITICAL)):
+    for name, level in (("blender_dp", logging.INFO), ("uvicorn", logging.ERROR), ("asyncio", logging.CRITICAL)):
         logger = logging.getLogger(name)
         logger.handlers, logger.propagate = [handler], False
         logger.setLevel(level)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
 import shutil
@@ -11,10 +12,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.mmap_dict import MmapedDict
 from prometheus_client.multiprocess import MultiProcessCollector
 
 _FOLDER = "PROMETHEUS_MULTIPROC_DIR"  # prometheus-client's own; it is read when that is imported
-_LIVE = re.compile(r"gauge_live\w*_(\d+)\.db")
+_FILE = re.compile(r"(counter|histogram|gauge_live\w*)_(\d+)\.db")
 _SECONDS = (0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
@@ -27,8 +29,42 @@ def added_up() -> Iterator[None]:
     try:
         yield
     finally:
+        remove_files()
         os.environ.pop(_FOLDER, None)
+
+
+def remove_files() -> None:
+    """Remove the files that processes share; nobody needs them any more."""
+    if folder := os.environ.get(_FOLDER):
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def add_up_ended() -> None:
+    """Keep what processes that have ended had counted, in one file for all of them: files of their own would add up."""
+    if not (name := os.environ.get(_FOLDER)):
+        return
+    with _alone(Path(name)) as folder:
+        for file, kind in _of_ended(folder):
+            if not kind.startswith("gauge"):
+                total = MmapedDict(str(folder / f"{kind}_ended.db"))  # type: ignore[no-untyped-call]
+                for key, value, *_ in MmapedDict.read_all_values_from_file(str(file)):  # type: ignore[no-untyped-call]
+                    total.write_value(key, total.read_value(key)[0] + value, 0.0)  # type: ignore[no-untyped-call]
+                total.close()  # type: ignore[no-untyped-call]
+            file.unlink(missing_ok=True)
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[Path]:
+    """Let nobody else read or change the files: a sum must not count a process twice, or not at all."""
+    with (folder / "lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield folder
+
+
+def _of_ended(folder: Path) -> list[tuple[Path, str]]:
+    """The files of processes that have ended, and their kinds."""
+    found = [(file, match) for file in folder.iterdir() if (match := _FILE.fullmatch(file.name))]
+    return [(file, match[1]) for file, match in found if not Path(f"/proc/{match[2]}").exists()]
 
 
 class Metrics:
@@ -60,6 +96,10 @@ class Metrics:
         """A gauge of something that all processes see."""
         return Gauge(f"blender_dp_{name}", meaning, labels, registry=self._registry, multiprocess_mode="livemax")
 
+    def count(self, status: int) -> None:
+        """Count a response."""
+        self.answers.labels(str(status)).inc()
+
     def see_process(self) -> None:
         """Measure this process."""
         resident = Path("/proc/self/statm").read_text(encoding="ascii").split()[1]
@@ -68,13 +108,13 @@ class Metrics:
 
     def text(self) -> bytes:
         """The metrics of all processes, in Prometheus' format."""
-        folder = os.environ.get(_FOLDER)
-        if folder is None:
+        name = os.environ.get(_FOLDER)
+        if name is None:
             return generate_latest(self._registry)
-        for file in Path(folder).iterdir():
-            found = _LIVE.fullmatch(file.name)
-            if found and not Path(f"/proc/{found[1]}").exists():
-                file.unlink(missing_ok=True)  # what a process had that is gone
         together = CollectorRegistry()
-        MultiProcessCollector(together, folder)  # type: ignore[no-untyped-call]
-        return generate_latest(together)
+        with _alone(Path(name)) as folder:
+            for file, kind in _of_ended(folder):
+                if kind.startswith("gauge"):  # the supervisor adds up the others
+                    file.unlink(missing_ok=True)
+            MultiProcessCollector(together, name)  # type: ignore[no-untyped-call]
+            return generate_latest(together)

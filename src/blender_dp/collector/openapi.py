@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import cache
 from http import HTTPStatus
 from typing import Any
 
-from fastapi import FastAPI
+import msgspec
+from fastapi import FastAPI, Response
 from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
@@ -85,6 +87,11 @@ def describe(app: FastAPI) -> None:
         return app.openapi_schema
 
     app.openapi = made  # type: ignore[method-assign]  # FastAPI's documented way
+    text = cache(lambda: msgspec.json.encode(made()))  # FastAPI would write it anew for everybody who asks
+
+    @app.get("/v1/openapi.json", include_in_schema=False)
+    async def _openapi() -> Response:
+        return Response(text(), media_type="application/json")
 
 
 def _described(app: FastAPI) -> dict[str, Any]:

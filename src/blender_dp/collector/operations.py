@@ -39,6 +39,11 @@ def add_operations(app: FastAPI, service: Service) -> None:
         return {"storage": "ok", "disk": "ok", "rounds": "ok"}
 
     health = Health(check)
+    settings = service.settings
+    known = {  # read once: looking into the packages takes as long as ten other requests
+        "source": settings.source, "version": version("blender-dp"), "commit": settings.commit,
+        "build": settings.build, "packages": package_versions(),
+    }  # fmt: skip
 
     @app.get("/__heartbeat__", include_in_schema=False)
     async def _well() -> dict[str, str]:
@@ -46,9 +51,7 @@ def add_operations(app: FastAPI, service: Service) -> None:
 
     @app.get("/__version__", include_in_schema=False)
     async def _version() -> dict[str, Any]:
-        settings = service.settings
-        told = {"source": settings.source, "version": version("blender-dp"), "commit": settings.commit}
-        return {**told, "build": settings.build, "packages": package_versions()}
+        return known
 
     @app.get("/metrics", include_in_schema=False, dependencies=[Depends(_may_measure)])
     async def _metrics() -> Response:

@@ -12,6 +12,8 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
+from starlette.responses import Response
 
 from blender_dp.errors import BlenderError, DocumentError, StateError
 
@@ -55,6 +57,7 @@ _HTTP = {
     HTTPStatus.NOT_FOUND: "missing",
     HTTPStatus.METHOD_NOT_ALLOWED: "method",
 }
+_HUNG_UP = 499  # nginx's number for it
 _FULL = ("disk is full", "no space left", "disk full")
 _SPEAKS = "this collector speaks version 1"
 _OPERATORS = "/v1/operator/"
@@ -88,6 +91,10 @@ def install(app: FastAPI) -> None:
     @app.exception_handler(ProblemError)
     async def _problem(_: Request, error: ProblemError) -> JSONResponse:
         return problem(error.status_code, error.name, error.detail, dict(error.headers or {}))
+
+    @app.exception_handler(ClientDisconnect)
+    async def _gone(_: Request, __: ClientDisconnect) -> Response:
+        return Response(status_code=_HUNG_UP)  # nobody reads it, but it is counted: anybody can do this, so it is no failure
 
     @app.exception_handler(StateError)
     async def _state(_: Request, error: StateError) -> JSONResponse:

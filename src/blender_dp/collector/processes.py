@@ -20,6 +20,7 @@ from typing import Any
 
 import uvicorn
 
+from blender_dp.collector.metrics import add_up_ended, remove_files
 from blender_dp.collector.turning_away import turned_away
 
 NOT_STARTED = 3
@@ -61,7 +62,14 @@ def _work(options: dict[str, Any], listener: socket.socket) -> None:
     threading.Thread(target=_stop_with_parent, name="parent", daemon=True).start()
     server = DrainingServer(uvicorn.Config(**options))
     server.run(sockets=[listener])
+    if _parent_has_ended():  # or else it would do so
+        remove_files()
     sys.exit(0 if server.started else NOT_STARTED)
+
+
+def _parent_has_ended() -> bool:
+    parent = multiprocessing.parent_process()
+    return parent is not None and not parent.is_alive()
 
 
 def _stop_with_parent() -> None:
@@ -98,6 +106,7 @@ class _Supervisor:
                         self._stopped.set()
                         break
                     _LOG.error("worker process ended with code %s; it is replaced", worker.exitcode)
+                    add_up_ended()
                     self._workers[place] = self._started()
             with turned_away(self._listener, lambda: True):
                 self._drain()

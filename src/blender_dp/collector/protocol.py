@@ -7,6 +7,7 @@ the parser sees them. Deadlines are looked at by one timer per connection, which
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any
 
@@ -23,7 +24,10 @@ class _Refused(Exception):  # noqa: N818 (it is no error of ours)
 
 
 class BoundedProtocol(HttpToolsProtocol):
-    """uvicorn's protocol with `ConnectionLimits`, which the application's lifespan yields as the state `limits`."""
+    """uvicorn's protocol with `ConnectionLimits`, which the application's lifespan yields as the state `limits`.
+
+    It also yields `count`, which is called with the status of every response that the application does not see.
+    """
 
     def __init__(self, *given: Any, **more: Any) -> None:  # noqa: ANN401 (uvicorn's)
         super().__init__(*given, **more)
@@ -140,6 +144,8 @@ class BoundedProtocol(HttpToolsProtocol):
             self.transport.abort()  # an answer within another one could be read by nobody
             return
         body = bytes(problem(status, name, detail).body)
+        count: Callable[[int], None] = self.app_state.get("count", lambda _: None)
+        count(int(status))
         self.transport.write(
             STATUS_LINE[status]
             + f"content-type: {MEDIA_TYPE}\r\ncontent-length: {len(body)}\r\n".encode()

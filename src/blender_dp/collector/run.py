@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import os
 import time
@@ -76,5 +77,6 @@ def app() -> FastAPI:
     # What was loaded stays. Looked through for garbage again and again, it would cost more than the requests do.
     gc.collect()
     gc.freeze()
+    atexit.register(gc.unfreeze)  # or else libraries complain on stderr about objects that are never freed
     gc.set_threshold(_NEW_OBJECTS)
     return made
