@@ -20,10 +20,18 @@ Number = int | float | str | Decimal | Fraction
 """What a parameter may be given as."""
 
 _FIRST_DIGITS = 60
+_MOST_DIGITS = 350  # the smallest float has 324, and what is published may have 400
+_LONGEST_DECIMAL = 24
+_FLOATS_END = 300
 
 
 def exact(value: Number, field: str) -> Fraction:
-    """Read a number as the fraction its author wrote: 0.1 is 1/10, not the nearest binary float."""
+    """Read a number as the fraction its author wrote: 0.1 is 1/10, not the nearest binary float.
+
+    A number of more than 350 digits is refused before it costs time, and before it is published: nobody could read it.
+    """
+    if _digits(value) > _MOST_DIGITS:
+        raise ParameterError(field, f"has more than {_MOST_DIGITS} digits", "Give a decimal number such as 0.5")
     problem = ParameterError(field, f"{value!r} is not a finite number", "Give a decimal number such as 0.5")
     if isinstance(value, bool):
         raise problem
@@ -33,6 +41,20 @@ def exact(value: Number, field: str) -> Fraction:
         return Fraction(int(value) if isinstance(value, Integral) else value)
     except (ValueError, TypeError, ZeroDivisionError, OverflowError):
         raise problem from None
+
+
+def _digits(value: Number) -> int:
+    """At least as many digits as the longer side of the fraction has, found without making it."""
+    if isinstance(value, Fraction):
+        return max(abs(value.numerator), value.denominator).bit_length() * 3 // 10
+    if isinstance(value, int):
+        return value.bit_length() * 3 // 10
+    text = str(value)
+    number, _, exponent = text.lower().partition("e")
+    try:
+        return len(number) + abs(int(exponent or "0"))
+    except ValueError:  # not a number, or an exponent of thousands of digits
+        return len(text)
 
 
 EXACT_TEXT = r"^(0|[1-9][0-9]{0,399})(/[1-9][0-9]{0,399})?$"
@@ -51,8 +73,13 @@ def read_exact(text: str, field: str) -> Fraction:
 
 def readable(value: Fraction) -> str:
     """A number for people: a decimal if a short one is exact, otherwise the fraction."""
-    short = f"{float(value):g}"
-    return short if Fraction(short) == value else str(value)
+    context = decimal.Context(prec=_LONGEST_DECIMAL, traps=[decimal.Inexact])
+    try:
+        short = context.divide(Decimal(value.numerator), Decimal(value.denominator))
+    except decimal.Inexact:
+        return str(value)
+    plain = f"{float(value):g}" if abs(short.adjusted()) < _FLOATS_END else ""
+    return plain if plain and Fraction(plain) == value else str(short)
 
 
 def rounded_up(value: Fraction, digits: int = 3) -> str:

@@ -188,7 +188,7 @@ def _check_sizes(sizes: Sizes) -> None:
         ("clients", sizes.clients, "Bring more users who do not opt in"),
     ):
         if users < 2:
-            raise GroupError(group, f"there are {users}, and 2 is the least", fix)
+            raise GroupError(group, f"there are {users}, and at least 2 are needed", fix)
 
 
 def _key_text(key: bytes | None) -> str:

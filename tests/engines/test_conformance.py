@@ -331,7 +331,8 @@ def test_another_delimiter(engine, tmp_path, delimiter):
 
 
 @pytest.mark.parametrize(
-    ("encoding", "bad"), [("latin-1", None), ("cp1252", b"\x81"), ("utf-16", b"\x00\xd8"), ("utf-16-be", None)]
+    ("encoding", "bad"),
+    [("latin-1", None), ("cp1252", b"\x81"), ("utf-16", b"\x00\xd8"), ("utf-16-be", None), ("utf-32-le", b"\xff" * 4)],
 )
 @pytest.mark.parametrize("packed", [False, True])
 def test_another_encoding(engine, tmp_path, encoding, bad, packed):
@@ -389,6 +390,14 @@ def test_one_users_session_line_takes_nobodys_click(engine, tmp_path, m):
         assert held == {"300": "7", "500": "7"}
         assert {user for user, *_ in records_of(group)} == {"300", "399", "400", "500"}
         assert tally == Tally(7, 2, {Problem.SESSION_OF_SEVERAL_USERS: 1})
+
+
+def test_users_of_sessions_without_a_usable_name_count(engine, tmp_path):
+    """Also if there are several, and whatever stands for null inside the reader."""
+    content = "0\tM\t1\t500\n\tM\t1\t3\n\tM\t1\t4\n\x02\tM\t1\t5\n\x02\tM\t1\t6\n"
+    (tmp_path / "log.txt").write_text(content, encoding="utf-8")
+    group, _ = engine.bound(engine.read(find(tmp_path / "log.txt", "yandex")), 1, KEY)
+    assert [user for user, *_ in records_of(group)] == ["3", "4", "5", "500", "6"]
 
 
 @pytest.mark.parametrize("name", ["log.csv", "log.jsonl", "log.parquet", "table"])

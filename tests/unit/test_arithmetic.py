@@ -35,6 +35,53 @@ def test_what_is_no_number_is_refused_by_name(value):
     assert caught.value.subject == "epsilon"
 
 
+@pytest.mark.parametrize(
+    "value",
+    [
+        "1e999999999",
+        "1e-999999999",
+        "1e-5000",
+        Decimal("1e-999999"),
+        "1E+0099999999",
+        "1" * 400,
+        "1/" + "3" * 400,
+        "1e" + "9" * 5000,
+        10**400,
+        Fraction(1, 10**400),
+    ],
+    ids=lambda value: str(type(value)),
+)
+def test_a_number_that_costs_too_much_is_refused_before_it_is_made(value):
+    with pytest.raises(ParameterError, match=r"delta: .*(digits|is not a finite number)") as caught:
+        exact(value, "delta")
+    assert len(str(caught.value)) < 6000
+
+
+@pytest.mark.parametrize("value", [5e-324, 1.7e308, "1e-300", Decimal("1e-300")])
+def test_every_float_is_a_number_that_can_be_published(value):
+    number = exact(value, "x")
+    assert read_exact(str(number), "x") == number
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        ("4", "4"),
+        ("0", "0"),
+        ("250000", "250000"),
+        ("1e-5", "1e-05"),
+        ("7/3", "7/3"),
+        ("0.003999999", "0.003999999"),
+        ("10.0000001", "10.0000001"),
+        ("20.0000000000000000001", "20.0000000000000000001"),
+        ("1e-299", "1e-299"),
+    ],
+)
+def test_a_decimal_is_shown_as_a_decimal(value, shown):
+    assert readable(Fraction(value)) == shown
+    assert Fraction(shown) == Fraction(value)
+
+
 def test_whole_numbers_of_numpy_are_numbers():
     assert exact(np.int64(4), "x") == 4
 

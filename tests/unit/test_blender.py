@@ -158,7 +158,7 @@ def digest(release: Release) -> str:
             {"max_queries": 50, "project": False},
             "users",
             Columns(),
-            "ae5a2f5f1edb20a62e74bd0db127b0d1fee688a067ea8cb5d484d6a23135671b",
+            "c6443d3a2dca37e817f725a448f6d5719797654529afcca043b6ca29aaa4f1b8",
         ),
         (
             {"f_c": "0.7", "m_c": 2, "epsilon": 1},

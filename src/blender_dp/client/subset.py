@@ -122,7 +122,18 @@ def channel_of(head_list: HeadList, settings: ChannelSettings) -> AnyChannel:
 
 def best_size(queries: int, epsilon_query: float) -> int:
     """How many of so many queries (⋆ included) are best told at once: the subset that tells most about each of them."""
-    return max(1, min(queries - 1, round(queries / (math.exp(epsilon_query) + 1))))
+    factor = math.exp(epsilon_query)
+    ideal = math.floor(queries / (factor + 1))
+
+    def variance(size: int) -> float:
+        """Of the estimate of a rare query, up to a factor: s(1-s)/(t-s)²."""
+        truth = size * factor / (size * factor + queries - size)
+        lie = (size - truth) / (queries - 1)
+        return lie * (1 - lie) / (truth - lie) ** 2
+
+    most = max(1, queries - 1)
+    sizes = {max(1, min(most, size)) for size in (ideal, ideal + 1)}
+    return min(sorted(sizes), key=variance) if len(sizes) > 1 else sizes.pop()
 
 
 def words_from(random_bytes: Callable[[int], bytes]) -> Draw:

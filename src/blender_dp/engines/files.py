@@ -116,11 +116,11 @@ def _yandex(source: Source, rejects: str) -> str:
     names = [f"c{i}" for i in range(YANDEX_FIELDS + 1)]
     read = _read(source, names, _TAB, rejects, header=False)
     results, too_many = names[6:-1], f"{names[-1]} IS NOT NULL"
-    page, item = "coalesce(c3, '')", "coalesce(c4, '')"
+    own, page, item = "coalesce(c0, '')", "coalesce(c3, '')", "coalesce(c4, '')"  # null would equal no other null
 
     def pages(columns: str, which: str) -> str:
-        return f"""SELECT c0 AS session, {page} AS page, {item} AS query, {columns} FROM {read}
-            WHERE NOT {too_many} AND c1 <> 'M' AND c2 IN ('Q', 'T') AND hash(c0, {page}) {which} (FROM shared)"""
+        return f"""SELECT {own} AS session, {page} AS page, {item} AS query, {columns} FROM {read}
+            WHERE NOT {too_many} AND c1 <> 'M' AND c2 IN ('Q', 'T') AND hash({own}, {page}) {which} (FROM shared)"""
 
     # Numbers compare faster than texts: what a line is, or, above 0, what is wrong with it.
     session, click, results_page, contested_click = -1, -2, -3, Problem.SESSION_OF_SEVERAL_USERS.value
@@ -129,7 +129,7 @@ def _yandex(source: Source, rejects: str) -> str:
         WHEN contains(concat_ws({text(_TAB)}, c0, c1, c2), {text(_CONTROL)}) THEN {Problem.CONTROL_CHARACTER:d}
         ELSE {Problem.WRONG_NUMBER_OF_COLUMNS:d} END::TINYINT"""
     rows = f"""
-        WITH lines AS MATERIALIZED (SELECT c0 AS session, {page} AS page, {item} AS id, {kind} AS kind FROM {read}),
+        WITH lines AS MATERIALIZED (SELECT {own} AS session, {page} AS page, {item} AS id, {kind} AS kind FROM {read}),
         sessions AS (
             SELECT session, min(nullif(page, '')) AS visitor, visitor <> max(page) AS contested
             FROM lines WHERE kind = {session} GROUP BY session

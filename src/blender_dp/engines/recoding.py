@@ -12,6 +12,10 @@ from blender_dp.engines.source import UTF8, Source
 from blender_dp.errors import LogError
 
 _COMPRESSED = {".gz", ".zst"}
+_MARKED = {"utf-16", "utf-32"}  # their files say in the first bytes which end of a number comes first
+_INVALID = "\udcff"  # UTF-8 does not have it
+_WIDE_ERRORS = "blender-dp-invalid"
+codecs.register_error(_WIDE_ERRORS, lambda error: (_INVALID, error.end))  # type: ignore[attr-defined]
 
 
 def recoded(source: Source, folder: str) -> Source:
@@ -25,15 +29,20 @@ def recoded(source: Source, folder: str) -> Source:
     return replace(source, files=copies, encoding=UTF8)
 
 
-def decoded(content: Iterator[bytes], encoding: str) -> Iterator[str]:
+def decoded(content: Iterator[bytes], encoding: str, where: str) -> Iterator[str]:
     """Bytes as text, piece by piece; what is not valid in the encoding becomes lone surrogates."""
     decoder = codecs.getincrementaldecoder(encoding)(_errors(encoding))
     for piece in content:
-        yield decoder.decode(piece)
+        try:
+            yield decoder.decode(piece)
+        except UnicodeError:  # nothing in it is
+            kinds = f"{encoding}-le or {encoding}-be" if encoding in _MARKED else "another one"
+            problem = f"is not {encoding} text" + (" that begins with a byte order mark" if encoding in _MARKED else "")
+            raise LogError(where, problem, f"Name the encoding it has (--encoding), such as {kinds}") from None
     try:
         yield decoder.decode(b"", final=True)
     except UnicodeDecodeError:  # half a character at the end
-        yield "\udcff"
+        yield _INVALID
 
 
 def _copied(path: Path, number: int, encoding: str, folder: Path) -> Path:
@@ -42,10 +51,10 @@ def _copied(path: Path, number: int, encoding: str, folder: Path) -> Path:
         raise LogError(str(path), problem, "Get the whole file, or convert it to UTF-8")
     copy = folder / f"{number}-{path.stem if path.suffix.lower() in _COMPRESSED else path.name}"
     with copy.open("wb") as file:
-        for text in decoded(pieces(path), encoding):
+        for text in decoded(pieces(path), encoding, str(path)):
             file.write(text.encode(UTF8, "surrogatepass"))
     return copy
 
 
 def _errors(encoding: str) -> str:
-    return "surrogatepass" if encoding.startswith(("utf-16", "utf-32")) else "surrogateescape"
+    return _WIDE_ERRORS if encoding.startswith(("utf-16", "utf-32")) else "surrogateescape"

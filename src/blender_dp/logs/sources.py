@@ -34,6 +34,8 @@ _SUFFIXES = {
     ".txt": Format.TSV,
 }
 _PACKED = {".gz", ".zst"}
+# What a byte means depends on those before it, also across lines; or a line break can be written in other bytes.
+_STATEFUL = ("iso2022", "hz", "utf-7", "idna", "punycode", "unicode", "raw-unicode", "raw_unicode")
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 
 
@@ -141,6 +143,9 @@ def _checked_encoding(encoding: str | None, name: str) -> str:
     except (LookupError, ValueError):
         problem = f"{encoding!r} is not a known encoding"
         raise LogError(name, problem, "Name one such as latin-1, cp1252, utf-16 or shift_jis") from None
+    if found.startswith(_STATEFUL):
+        problem = f"cannot be read as {found}: one row could change how the next one is read"
+        raise LogError(name, problem, "Convert the files to UTF-8")
     return UTF8 if found in {"utf-8-sig", "ascii"} else found
 
 
@@ -184,7 +189,7 @@ def _common_header(source: Source) -> tuple[str, ...]:
 def _first_line(file: Path, encoding: str, log_format: Format | None) -> str:
     start = _start(file)
     if encoding != UTF8:
-        text = next(iter("".join(decoded(iter([start]), encoding)).splitlines()), "")
+        text = next(iter("".join(decoded(iter([start]), encoding, str(file))).splitlines()), "")
         return text.removeprefix("\ufeff")
     check_text(start, log_format, str(file))
     try:

@@ -15,6 +15,7 @@ from blender_dp.errors import ParameterError, PrivacyWarning
 
 LARGEST_EPSILON = 20
 CAUTIOUS_EPSILON = 10
+_ALLOW = "allow weak privacy explicitly (--force-weak-privacy, or allow_weak_privacy in Python and the API)"
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,11 @@ class Weakness:
 
     def __str__(self) -> str:
         return f"{self.field}: {self.problem}. {self.fix}."
+
+    @property
+    def warning(self) -> str:
+        """What to say once it is known that this is allowed."""
+        return f"{self.field}: {self.problem}. This was allowed explicitly." if self.is_refused else str(self)
 
 
 def weaknesses(epsilon: Fraction, delta: Fraction | None = None, opt_in_users: int | None = None) -> tuple[Weakness, ...]:
@@ -44,7 +50,7 @@ def check_privacy(
         if one.is_refused and not allowed:
             raise ParameterError(one.field, one.problem, one.fix)
     for one in found:
-        warnings.warn(str(one), PrivacyWarning, stacklevel=3)
+        warnings.warn(one.warning, PrivacyWarning, stacklevel=3)
 
 
 def expected_exposures(delta: Fraction, discovery_users: int) -> Fraction:
@@ -68,7 +74,7 @@ def _of_epsilon(epsilon: Fraction) -> tuple[Weakness, ...]:
     if epsilon <= LARGEST_EPSILON:
         return (Weakness("epsilon", f"{shown} protects little", "Use 4 or less if you can", is_refused=False),)
     problem = f"{shown} is above {LARGEST_EPSILON} and protects nobody"
-    return (Weakness("epsilon", problem, "Use 4 or less, or allow weak privacy explicitly", is_refused=True),)
+    return (Weakness("epsilon", problem, f"Use 4 or less, or {_ALLOW}", is_refused=True),)
 
 
 def _of_delta(delta: Fraction, opt_in_users: int) -> tuple[Weakness, ...]:
@@ -80,4 +86,4 @@ def _of_delta(delta: Fraction, opt_in_users: int) -> tuple[Weakness, ...]:
         problem = f"{shown} is more than a tenth of 1 / {opt_in_users:,} opt-in users"
         return (Weakness("delta", problem, f"Use {good} or less if you can", is_refused=False),)
     problem = f"{shown} is not below 1 / {opt_in_users:,} opt-in users ({most}): it would expose records of single people"
-    return (Weakness("delta", problem, f"Use {good} or less, or allow weak privacy explicitly", is_refused=True),)
+    return (Weakness("delta", problem, f"Use {good} or less, or {_ALLOW}", is_refused=True),)

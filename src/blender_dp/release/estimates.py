@@ -57,10 +57,11 @@ def margin(variance: float) -> float:
 def interval(share: float, variance: float) -> tuple[float, float]:
     """The normal interval around a share, cut off at 0 and 1, but never so far that the share itself is outside of it.
 
-    An unbiased share may lie below 0 or above 1. The true one cannot, so cutting off loses no coverage.
+    An unbiased share may lie below 0 or above 1. The true one cannot, so cutting off loses no coverage, and an interval
+    always reaches [0, 1]: one that lies outside of it altogether would rule out every possible share.
     """
     half = margin(variance)
-    return min(max(share - half, 0.0), share), max(min(share + half, 1.0), share)
+    return min(max(share - half, 0.0), share, 1.0), max(min(share + half, 1.0), share, 0.0)
 
 
 def to_arrow(queries: Sequence[QueryEstimate], records: Iterable[RecordEstimate]) -> pa.Table:

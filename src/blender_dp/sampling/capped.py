@@ -16,7 +16,7 @@ from itertools import accumulate
 import numpy as np
 from numpy.typing import NDArray
 
-from blender_dp.arithmetic import ceil_decreasing_in_exp, exp_bounds
+from blender_dp.arithmetic import ceil_decreasing_in_exp, exp_bounds, readable
 from blender_dp.errors import ParameterError
 from blender_dp.sampling.discrete import WORD, binomial, geometric, table, table_weights
 from blender_dp.sampling.stream import Entropy, Words
@@ -51,9 +51,7 @@ class CappedGeometric:
         below = WORD - downwards[0]
         while below * falls > rise * downwards[-1] * WORD:
             if len(downwards) == HIGHEST_CAP:
-                problem = (
-                    f"{float(delta):g} is so small that at this epsilon it takes more than {HIGHEST_CAP:,} users to list"
-                )
+                problem = f"{readable(delta)} is so small that at this ε a record needs more than {HIGHEST_CAP:,} users"
                 raise ParameterError("delta", problem, "Raise delta or epsilon")
             downwards.append(math.floor(rise * downwards[-1]))
             below -= downwards[-1]

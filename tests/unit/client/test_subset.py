@@ -9,7 +9,7 @@ from fractions import Fraction
 from itertools import combinations, permutations, product
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from blender_dp import HeadList, ParameterError
@@ -294,9 +294,11 @@ def test_single_items_need_no_split(item_list):
 
 
 @given(st.integers(30, 2000), st.fractions(Fraction(1, 10), 6, max_denominator=20))
+@example(203, Fraction(49, 10))  # between 1 and 2, where the nearest whole number is not the best
+@example(35, Fraction(31, 10))
 @settings(max_examples=50)
 def test_the_best_size_separates_the_truth_best(queries, epsilon):
-    """The variance of a rare query's estimate, s(1-s)/(t-s)², is least at this size, but for rounding: within 8 %."""
+    """The variance of a rare query's estimate, s(1-s)/(t-s)², is least at this size."""
     item_list = HeadList.of((f"q{i:04}", None) for i in range(queries - 1))
 
     def variance(size: int) -> float:
@@ -307,7 +309,7 @@ def test_the_best_size_separates_the_truth_best(queries, epsilon):
     best = best_size(queries, float(epsilon))
     assert 1 <= best <= queries - 1
     tried = {1, max(1, best - 1), min(best + 1, queries - 1), max(1, best // 2), min(2 * best, queries - 1)}
-    assert variance(best) <= min(variance(size) for size in tried) * 1.08
+    assert variance(best) <= min(variance(size) for size in tried) * 1.000001
 
 
 @given(st.one_of(st.integers(1, 20), st.integers(1, W)), st.data())

@@ -9,6 +9,7 @@ import pytest
 
 from blender_dp import Columns, LogError
 from blender_dp.engines import Format
+from blender_dp.engines.duckdb import DuckDBEngine
 from blender_dp.logs import find
 
 AOL = "AnonID\tQuery\tQueryTime\tItemRank\tClickURL\n"
@@ -188,6 +189,13 @@ def test_encodings(tmp_path):
         find(tmp_path / "b.csv", encoding="latin-99")
     with pytest.raises(LogError, match="not a known encoding"):
         find(tmp_path / "b.csv", encoding="base64")
+    for stateful in ("iso2022_jp", "hz", "utf-7", "idna", "punycode", "unicode_escape", "raw_unicode_escape"):
+        with pytest.raises(LogError, match=r"one row could change how the next one is read. Convert the files to UTF-8"):
+            find(tmp_path / "b.csv", encoding=stateful)
+    for name in ("b.csv", "b.jsonl"):
+        write(tmp_path / name, "user,query,url\n")
+        with pytest.raises(LogError, match=r"is not utf-16 text that begins with .* utf-16-le or utf-16-be"):
+            DuckDBEngine().read(find(tmp_path / name, encoding="utf-16"))
     with pytest.raises(LogError, match="Parquet files have no encoding"):
         find(write(tmp_path / "c.parquet", ""), encoding="latin-1")
     with pytest.raises(LogError, match="files at URIs are read as UTF-8"):

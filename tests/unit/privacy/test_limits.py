@@ -33,12 +33,15 @@ def test_what_is_refused_and_what_is_warned_about(epsilon, delta, users, expecte
     assert [(one.field, one.is_refused) for one in found] == expected
     loss = Fraction(epsilon), Fraction(delta), users
     if any(refused for _, refused in expected):
-        with pytest.raises(ParameterError, match="allow weak privacy explicitly"):
+        with pytest.raises(ParameterError, match=r"allow weak privacy explicitly .*--force-weak-privacy"):
             check_privacy(*loss)
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         check_privacy(*loss, allowed=True)
     assert [one.category for one in told] == [PrivacyWarning] * len(expected)
+    for (_, refused), one in zip(expected, told, strict=True):
+        assert ("This was allowed explicitly." in str(one.message)) is refused
+        assert "--force-weak-privacy" not in str(one.message)
 
 
 def test_epsilon_is_judged_before_anybody_is_counted():
