@@ -226,7 +226,7 @@ def test_a_list_of_users_must_be_text(command, log, tmp_path):
     (tmp_path / "users.txt").write_bytes(b"\xff\xfe1\n2\n")
     done = command("run", log, *PRIVACY, "--opt-in", "users.txt", "--out", "r", *COLUMNS)
     assert (done.returncode, done.stdout) == (2, "")
-    assert "users.txt: is no UTF-8 text" in done.stderr
+    assert "users.txt: is not UTF-8 text" in done.stderr
 
 
 def test_brackets_are_only_brackets(command, tmp_path):
