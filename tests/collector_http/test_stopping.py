@@ -27,7 +27,13 @@ HANG = 120
 @contextmanager
 def serving(data: Path, workers: int) -> Iterator[tuple[subprocess.Popen[str], str]]:
     command = [PROGRAM, "serve", "--data", data, "--port", "0", "--workers", str(workers)]
-    environment = {**os.environ, "PYTHONUNBUFFERED": "1", "COLUMNS": "200", "BLENDER_DP_MIN_FREE_BYTES": "0"}
+    environment = {
+        **os.environ,
+        "PYTHONUNBUFFERED": "1",
+        "COLUMNS": "200",
+        "BLENDER_DP_MIN_FREE_BYTES": "0",
+        "TMPDIR": str(data.parent),
+    }
     with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as one:
         try:
             (url,) = re.findall(r"listens on (http://[\w.:]+[0-9]),", "".join(one.stdout.readline() for _ in range(3)))
@@ -91,6 +97,7 @@ def test_workers_end_with_a_supervisor_that_is_killed(tmp_path: Path) -> None:
             time.sleep(0.1)
         with pytest.raises(httpx.ConnectError):
             httpx.get(f"{url}/__lbheartbeat__")
+    assert not list(tmp_path.glob("blender-dp-metrics-*"))
 
 
 def is_running(pid: str) -> bool:

@@ -50,7 +50,7 @@ def serve(options: dict[str, Any], workers: int, listener: socket.socket) -> int
     """Serve until a signal says to stop; the exit code."""
     if workers > 1:
         return _Supervisor(options, workers, listener).run()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # uvicorn sends itself the signal again when it has finished
+    _exit_when_stopped()
     server = DrainingServer(uvicorn.Config(**options))
     with turned_away(listener, lambda: server.should_exit):
         server.run(sockets=[listener.dup()])
@@ -60,11 +60,19 @@ def serve(options: dict[str, Any], workers: int, listener: socket.socket) -> int
 def _work(options: dict[str, Any], listener: socket.socket) -> None:
     """One of several processes."""
     threading.Thread(target=_stop_with_parent, name="parent", daemon=True).start()
+    _exit_when_stopped()
     server = DrainingServer(uvicorn.Config(**options))
-    server.run(sockets=[listener])
-    if _parent_has_ended():  # or else it would do so
-        remove_files()
+    try:
+        server.run(sockets=[listener])
+    finally:
+        if _parent_has_ended():  # or else it would do so
+            remove_files()
     sys.exit(0 if server.started else NOT_STARTED)
+
+
+def _exit_when_stopped() -> None:
+    """Turn SIGTERM into an ordinary exit: uvicorn sends itself the signal again when it has finished."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
 
 
 def _parent_has_ended() -> bool:
