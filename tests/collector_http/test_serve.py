@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import re
 import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +18,10 @@ import pytest
 import typer.main
 
 from blender_dp.cli.app import app
+from blender_dp.collector.journal import catch_up
 from blender_dp.collector.settings import Settings, load
 from blender_dp.errors import ParameterError
+from tests.collector.places import Place, listed
 from tests.conftest import ROOT
 
 PROGRAM = Path(sys.executable).parent / "blender-dp"
@@ -169,3 +173,20 @@ def test_no_address_is_written(tmp_path: Path) -> None:
     assert "Devices pin its key" in said
     assert f"http://127.0.0.1:{port}/v1/openapi.json" in said
     assert [address for address in ("127.0.0.5", "192.0.2.7", "192.0.2.8") if address in said] == []
+
+
+def test_dates_in_the_future_are_corrected(tmp_path: Path) -> None:
+    """After a clock that ran 400 days ahead, the ledger and its journal are dated as of now; a second call finds nothing."""
+    place = Place(tmp_path / "data")
+    place.folder.mkdir()
+    rounds = place.rounds(lambda: time.time() + 400 * 86_400)
+    made = listed(rounds)
+    for entries in ("2", "0"):
+        done = ended("--data", place.folder, "--keys", place.settings.key_folder, "--correct-dates", "--json")
+        assert (done.returncode, done.stderr) == (0, "")
+        assert json.loads(done.stdout) == {"event": "corrected", "entries": entries}
+    with rounds.store.write("test") as connection:
+        spent = catch_up(rounds.store, connection, rounds.journal)
+    assert [one.entry.round for one in spent] == [made.round] * 2
+    assert all(abs(one.at - time.time()) < 2 * 3600 for one in spent)
+    place.close()
