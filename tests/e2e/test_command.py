@@ -421,11 +421,13 @@ def test_aggregate_assumes_nothing_about_an_old_list(command, tmp_path):
     half = [("google", None), ("yahoo", None)] * 5000
     assert written(reporting(names, epsilon=4), half, names.digest, tmp_path / "reports.parquet") == 10_000
     options = ("aggregate", "reports.parquet", "--head-list", "list.json")
-    silent = command(*options)
-    assert silent.returncode == 2
-    assert "does not say how devices randomise" in " ".join(silent.stderr.split())
-    assert command(*options, "--epsilon", "4").returncode == 2
-    assert command(*options, "--epsilon", "4", "--f-c", "0.85").returncode == 2
+    for silent in ((), ("--epsilon", "4", "--subset-size", "1"), ("--f-c", "0.85", "--subset-size", "1")):
+        refused = command(*options, *silent)
+        assert (refused.returncode, refused.stdout) == (2, "")
+        assert "does not say how devices randomise" in " ".join(refused.stderr.split())
+    sizeless = command(*options, "--epsilon", "4", "--f-c", "0.85")
+    assert (sizeless.returncode, sizeless.stdout) == (2, "")
+    assert "subset_size" in sizeless.stderr
     right = command(*options, "--epsilon", "4", "--f-c", "0.85", "--subset-size", "1", "--json")
     assert [row["share"] for row in json.loads(right.stdout)["top"]] == pytest.approx([0.5, 0.5], abs=0.05)
     wrong = command(*options, "--epsilon", "2", "--f-c", "0.85", "--subset-size", "1")
