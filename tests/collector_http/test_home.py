@@ -62,14 +62,24 @@ def test_a_program_gets_json(ready) -> None:
 
 
 def test_contributions_do_not_change_it(tmp_path: Path) -> None:
+    """Nobody can count opt-in users or reports as they come."""
     with listening(tmp_path / "data") as live, live.http() as http:
-        campaign = live.campaign()
-        round_id = live.opened(campaign)
-        before = http.get("/", headers=HTML).text
-        for token in live.enrolled(campaign, 5):
+
+        def page() -> str:
+            live.service.recent.forget()
+            return http.get("/", headers=HTML).raise_for_status().text
+
+        campaign, listed = live.campaign(), live.listed(live.campaign(name="other"))
+        round_id, tokens = live.opened(campaign), live.enrolled(campaign, 5)
+        before = page()
+        assert "opt-in users contribute records" in before
+        assert "clients report" in before
+        for token in tokens:
             live.upload(round_id, token, "q", "https://q.example/")
-        live.service.recent.forget()
-        assert http.get("/", headers=HTML).text == before
+        assert page() == before
+        answer = http.post(f"/v1/rounds/{listed['id']}/reports", json={"reports": live.messages(listed, 5)})
+        assert answer.json() == {"refused": []}
+        assert page() == before
 
 
 def test_everything_is_escaped() -> None:
