@@ -6,6 +6,7 @@ import json
 import logging
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -173,6 +174,14 @@ def test_a_line(as_json: bool) -> None:
         assert re.match(when + r" ERROR \[\d+\] two lines told request=0123 round=f{32} error=RuntimeError", line)
 
 
+def children(process: int) -> list[int]:
+    return [int(one) for one in Path(f"/proc/{process}/task/{process}/children").read_text(encoding="ascii").split()]
+
+
+def resident_bytes(process: int) -> int:
+    return int(Path(f"/proc/{process}/statm").read_text(encoding="ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
 def test_metrics_of_several_processes_are_added_up(tmp_path: Path) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -195,7 +204,10 @@ def test_metrics_of_several_processes_are_added_up(tmp_path: Path) -> None:
             for _ in range(6):  # whichever is asked
                 metrics = httpx.get(f"{url}/metrics", headers={"Authorization": "Bearer scraper"}).text
                 assert value(metrics, 'blender_dp_request_seconds_count{route="/v1/ledger"}') == 40
-            assert "blender_dp_free_bytes" in metrics
+            largest = max(map(resident_bytes, children(one.pid)))
+            assert value(metrics, "blender_dp_resident_bytes") > 1.5 * largest  # of both workers
+            free_bytes = shutil.disk_usage(tmp_path).free
+            assert value(metrics, "blender_dp_free_bytes") < 1.5 * free_bytes  # both see the same disk
         finally:
             one.send_signal(signal.SIGTERM)
             said = one.communicate(timeout=60)[1]
