@@ -42,11 +42,8 @@ def test_all_points_are_named() -> None:
     assert sorted(re.findall(r'\.write\("([^"]+)"\)', source)) == sorted(faults.TRANSACTIONS)
     commits = [f"{name}: {moment} commit" for name in faults.TRANSACTIONS for moment in ("before", "after")]
     assert sorted([*re.findall(r'reached\("([^"]+)"\)', source), *commits]) == sorted(faults.POINTS)
-    assert re.findall(r"\.begin\(|\.commit\(", source) == [
-        ".commit(",
-        ".commit(",
-        ".begin(",
-    ]  # a session's settings, and the store's
+    begun = sorted(re.findall(r"(?:engine|connection)\.(?:begin|begin_nested|commit)\(", source))
+    assert begun == ["connection.commit(", "connection.commit(", "engine.begin("]  # a session's settings, and the store's
 
 
 def test_the_environment_asks_for_a_crash() -> None:
