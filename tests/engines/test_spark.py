@@ -186,7 +186,7 @@ def test_the_command_takes_uris(spark, tmp_path):
 def test_bad_rows_can_be_seen_by_their_owner(spark, tmp_path):
     (tmp_path / "log.tsv").write_text("user\tquery\turl\n1\ta\tx.example\n\tb\tx.example\n", encoding="utf-8")
     assert list(spark.bad_rows(find(tmp_path / "log.tsv"))) == [
-        {"reason": "no user", "user": "", "query": "b", "url": "x.example"}
+        {"reason": "no user", "user": None, "query": "b", "url": "x.example"}
     ]
     assert spark.progress() <= 100
 
