@@ -123,7 +123,7 @@ def run(blender: Blender, groups: Groups, entropy: Entropy) -> tuple[Release, Ou
         evidence = all_evidence(calibrated, result.client, reports, channel, context)
         # The clients alone, made the best of: non-negative and summing to 1, as the blend is.
         alone = replace(result, blended=_as_blend(fit(evidence.of_clients(), scale_of(context))))
-        scores["client"] = score(assemble(manifest, alone), truth)["blended"]
+        scores["client"] = score(assemble(manifest, published, alone), truth)["blended"]
         bound = float(cramer_rao(evidence, everybody)[1][:-1].sum())
     return release, _outcome(release, scores, everybody, bound)
 
@@ -176,7 +176,7 @@ def _outcome(release: Release, scores: dict[str, Scores], truth: NDArray[np.floa
         squared_error=float((errors**2).sum()),
         bound=bound,
         stated=sum(row.variance for row in queries),
-        f_c=release.manifest.settings.f_c,
+        f_c=float(release.manifest.settings.f_c),
         size=release.manifest.settings.subset_size,
     )
 
