@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
 
+from blender_dp.collector.gate import UnansweredError
 from blender_dp.collector.intake import Intake
 from blender_dp.collector.rounds import Rounds
 from blender_dp.collector.schema import reports
@@ -24,11 +26,14 @@ def stored(rounds: Rounds) -> set[int]:
         return {int.from_bytes(bytes(key), "big") for key in connection.scalars(sa.select(reports.c.id))}
 
 
-def until(rounds: Rounds, name: str, state: str, seconds: float = 20) -> None:
-    end = time.monotonic() + seconds
-    while rounds.round(name).state != state:
-        assert time.monotonic() < end, rounds.round(name)
+def until(rounds: Rounds, name: str, state: str, seconds: float = 40) -> None:
+    """Wait for a state; after an outage everybody is refused for a moment longer."""
+    end, found = time.monotonic() + seconds, None
+    while found != state:
+        assert time.monotonic() < end, found
         time.sleep(0.02)
+        with suppress(UnansweredError):
+            found = rounds.round(name).state
 
 
 @pytest.fixture

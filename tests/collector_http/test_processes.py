@@ -125,7 +125,7 @@ def test_a_round_through_several_processes(database: Callable[[], str], tmp_path
         assert [entry["group"] for entry in entries] == ["opt-in", "client"]
     whats = [row.what for row in rows(kept, sa.select(events.c.what).order_by(events.c.number))]
     assert whats == ["opened", "frozen", "listed", "closed", "released"]
-    assert sorted(row.kind for row in rows(kept, sa.select(objects.c.kind))) == ["bundle", "head-list", "release"]
+    assert sorted(row.kind for row in rows(kept, sa.select(objects.c.kind))) == ["bundle", "head-list", "opening", "release"]
     assert list((data / "round-keys").glob("*.key")) == []
     for _, printed in begun:
         assert not [line for line in printed if "Traceback" in line or "Error" in line]
