@@ -42,12 +42,15 @@ class Served:
         return answer.json()
 
     def listed(self, name: str) -> Listed:
-        """Lead a new campaign to where clients report."""
+        """A new campaign whose first round takes reports."""
         message = {
             "name": name, "epsilon": "4", "delta": "1e-5", "max_queries": QUERIES,
             "min_opt_in": USERS // 2, "min_reports": 2, "max_epsilon": "unlimited",
         }  # fmt: skip
-        campaign = self.operator("POST", "/v1/operator/campaigns", message)["id"]
+        return self.listed_again(self.operator("POST", "/v1/operator/campaigns", message)["id"])
+
+    def listed_again(self, campaign: str) -> Listed:
+        """The next round of a campaign, taking reports."""
         round_id = self.operator("POST", f"/v1/operator/campaigns/{campaign}/rounds", {})["id"]
         tokens = self.operator("POST", f"/v1/operator/campaigns/{campaign}/enrolments", {"count": USERS})["tokens"]
         with httpx.Client(base_url=self.url) as http:
@@ -59,6 +62,15 @@ class Served:
         found = self.reached(round_id, "listed")
         content = httpx.get(f"{self.url}/v1/head-lists/{found['head_list']}").json()["content"]
         return Listed(campaign, round_id, found["head_list"], content)
+
+    def released(self, listed: Listed) -> None:
+        """Report for every user and publish the round."""
+        reports = [
+            {"id": os.urandom(16).hex(), "head_list": listed.head_list, "cells": cells} for cells in listed.cells(USERS)
+        ]
+        httpx.post(f"{self.url}/v1/rounds/{listed.id}/reports", json={"reports": reports}).raise_for_status()
+        self.operator("POST", f"/v1/operator/rounds/{listed.id}/close")
+        self.reached(listed.id, "released")
 
     def reached(self, round_id: str, state: str) -> dict[str, Any]:
         """Wait until a round is there."""

@@ -6,7 +6,7 @@ import sqlite3
 
 import pytest
 
-from blender_dp.collector.suggestions import matching, opensearch
+from blender_dp.collector.suggestions import Suggester
 from blender_dp.devices import SearchIndex
 
 QUERIES = [
@@ -29,13 +29,13 @@ def names(rows) -> list[str]:
 
 
 def test_what_was_typed_comes_first_and_then_the_best():
-    assert names(matching(QUERIES, " NEW York ", 10)) == ["new york", "new york times"]
-    assert names(matching(QUERIES, "new", 2)) == ["new york times", "new york"]
-    assert opensearch(QUERIES, "New York", 10) == [
+    assert names(Suggester(QUERIES).matching(" NEW York ", 10)) == ["new york", "new york times"]
+    assert names(Suggester(QUERIES).matching("new", 2)) == ["new york times", "new york"]
+    assert Suggester(QUERIES).opensearch( "New York", 10) == [
         "New York", ["new york", "new york times"], ["30.00%", "40.00%"], ["https://ny.example/", "https://nyt.example/"]
     ]  # fmt: skip
-    assert opensearch(QUERIES, "york", 1) == ["york", ["york"], ["10.00%"], [""]]
-    assert opensearch([], "x", 1) == ["x", [], [], []]
+    assert Suggester(QUERIES).opensearch("york", 1) == ["york", ["york"], ["10.00%"], [""]]
+    assert Suggester([]).opensearch("x", 1) == ["x", [], [], []]
 
 
 def test_exact(index):

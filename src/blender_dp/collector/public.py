@@ -38,7 +38,7 @@ from blender_dp.collector.openapi import may, takes
 from blender_dp.collector.problems import ProblemError
 from blender_dp.collector.report_body import Report as Message
 from blender_dp.collector.report_body import read_reports
-from blender_dp.collector.suggestions import Row, opensearch
+from blender_dp.collector.suggestions import Suggester
 from blender_dp.records.reporting_list import ReportingList
 
 if TYPE_CHECKING:
@@ -135,8 +135,8 @@ async def search(
 ) -> Response:
     """Suggestions from the newest release, in OpenSearch's form."""
     service = service_of(request)
-    queries = await service.recent.get(_suggested, service, campaign)
-    return Suggestions(canonical(opensearch(queries, q, n)))
+    suggester = await service.recent.get(_suggester, service, campaign)
+    return Suggestions(msgspec.json.encode(suggester.opensearch(q, n)))
 
 
 @router.get("/campaigns", responses=_NOT_FOUND)
@@ -258,11 +258,10 @@ def _budgets(service: Service, campaign: str | None) -> list[CampaignBudget]:
     return budgets_shown(service.rounds.budgets(campaign))
 
 
-def _suggested(service: Service, campaign: str | None) -> list[Row]:
-    """The queries of the newest release."""
+def _suggester(service: Service, campaign: str | None) -> Suggester:
+    """Suggestions from the newest release."""
     newest = service.rounds.newest_release(campaign)
-    found: list[Row] = service.content(newest.bundle, "bundle")["queries"] if newest and newest.bundle else []
-    return found
+    return Suggester(service.content(newest.bundle, "bundle")["queries"] if newest and newest.bundle else [])
 
 
 def _listed(service: Service, round_id: str) -> Listed:

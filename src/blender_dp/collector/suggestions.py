@@ -1,25 +1,33 @@
-"""Answers from a bundle's queries, the same on the collector and on devices: what was typed exactly, then what begins so."""
+"""Suggestions from a bundle's queries, the same on the collector and on devices: the exact query first, then longer ones."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 from typing import Any
 
 from blender_dp.records.canonical import canonical_query
 
 Row = dict[str, Any]
-"""A query with its share and its URLs, as a bundle has it."""
+"""A query with its share and its URLs, as in a bundle."""
 
 
-def matching(queries: Sequence[Row], typed: str, n: int) -> list[Row]:
-    """The query that was typed, if it is one, and the best of those that begin so."""
-    wanted = canonical_query(typed)
-    found = [row for row in queries if row["query"].startswith(wanted)]
-    return sorted(found, key=lambda row: row["query"] != wanted)[:n]
+class Suggester:
+    """Finds queries of a bundle, most popular first, by what was typed so far."""
 
+    def __init__(self, queries: Sequence[Row]) -> None:
+        self._queries = queries
+        self._by_text = {row["query"]: row for row in queries}
 
-def opensearch(queries: Sequence[Row], typed: str, n: int) -> list[Any]:
-    """The same in OpenSearch's form: what was typed, and lists of queries, descriptions and URLs."""
-    found = matching(queries, typed, n)
-    urls = [row["urls"][0][0] if row["urls"] else "" for row in found]
-    return [typed, [row["query"] for row in found], [f"{row['share']:.2%}" for row in found], urls]
+    def matching(self, typed: str, n: int) -> list[Row]:
+        """The query that was typed, if the bundle has it, then the most popular ones that start with it."""
+        wanted = canonical_query(typed)
+        exact = self._by_text.get(wanted)
+        longer = (row for row in self._queries if row["query"].startswith(wanted) and row is not exact)
+        return ([exact] if exact else []) + list(islice(longer, n - bool(exact)))
+
+    def opensearch(self, typed: str, n: int) -> list[Any]:
+        """The same as OpenSearch suggestions: the typed text, then lists of queries, descriptions and URLs."""
+        rows = self.matching(typed, n)
+        urls = [row["urls"][0][0] if row["urls"] else "" for row in rows]
+        return [typed, [row["query"] for row in rows], [f"{row['share']:.2%}" for row in rows], urls]

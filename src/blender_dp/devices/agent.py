@@ -17,7 +17,7 @@ from typing import Any
 from blender_dp.arithmetic import Number, exact
 from blender_dp.client import Device
 from blender_dp.collector.documents import digest, opened
-from blender_dp.collector.suggestions import Row, matching, opensearch
+from blender_dp.collector.suggestions import Row, Suggester
 from blender_dp.devices.account import Account, AccountFile, Limits, Sent, Uploaded
 from blender_dp.devices.collector import AnswerError, CollectorClient, SilentError
 from blender_dp.devices.index import SearchIndex
@@ -209,12 +209,12 @@ class Agent:
     def search(self, typed: str, n: int = 10) -> list[Row]:
         """The query that was typed and the best that begin so, from the verified bundle alone, without a connection."""
         with as_document("bundle"):
-            return matching(self._queries(), typed, n)
+            return Suggester(self._queries()).matching(typed, n)
 
     def suggestions(self, typed: str, n: int = 10) -> list[Any]:
         """The same in OpenSearch's form, for the address bar of a browser."""
         with as_document("bundle"):
-            return opensearch(self._queries(), typed, n)
+            return Suggester(self._queries()).opensearch(typed, n)
 
     def index(self) -> SearchIndex | None:
         """The verified bundle as a database that finds words as well; it is made anew when there is another bundle."""
