@@ -49,10 +49,10 @@ clean:  ## remove what make installed and made
 	@touch $@
 
 .venv/.installed: .venv/.uv pyproject.toml constraints.txt
-	@$(INSTALL) --editable '.[plots]'
-	@$(BIN)/python -m compileall -q src
+	@$(INSTALL) --editable device --editable '.[plots]'
+	@$(BIN)/python -m compileall -q src device/src
 	@touch $@
 
 .venv/.dev: .venv/.installed
-	@$(INSTALL) --editable '.[collector,plots,tracing]' --group dev
+	@$(INSTALL) --editable device --editable '.[collector,plots,tracing]' --group dev
 	@touch $@

@@ -20,7 +20,7 @@ from benchmarks.load import Load, Task, request, run, write_requests
 from benchmarks.machine import cores
 from benchmarks.result import Cell, Result, Verdict
 from benchmarks.served import Listed, Served, served
-from blender_dp.collector.store import Store
+from blender_dp.collector.storage.store import Store
 from tests.collector.places import Server
 
 CORES = 2

@@ -11,8 +11,8 @@ from benchmarks.result import Cell, Result, Verdict
 from benchmarks.stopwatch import seconds
 from blender_dp import Blender
 from blender_dp.mechanisms.two_stage_response import TwoStageResponse
-from blender_dp.records.head_list import HeadList
 from blender_dp.sampling import Entropy
+from blender_dp_device.records.head_list import HeadList
 
 EPSILON = 4
 CLIENTS = 4_000_000

@@ -15,9 +15,9 @@ from typing import Any
 
 import httpx
 
-from blender_dp.client import Device
-from blender_dp.collector.vault import new_token, token_digest
-from blender_dp.records.reporting_list import ReportingList
+from blender_dp.collector.secrets.vault import new_token, token_digest
+from blender_dp_device.channel import Device
+from blender_dp_device.records.reporting_list import ReportingList
 
 USERS = 2_000
 QUERIES = 50

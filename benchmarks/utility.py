@@ -21,7 +21,7 @@ from benchmarks.race import CORES
 from benchmarks.result import Cell, Result, Verdict
 from benchmarks.sweep import Outcome, Population, run
 from blender_dp import Blender, Entropy, aol_like, yandex_like
-from blender_dp.records.parameters import PARTS, PROFILES
+from blender_dp.parameters import PARTS, PROFILES
 
 CHANCE = 4.0  # standard errors that a mean may be off by chance
 PUBLISHED_NDCG = (0.974, 0.980, 0.984, 0.987, 0.990)  # Figure 12: head list 10, ε = 1 to 5

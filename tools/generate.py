@@ -11,13 +11,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from blender_dp.client import Channel, Device
-from blender_dp.client.subset import SubsetChannel
-from blender_dp.collector.app import bare_app
-from blender_dp.records.head_list import CHANNEL_SCHEMA, HeadList
-from blender_dp.records.head_list import SCHEMA as NAMES_SCHEMA
-from blender_dp.records.reporting_list import LARGEST, ChannelSettings, ReportingList
+from blender_dp.collector.http.app import bare_app
 from blender_dp.release.document import json_schema
+from blender_dp_device.channel import Channel, Device
+from blender_dp_device.channel.subset import SubsetChannel
+from blender_dp_device.records.head_list import CHANNEL_SCHEMA, HeadList
+from blender_dp_device.records.head_list import SCHEMA as NAMES_SCHEMA
+from blender_dp_device.records.reporting_list import LARGEST, ChannelSettings, ReportingList
 
 ROOT = Path(__file__).resolve().parent.parent
 VERBS = (

@@ -6,8 +6,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from blender_dp.blender import Blender as Blender
-    from blender_dp.client import Device as Device
     from blender_dp.engines import Columns as Columns
     from blender_dp.errors import BlenderError as BlenderError
     from blender_dp.errors import DocumentError as DocumentError
@@ -20,35 +18,37 @@ if TYPE_CHECKING:
     from blender_dp.evaluation import score as score
     from blender_dp.logs import aol_like as aol_like
     from blender_dp.logs import yandex_like as yandex_like
-    from blender_dp.records.canonical import canonical_query as canonical_query
-    from blender_dp.records.canonical import canonical_url as canonical_url
-    from blender_dp.records.head_list import HeadList as HeadList
-    from blender_dp.records.reporting_list import ChannelSettings as ChannelSettings
-    from blender_dp.records.reporting_list import ReportingList as ReportingList
+    from blender_dp.pipeline.blender import Blender as Blender
     from blender_dp.release import Release as Release
     from blender_dp.sampling import Entropy as Entropy
+    from blender_dp_device.channel import Device as Device
+    from blender_dp_device.records.canonical import canonical_query as canonical_query
+    from blender_dp_device.records.canonical import canonical_url as canonical_url
+    from blender_dp_device.records.head_list import HeadList as HeadList
+    from blender_dp_device.records.reporting_list import ChannelSettings as ChannelSettings
+    from blender_dp_device.records.reporting_list import ReportingList as ReportingList
 
-# Loaded on first use: a device that imports `blender_dp.client` must not need numpy.
+# Loaded on first use: most of it needs numpy, pyarrow or DuckDB, and a verb of the command seldom needs all.
 _HOMES = {
-    "Blender": "blender_dp.blender",
+    "Blender": "blender_dp.pipeline.blender",
     "BlenderError": "blender_dp.errors",
-    "ChannelSettings": "blender_dp.records.reporting_list",
+    "ChannelSettings": "blender_dp_device.records.reporting_list",
     "Columns": "blender_dp.engines",
-    "Device": "blender_dp.client",
+    "Device": "blender_dp_device.channel",
     "DocumentError": "blender_dp.errors",
     "Entropy": "blender_dp.sampling",
     "GroupError": "blender_dp.errors",
-    "HeadList": "blender_dp.records.head_list",
+    "HeadList": "blender_dp_device.records.head_list",
     "LogError": "blender_dp.errors",
     "OutsideTheoremError": "blender_dp.errors",
     "ParameterError": "blender_dp.errors",
     "PrivacyWarning": "blender_dp.errors",
     "Release": "blender_dp.release",
-    "ReportingList": "blender_dp.records.reporting_list",
+    "ReportingList": "blender_dp_device.records.reporting_list",
     "Truth": "blender_dp.evaluation",
     "aol_like": "blender_dp.logs",
-    "canonical_query": "blender_dp.records.canonical",
-    "canonical_url": "blender_dp.records.canonical",
+    "canonical_query": "blender_dp_device.records.canonical",
+    "canonical_url": "blender_dp_device.records.canonical",
     "score": "blender_dp.evaluation",
     "yandex_like": "blender_dp.logs",
 }

@@ -15,19 +15,19 @@ user's record says: they speak of parameters, names of columns and files, and gr
 
 from __future__ import annotations
 
+from blender_dp_device.errors import BlenderError, DocumentError, ParameterError, StateError
 
-class BlenderError(ValueError):
-    """The root of every error this package raises on purpose."""
-
-    def __init__(self, subject: str, problem: str, fix: str) -> None:
-        super().__init__(f"{subject}: {problem}. {fix}.")
-        self.subject = subject
-        self.problem = problem
-        self.fix = fix
-
-
-class ParameterError(BlenderError):
-    """A parameter lies outside its range."""
+__all__ = [
+    "BlenderError",
+    "DocumentError",
+    "GroupError",
+    "LogError",
+    "MissingExtraError",
+    "OutsideTheoremError",
+    "ParameterError",
+    "PrivacyWarning",
+    "StateError",
+]
 
 
 class OutsideTheoremError(ParameterError):
@@ -44,18 +44,6 @@ class GroupError(BlenderError):
 
 class LogError(BlenderError):
     """A log cannot be read, or a table or record does not have the shape it needs."""
-
-
-class DocumentError(BlenderError):
-    """A saved head list, release or table file does not follow its schema."""
-
-
-class StateError(BlenderError):
-    """What was asked does not fit how things are: a `conflict`, something `missing`, or something `forbidden`."""
-
-    def __init__(self, subject: str, problem: str, fix: str, *, kind: str = "conflict") -> None:
-        super().__init__(subject, problem, fix)
-        self.kind = kind
 
 
 class MissingExtraError(BlenderError, ModuleNotFoundError):

@@ -10,9 +10,9 @@ from types import SimpleNamespace
 
 from sqlalchemy.exc import SQLAlchemyError
 
-from blender_dp.collector import faults
-from blender_dp.collector import store as store_module
-from blender_dp.collector.timeouts import Timeouts
+from blender_dp.collector.storage import crash_points as faults
+from blender_dp.collector.storage import store as store_module
+from blender_dp.collector.storage.timeouts import Timeouts
 from tests.collector.driver import live
 from tests.collector.places import Place
 

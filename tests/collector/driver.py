@@ -14,11 +14,11 @@ from typing import Any
 import ibis.backends.duckdb  # noqa: F401 (imported late otherwise, by every process that is killed)
 import sqlalchemy as sa
 
-from blender_dp.collector import faults
-from blender_dp.collector import store as store_module
-from blender_dp.collector.redating import redate
-from blender_dp.collector.rounds import Rounds
-from blender_dp.collector.run import prepare
+from blender_dp.collector.rounds.date_correction import redate
+from blender_dp.collector.rounds.lifecycle import Rounds
+from blender_dp.collector.server.startup import prepare
+from blender_dp.collector.storage import crash_points as faults
+from blender_dp.collector.storage import store as store_module
 from blender_dp.errors import DocumentError, StateError
 from tests.collector.places import NOON, Place, report, settings
 

@@ -17,13 +17,13 @@ from typing import Any
 import psycopg
 
 from blender_dp.collector.campaign import CampaignSettings
-from blender_dp.collector.counting import EXPORT_FROM
-from blender_dp.collector.documents import Signer
-from blender_dp.collector.keys import KeyFolder
-from blender_dp.collector.migrate import migrate
-from blender_dp.collector.rounds import Rounds
-from blender_dp.collector.settings import Settings
-from blender_dp.collector.store import Store
+from blender_dp.collector.rounds.lifecycle import Rounds
+from blender_dp.collector.secrets.keys import KeyFolder
+from blender_dp.collector.secrets.signing import Signer
+from blender_dp.collector.settings.settings import Settings
+from blender_dp.collector.storage.counting import EXPORT_FROM
+from blender_dp.collector.storage.migrate import migrate
+from blender_dp.collector.storage.store import Store
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # it looks for a runtime folder when it is imported

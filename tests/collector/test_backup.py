@@ -12,12 +12,12 @@ import sqlalchemy as sa
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from blender_dp.collector import vault
-from blender_dp.collector.keys import KeyFolder
-from blender_dp.collector.rounds import Rounds
-from blender_dp.collector.schema import metadata, records
+from blender_dp.collector.rounds.lifecycle import Rounds
+from blender_dp.collector.secrets import vault
+from blender_dp.collector.secrets.keys import KeyFolder
+from blender_dp.collector.storage.schema import metadata, records
 from blender_dp.errors import DocumentError
-from blender_dp.records.record import Record
+from blender_dp_device.records.record import Record
 from tests.collector.places import Place, listed, uploaded
 
 CANARY = "canary-7f3a"

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from blender_dp.collector import ledger
-from blender_dp.collector.budget import budgets, rounded
 from blender_dp.collector.campaign import DAY_SECONDS, CampaignSettings
-from blender_dp.collector.journal import Spent
+from blender_dp.collector.rounds import ledger
+from blender_dp.collector.rounds.budget import budgets, rounded
+from blender_dp.collector.rounds.journal import Spent
 
 CAMPAIGN = "c" * 32
 NOW = 2_000_000_000

@@ -18,19 +18,21 @@ import pyarrow.parquet as pq
 import pytest
 import sqlalchemy as sa
 
-from blender_dp.collector import contributions, listing, vault
-from blender_dp.collector import store as store_module
-from blender_dp.collector.counting import count_here
-from blender_dp.collector.documents import digest, opened
-from blender_dp.collector.forgetting import destroy_left_keys
-from blender_dp.collector.migrate import migrate
-from blender_dp.collector.rounds import Rounds
-from blender_dp.collector.schema import campaigns, events, ledger, metadata, objects, records, reports
-from blender_dp.collector.schema import rounds as rounds_table
-from blender_dp.collector.store import Store
-from blender_dp.collector.timeouts import Timeouts
+from blender_dp.collector.rounds import contributions
+from blender_dp.collector.rounds import opt_in_stage as listing
+from blender_dp.collector.rounds.lifecycle import Rounds
+from blender_dp.collector.rounds.retention import destroy_left_keys
+from blender_dp.collector.secrets import vault
+from blender_dp.collector.storage import store as store_module
+from blender_dp.collector.storage.counting import count_here
+from blender_dp.collector.storage.migrate import migrate
+from blender_dp.collector.storage.schema import campaigns, events, ledger, metadata, objects, records, reports
+from blender_dp.collector.storage.schema import rounds as rounds_table
+from blender_dp.collector.storage.store import Store
+from blender_dp.collector.storage.timeouts import Timeouts
 from blender_dp.errors import DocumentError, ParameterError, StateError
-from blender_dp.records.head_list import HeadList
+from blender_dp_device.records.head_list import HeadList
+from blender_dp_device.wire.documents import digest, opened
 from tests.collector.places import NOON, QUERIES, Place, all_at_once, listed, report, settings, uploaded
 
 DAY = 86_400
@@ -660,7 +662,7 @@ def test_who_comes_too_late_with_a_list_has_not_failed(
                 patch.undo()
                 other.make_list(made.round) if meanwhile == "listed" else other.abort(made.round, "stop")
 
-        patch.setattr("blender_dp.collector.rounds.reached", overtaken)
+        patch.setattr("blender_dp.collector.rounds.lifecycle.reached", overtaken)
         one.make_list(made.round)
     assert one.round(made.round).state == meanwhile
 
@@ -1127,7 +1129,7 @@ def test_a_clock_that_ran_ahead_spoils_no_later_dates(place: Place) -> None:
 
 @pytest.mark.parametrize("kept", [0, 2])
 def test_reports_are_forgotten_after_the_release(place: Place, monkeypatch: pytest.MonkeyPatch, kept: int) -> None:
-    monkeypatch.setattr("blender_dp.collector.forgetting._FORGOTTEN", 7)
+    monkeypatch.setattr("blender_dp.collector.rounds.retention._FORGOTTEN", 7)
     now = [float(NOON)]
     rounds = place.rounds(lambda: now[0])
     made = listed(rounds, keep_reports_days=kept)
@@ -1188,7 +1190,7 @@ def test_a_step_that_was_done_is_not_said_to_have_failed(rounds: Rounds, monkeyp
         raise OSError(28, "full")
 
     with monkeypatch.context() as patch:
-        patch.setattr("blender_dp.collector.keys.KeyFolder.destroy", full)
+        patch.setattr("blender_dp.collector.secrets.keys.KeyFolder.destroy", full)
         with pytest.raises(OSError, match="full"):
             rounds.advance_due()
     assert (rounds.round(made.round).state, rounds.round(made.round).problem) == ("listed", None)
@@ -1198,7 +1200,7 @@ def test_a_step_that_was_done_is_not_said_to_have_failed(rounds: Rounds, monkeyp
 
 def test_the_reports_of_an_aborted_round_are_forgotten_by_and_by(rounds: Rounds, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody who aborts waits for it, and nobody who writes meanwhile waits long."""
-    monkeypatch.setattr("blender_dp.collector.forgetting._FORGOTTEN", 7)
+    monkeypatch.setattr("blender_dp.collector.rounds.retention._FORGOTTEN", 7)
     made, other = listed(rounds, keep_reports_days=9), listed(rounds, name="other")
     for name in (made.round, other.round):
         rounds.add_reports(name, [report(i) for i in range(40)])

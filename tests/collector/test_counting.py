@@ -14,10 +14,10 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from blender_dp.collector import counting
-from blender_dp.collector.counting import Counting, count_here, export, exported
-from blender_dp.collector.rounds import Rounds
-from blender_dp.collector.schema import reports
+from blender_dp.collector.rounds.lifecycle import Rounds
+from blender_dp.collector.storage import counting
+from blender_dp.collector.storage.counting import Counting, count_here, export, exported
+from blender_dp.collector.storage.schema import reports
 from blender_dp.errors import DocumentError
 from blender_dp.logs import find_reports
 from tests.collector.places import Place, listed, report

@@ -17,11 +17,12 @@ import pytest
 import sqlalchemy as sa
 
 import blender_dp.collector
-from blender_dp.collector import faults, vault
-from blender_dp.collector.counting import count_here
-from blender_dp.collector.journal import catch_up
-from blender_dp.collector.rounds import Rounds
-from blender_dp.collector.schema import campaigns, metadata, objects, records, reports, tokens, withdrawals
+from blender_dp.collector.rounds.journal import catch_up
+from blender_dp.collector.rounds.lifecycle import Rounds
+from blender_dp.collector.secrets import vault
+from blender_dp.collector.storage import crash_points as faults
+from blender_dp.collector.storage.counting import count_here
+from blender_dp.collector.storage.schema import campaigns, metadata, objects, records, reports, tokens, withdrawals
 from tests.collector.driver import BATCH, BATCHES, EARLIER, USERS, Log, corrected, crash, forget, live, reports_of
 from tests.collector.places import NOON, Place
 
@@ -47,7 +48,7 @@ def test_all_points_are_named() -> None:
 
 
 def test_the_environment_asks_for_a_crash() -> None:
-    code = "from blender_dp.collector.faults import reached; reached('key: made'); print('alive')"
+    code = "from blender_dp.collector.storage.crash_points import reached; reached('key: made'); print('alive')"
     asked = {**os.environ, "BLENDER_DP_CRASH_AT": "key: made"}
     assert subprocess.run([sys.executable, "-c", code], env=asked, check=False).returncode == -signal.SIGKILL
     other = {**os.environ, "BLENDER_DP_CRASH_AT": "key: removed"}

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from blender_dp.collector import faults
-from blender_dp.collector import store as store_module
-from blender_dp.collector.rounds import Rounds
-from blender_dp.collector.schema import tokens
-from blender_dp.collector.timeouts import TIMEOUTS
+from blender_dp.collector.rounds.lifecycle import Rounds
+from blender_dp.collector.storage import crash_points as faults
+from blender_dp.collector.storage import store as store_module
+from blender_dp.collector.storage.schema import tokens
+from blender_dp.collector.storage.timeouts import TIMEOUTS
 from blender_dp.errors import StateError
 from tests.collector.disappearing import SHORT, freeze_at, wait_until_frozen, wake
 from tests.collector.driver import live

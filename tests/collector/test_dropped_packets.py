@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from blender_dp.collector import store as store_module
-from blender_dp.collector.store import Store
-from blender_dp.collector.timeouts import TIMEOUTS, Timeouts
+from blender_dp.collector.storage import store as store_module
+from blender_dp.collector.storage.store import Store
+from blender_dp.collector.storage.timeouts import TIMEOUTS, Timeouts
 from tests.collector.disappearing import SHORT, freeze_at, wait_until_frozen, wake
 from tests.collector.driver import live
 from tests.collector.namespaces import COLLECTOR, Network, NetworkServer, NoNamespacesError, dropped, inside

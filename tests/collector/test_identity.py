@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from blender_dp import durable
-from blender_dp.collector.app import create_app
-from blender_dp.collector.keys import KeyFolder
-from blender_dp.collector.run import prepare
-from blender_dp.collector.schema import tokens
-from blender_dp.collector.settings import Settings
-from blender_dp.collector.store import Store
+from blender_dp.collector.http.app import create_app
+from blender_dp.collector.secrets import files as durable
+from blender_dp.collector.secrets.keys import KeyFolder
+from blender_dp.collector.server.startup import prepare
+from blender_dp.collector.settings.settings import Settings
+from blender_dp.collector.storage.schema import tokens
+from blender_dp.collector.storage.store import Store
 from blender_dp.errors import StateError
 from tests.collector.places import Place
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from blender_dp.collector.intake import Intake
+from blender_dp.collector.rounds.report_writer import Intake
 from blender_dp.errors import StateError
 from tests.collector.places import report
 

@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule, run_state_machine_as_test
 from sqlalchemy.engine import Connection
 
-from blender_dp.collector.counting import EXPORT_FROM, Counted, Counting
-from blender_dp.collector.rounds import LEAST_SECONDS, Rounds
-from blender_dp.collector.schema import events, objects, records, reports
+from blender_dp.collector.rounds.lifecycle import LEAST_SECONDS, Rounds
+from blender_dp.collector.storage.counting import EXPORT_FROM, Counted, Counting
+from blender_dp.collector.storage.schema import events, objects, records, reports
 from blender_dp.errors import ParameterError, StateError
-from blender_dp.records.head_list import HeadList
+from blender_dp_device.records.head_list import HeadList
 from tests.collector.places import NOON, Place, Server, report, settings
 
 USERS = 12  # two for every query

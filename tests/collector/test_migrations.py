@@ -12,10 +12,10 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
-from blender_dp.collector import migrate as module
-from blender_dp.collector.migrate import migrate
-from blender_dp.collector.schema import metadata
-from blender_dp.collector.store import Store
+from blender_dp.collector.storage import migrate as module
+from blender_dp.collector.storage.migrate import migrate
+from blender_dp.collector.storage.schema import metadata
+from blender_dp.collector.storage.store import Store
 from tests.collector.places import Place, listed
 
 REVISIONS = [one.revision for one in ScriptDirectory(str(module._FOLDER)).walk_revisions()][::-1]

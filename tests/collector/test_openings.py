@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from blender_dp.collector.documents import digest, opened
-from blender_dp.collector.found import Round
-from blender_dp.collector.migrate import migrate
-from blender_dp.collector.rounds import Rounds
-from blender_dp.collector.schema import rounds as table
+from blender_dp.collector.rounds.lifecycle import Rounds
+from blender_dp.collector.storage.migrate import migrate
+from blender_dp.collector.storage.round_rows import Round
+from blender_dp.collector.storage.schema import rounds as table
+from blender_dp_device.wire.documents import digest, opened
 from tests.collector.places import NOON, Place, settings
 
 DAY = 86_400

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from blender_dp.collector.gate import UnansweredError
-from blender_dp.collector.intake import Intake
-from blender_dp.collector.rounds import Rounds
-from blender_dp.collector.schema import reports
-from blender_dp.collector.store import Store
+from blender_dp.collector.rounds.lifecycle import Rounds
+from blender_dp.collector.rounds.report_writer import Intake
+from blender_dp.collector.storage.gate import UnansweredError
+from blender_dp.collector.storage.schema import reports
+from blender_dp.collector.storage.store import Store
 from blender_dp.collector.worker import Worker
 from blender_dp.errors import StateError
 from tests.collector.places import NOON, Place, Server, listed, report, uploaded

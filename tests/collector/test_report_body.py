@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from blender_dp.collector.messages import ReportMessage
-from blender_dp.collector.problems import ProblemError
-from blender_dp.collector.report_body import read_reports
+from blender_dp.collector.http.messages import ReportMessage
+from blender_dp.collector.http.problems import ProblemError
+from blender_dp.collector.http.report_body import read_reports
 
 GOOD = {"id": "0" * 32, "head_list": "0" * 64, "cells": [1, 2]}
 BAD = [

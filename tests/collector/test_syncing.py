@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from blender_dp.collector.rounds import Rounds
-from blender_dp.collector.run import prepare
+from blender_dp.collector.rounds.lifecycle import Rounds
+from blender_dp.collector.server.startup import prepare
 from tests.collector.places import Place, listed, settings, uploaded
 
 Done = list[tuple[str, str]]

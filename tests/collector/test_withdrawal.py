@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from blender_dp.collector import store
-from blender_dp.collector.rounds import Rounds
-from blender_dp.collector.schema import records, withdrawals
+from blender_dp.collector.rounds.lifecycle import Rounds
+from blender_dp.collector.storage import store
+from blender_dp.collector.storage.schema import records, withdrawals
 from blender_dp.errors import StateError
 from tests.collector.places import Place, all_at_once, settings, uploaded
 

@@ -16,12 +16,12 @@ import pytest
 import uvicorn
 from fastapi import FastAPI
 
-from blender_dp.client import Device
-from blender_dp.collector.app import Service, create_app
-from blender_dp.collector.protocol import BoundedProtocol
-from blender_dp.collector.run import prepare
-from blender_dp.collector.settings import Settings
-from blender_dp.records.reporting_list import ReportingList
+from blender_dp.collector.http.app import Service, create_app
+from blender_dp.collector.server.protocol import BoundedProtocol
+from blender_dp.collector.server.startup import prepare
+from blender_dp.collector.settings.settings import Settings
+from blender_dp_device.channel import Device
+from blender_dp_device.records.reporting_list import ReportingList
 from tests.collector.places import Server
 
 CAMPAIGN = {

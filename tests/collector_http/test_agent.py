@@ -19,15 +19,16 @@ import httpx
 import pytest
 import sqlalchemy as sa
 
-from blender_dp.collector.documents import Signer, digest
-from blender_dp.collector.schema import records, reports
-from blender_dp.devices import Agent, CollectorClient, Sent, Uploaded
-from blender_dp.devices import agent as module
-from blender_dp.devices.account import AccountFile
-from blender_dp.devices.opening import Opening
+from blender_dp.collector.secrets.signing import Signer
+from blender_dp.collector.storage.schema import records, reports
 from blender_dp.errors import BlenderError, DocumentError, StateError
-from blender_dp.records import canonical
-from blender_dp.records.head_list import HeadList
+from blender_dp_device.agent import Agent, CollectorClient, Sent, Uploaded
+from blender_dp_device.agent import agent as module
+from blender_dp_device.agent.account import AccountFile
+from blender_dp_device.agent.opening import Opening
+from blender_dp_device.records import canonical
+from blender_dp_device.records.head_list import HeadList
+from blender_dp_device.wire.documents import digest
 from tests.collector_http.conftest import RECORDS, listening
 from tests.lists import reporting
 
@@ -316,7 +317,7 @@ def test_a_document_that_is_not_what_its_name_says(agent, liar):
 
 
 def test_a_document_without_end(agent, liar, monkeypatch):
-    monkeypatch.setattr("blender_dp.devices.collector._DOCUMENT_BYTES", 100)
+    monkeypatch.setattr("blender_dp_device.agent.http._DOCUMENT_BYTES", 100)
     with pytest.raises(StateError, match="more than 100 bytes"):
         agent().take_part("query 1")
 

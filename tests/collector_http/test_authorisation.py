@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from blender_dp.collector import vault
-from blender_dp.collector.schema import tokens
+from blender_dp.collector.secrets import vault
+from blender_dp.collector.storage.schema import tokens
 from tests.collector_http.conftest import CAMPAIGN, listening
 
 ROLES = ("nobody", "opt-in", "opt-in elsewhere", "operator", "wrong")

@@ -11,10 +11,10 @@ import time
 import httpx
 import pytest
 
-from blender_dp.devices import CollectorClient
-from blender_dp.devices.collector import _DOCUMENT_BYTES, AnswerError, BusyError, SilentError
 from blender_dp.errors import BlenderError, DocumentError, ParameterError, StateError
-from blender_dp.records.head_list import HeadList
+from blender_dp_device.agent import CollectorClient
+from blender_dp_device.agent.http import _DOCUMENT_BYTES, AnswerError, BusyError, SilentError
+from blender_dp_device.records.head_list import HeadList
 
 
 def client(answer, **more) -> CollectorClient:

@@ -12,7 +12,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from blender_dp.collector.schema import objects
+from blender_dp.collector.storage.schema import objects
 from tests.collector_http.conftest import Live, listening
 from tests.collector_http.hostile import Serving, serving
 

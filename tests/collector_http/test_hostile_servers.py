@@ -11,9 +11,10 @@ from typing import Any, ClassVar
 import httpx
 import pytest
 
-from blender_dp.collector.documents import Signer, digest
-from blender_dp.devices import Agent, CollectorClient
+from blender_dp.collector.secrets.signing import Signer
 from blender_dp.errors import BlenderError, DocumentError, ParameterError, StateError
+from blender_dp_device.agent import Agent, CollectorClient
+from blender_dp_device.wire.documents import digest
 from tests.collector_http.test_agent import KEY, PINNED, Liar, next_round
 
 TOKEN = "5" * 64

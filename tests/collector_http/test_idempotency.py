@@ -7,11 +7,12 @@ import threading
 import pytest
 import sqlalchemy as sa
 
-from blender_dp.collector import operator, vault
 from blender_dp.collector.campaign import CampaignSettings
-from blender_dp.collector.rounds import Rounds
-from blender_dp.collector.schema import answers, campaigns, rounds, tokens
-from blender_dp.collector.store import Store
+from blender_dp.collector.http import operator_routes as operator
+from blender_dp.collector.rounds.lifecycle import Rounds
+from blender_dp.collector.secrets import vault
+from blender_dp.collector.storage.schema import answers, campaigns, rounds, tokens
+from blender_dp.collector.storage.store import Store
 from tests.collector_http.conftest import CAMPAIGN
 
 PATH = "/v1/operator/campaigns"

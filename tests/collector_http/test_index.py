@@ -6,8 +6,8 @@ import sqlite3
 
 import pytest
 
-from blender_dp.collector.suggestions import Suggester
-from blender_dp.devices import SearchIndex
+from blender_dp_device.agent import SearchIndex
+from blender_dp_device.wire.suggestions import Suggester
 
 QUERIES = [
     {"query": "new york times", "share": 0.4, "urls": [["https://nyt.example/", 0.3], ["https://times.example/", 0.1]]},

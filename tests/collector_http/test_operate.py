@@ -8,7 +8,7 @@ import json
 import pytest
 
 from blender_dp.cli import main, operate
-from blender_dp.devices import CollectorClient
+from blender_dp_device.agent import CollectorClient
 
 
 @pytest.fixture

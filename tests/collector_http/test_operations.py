@@ -18,11 +18,11 @@ from typing import Any
 import httpx
 import pytest
 
-from blender_dp.collector import vault
-from blender_dp.collector.found import Round
-from blender_dp.collector.log_lines import LOG, REQUEST, _Lines, about
-from blender_dp.collector.metrics import Metrics, add_up_ended, added_up
-from blender_dp.collector.watch import Watch
+from blender_dp.collector.http.round_watch import Watch
+from blender_dp.collector.monitoring.log_lines import LOG, REQUEST, _Lines, about
+from blender_dp.collector.monitoring.metrics import Metrics, add_up_ended, added_up
+from blender_dp.collector.secrets import vault
+from blender_dp.collector.storage.round_rows import Round
 from tests.collector_http.conftest import listening
 
 PROGRAM = Path(sys.executable).parent / "blender-dp"
@@ -217,7 +217,10 @@ def test_metrics_of_several_processes_are_added_up(tmp_path: Path) -> None:
 
 def test_processes_that_have_ended_leave_their_counts_and_no_files(tmp_path: Path) -> None:
     """A worker that dies again and again must not fill the disk, nor let a counter go back."""
-    count = "from blender_dp.collector.metrics import Metrics; m = Metrics(); m.count(200); m.seconds.labels('x').observe(1)"
+    count = (
+        "from blender_dp.collector.monitoring.metrics import Metrics; "
+        "m = Metrics(); m.count(200); m.seconds.labels('x').observe(1)"
+    )
     with added_up():
         folder = Path(os.environ["PROMETHEUS_MULTIPROC_DIR"])
         sizes = []

@@ -18,9 +18,9 @@ import httpx
 import pytest
 import sqlalchemy as sa
 
-from blender_dp.collector.documents import Signer
-from blender_dp.collector.schema import events, metadata, objects, reports, tokens
-from blender_dp.collector.store import Store
+from blender_dp.collector.secrets.signing import Signer
+from blender_dp.collector.storage.schema import events, metadata, objects, reports, tokens
+from blender_dp.collector.storage.store import Store
 from tests.collector.places import Server
 from tests.collector_http.conftest import RECORDS, Distant
 

@@ -9,8 +9,8 @@ import time
 import httpx
 import pytest
 
-from blender_dp.collector.documents import opened
-from blender_dp.devices import Agent, CollectorClient
+from blender_dp_device.agent import Agent, CollectorClient
+from blender_dp_device.wire.documents import opened
 from tests.collector_http.conftest import RECORDS
 
 UNUSABLE = [

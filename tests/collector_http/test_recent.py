@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from blender_dp.collector.campaign import CampaignSettings
-from blender_dp.collector.keys import KeyFolder
-from blender_dp.collector.recent import Recent
-from blender_dp.collector.rounds import Rounds
-from blender_dp.collector.store import Store
+from blender_dp.collector.http.response_cache import Recent
+from blender_dp.collector.rounds.lifecycle import Rounds
+from blender_dp.collector.secrets.keys import KeyFolder
+from blender_dp.collector.storage.store import Store
 from tests.collector_http.conftest import listening
 
 
@@ -102,7 +102,7 @@ def test_what_was_made_before_a_change_is_not_shown_after_it() -> None:
 
 
 def test_failures_are_not_kept_and_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("blender_dp.collector.recent._MOST", 10)
+    monkeypatch.setattr("blender_dp.collector.http.response_cache._MOST", 10)
 
     def make(number: int) -> float:
         return 1 / number

@@ -23,17 +23,17 @@ import pytest
 import sqlalchemy as sa
 import sqlalchemy.exc
 
-from blender_dp.collector.counting import count_here
-from blender_dp.collector.documents import opened
-from blender_dp.collector.messages import ReportMessage
-from blender_dp.collector.problems import NAMES, PREFIX
-from blender_dp.collector.public import Listed
-from blender_dp.collector.schema import reports
-from blender_dp.collector.sources import Sources
+from blender_dp.collector.http.messages import ReportMessage
+from blender_dp.collector.http.problems import NAMES, PREFIX
+from blender_dp.collector.http.public_routes import Listed
+from blender_dp.collector.http.rate_limit import Sources
+from blender_dp.collector.storage.counting import count_here
+from blender_dp.collector.storage.schema import reports
 from blender_dp.engines import DuckDBEngine
 from blender_dp.logs import find_reports
-from blender_dp.records.head_list import HeadList
-from blender_dp.records.reporting_list import ChannelSettings, ReportingList
+from blender_dp_device.records.head_list import HeadList
+from blender_dp_device.records.reporting_list import ChannelSettings, ReportingList
+from blender_dp_device.wire.documents import opened
 from tests.collector_http.conftest import CAMPAIGN, RECORDS, listening
 
 
@@ -629,14 +629,14 @@ class TestSources:
         assert len(sources._buckets) == 1
 
     def test_memory_is_bounded(self, monkeypatch):
-        monkeypatch.setattr("blender_dp.collector.sources._MOST", 100)
+        monkeypatch.setattr("blender_dp.collector.http.rate_limit._MOST", 100)
         sources = Sources(1, lambda: 0.0)
         for i in range(1_000):
             sources.wait(str(i), 1)
         assert len(sources._buckets) <= 100
 
     def test_whoever_has_sent_too_much_is_not_forgotten_for_others(self, monkeypatch):
-        monkeypatch.setattr("blender_dp.collector.sources._MOST", 100)
+        monkeypatch.setattr("blender_dp.collector.http.rate_limit._MOST", 100)
         now = [0.0]
         sources = Sources(60, lambda: now[0])
         assert sources.wait("192.0.2.1", 60) == 0

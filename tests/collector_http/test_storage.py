@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from blender_dp.collector import store as store_module
-from blender_dp.collector.timeouts import Timeouts
+from blender_dp.collector.storage import store as store_module
+from blender_dp.collector.storage.timeouts import Timeouts
 from tests.collector.places import Server
 from tests.collector_http.conftest import listening
 

@@ -14,8 +14,8 @@ import httpx
 import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-from blender_dp.collector.run import prepare
-from blender_dp.collector.settings import Settings
+from blender_dp.collector.server.startup import prepare
+from blender_dp.collector.settings.settings import Settings
 from blender_dp.errors import MissingExtraError
 from tests.collector_http.conftest import listening
 
@@ -87,8 +87,8 @@ def test_a_receiver_that_is_gone_is_in_nobodys_way(tmp_path: Path) -> None:
 
 
 def test_nothing_of_it_is_loaded_by_default() -> None:
-    names = "'opentelemetry.sdk', 'opentelemetry.exporter', 'blender_dp.collector.tracing'"
-    script = f"import sys, blender_dp.collector.app; print(any(name.startswith(({names})) for name in sys.modules))"
+    names = "'opentelemetry.sdk', 'opentelemetry.exporter', 'blender_dp.collector.monitoring.tracing'"
+    script = f"import sys, blender_dp.collector.http.app; print(any(name.startswith(({names})) for name in sys.modules))"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"
 

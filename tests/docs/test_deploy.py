@@ -15,8 +15,8 @@ import typer.main
 import yaml
 
 from blender_dp.cli.app import app
-from blender_dp.collector import vault
-from blender_dp.collector.settings import PREFIX, Settings, load
+from blender_dp.collector.secrets import vault
+from blender_dp.collector.settings.settings import PREFIX, Settings, load
 from tests.conftest import ROOT
 
 DEPLOY = ROOT / "deploy"

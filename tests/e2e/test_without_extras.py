@@ -114,8 +114,8 @@ def test_what_needs_no_extra_works_and_spark_says_what_to_install(bare: Path, fo
 
 REPORTS = """
 import json
-from blender_dp.client import Device
-from blender_dp.records.reporting_list import ReportingList
+from blender_dp_device.channel import Device
+from blender_dp_device.records.reporting_list import ReportingList
 listed = ReportingList.load("demo/head-list.json")
 device = Device(listed, epsilon=4)
 with open("reports.jsonl", "w") as file:
@@ -139,8 +139,7 @@ def test_help_is_there_for_every_verb(bare: Path, folder: Path):
 @pytest.mark.parametrize(
     ("extra", "module"),
     [
-        ("collector", "blender_dp.devices"),
-        ("collector", "blender_dp.collector.rounds"),
+        ("collector", "blender_dp.collector.rounds.lifecycle"),
         ("plots", "blender_dp.report"),
         ("spark", "blender_dp.engines.spark"),
     ],

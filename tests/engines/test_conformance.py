@@ -18,10 +18,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from blender_dp import Columns, Entropy, LogError
-from blender_dp.client.channel import Channel
 from blender_dp.engines import PLAIN_COLUMNS, DuckDBEngine, Problem, Tally
 from blender_dp.logs import as_table, find
 from blender_dp.stages.reporting import counted_reports, total
+from blender_dp_device.channel.two_stage import Channel
 from tests.generators.aol import write_aol
 from tests.generators.yandex import write_yandex
 

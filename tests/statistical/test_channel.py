@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 from blender_dp import HeadList
-from blender_dp.client import Channel
-from blender_dp.client.subset import SubsetChannel, slack_free
 from blender_dp.mechanisms.subset_response import SubsetResponse
 from blender_dp.mechanisms.two_stage_response import TwoStageResponse
+from blender_dp_device.channel import Channel
+from blender_dp_device.channel.subset import SubsetChannel, slack_free
+from tests.device.channel.test_channel import closed_form, positions
 from tests.lists import device_for
 from tests.statistical.checks import ALARM, Z, assert_counts
 from tests.unit.client import test_subset
-from tests.unit.client.test_channel import closed_form, positions
 
 LIST = HeadList.of([("a", "x"), ("a", "y"), ("b", "x"), ("c", "x"), ("c", "y"), ("c", "z")])
 

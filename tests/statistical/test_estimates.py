@@ -12,8 +12,6 @@ import numpy as np
 import pytest
 
 from blender_dp import Entropy, HeadList
-from blender_dp.client import Channel
-from blender_dp.client.subset import SubsetChannel, slack_free
 from blender_dp.mechanisms.laplace_histogram import LaplaceHistogram
 from blender_dp.mechanisms.subset_response import SubsetResponse
 from blender_dp.mechanisms.two_stage_response import TwoStageResponse
@@ -21,6 +19,8 @@ from blender_dp.sampling.discrete import WORD, binomial
 from blender_dp.stages import blend, calibrate, denoise
 from blender_dp.stages.blending import optimal_weight
 from blender_dp.stages.layout import Layout
+from blender_dp_device.channel import Channel
+from blender_dp_device.channel.subset import SubsetChannel, slack_free
 from tests.statistical.checks import ALARM, Z, assert_mean, assert_ratio
 
 LIST = HeadList.of([("a", "x"), ("a", "y"), ("b", "x"), ("c", "x"), ("c", "y"), ("c", "z")])

@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 from blender_dp import Entropy, HeadList
-from blender_dp.client.subset import slack_free
 from blender_dp.mechanisms.laplace_histogram import LaplaceHistogram
 from blender_dp.mechanisms.truncated_geometric import TruncatedGeometric
 from blender_dp.stages import blend, calibrate, denoise
@@ -24,6 +23,7 @@ from blender_dp.stages.likelihood import Evidence, Measured, Released, Reported,
 from blender_dp.stages.likelihood.fit import hidden_cells
 from blender_dp.stages.reporting import simulate
 from blender_dp.stages.response import Response
+from blender_dp_device.channel.subset import slack_free
 from tests.statistical.checks import Z, assert_mean
 
 ITEMS = HeadList.of((f"i{i:02}", None) for i in range(40))

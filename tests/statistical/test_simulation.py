@@ -10,10 +10,10 @@ import pytest
 from scipy import stats
 
 from blender_dp import HeadList
-from blender_dp.client import Channel
-from blender_dp.client.subset import SubsetChannel, slack_free
 from blender_dp.stages.reporting import counted_cells, counted_reports, simulate, total
 from blender_dp.stages.response import Response
+from blender_dp_device.channel import Channel
+from blender_dp_device.channel.subset import SubsetChannel, slack_free
 from tests.statistical.checks import ALARM, assert_counts, assert_share
 
 LIST = HeadList.of([("a", "x"), ("a", "y"), ("b", "x"), ("c", "x"), ("c", "y"), ("c", "z")])

@@ -6,6 +6,7 @@ import sys
 import pytest
 
 import blender_dp
+import blender_dp_device
 from blender_dp import errors
 
 PUBLIC = [
@@ -39,11 +40,11 @@ def test_every_error_is_a_blender_error_with_its_facts():
 
 def test_a_device_needs_nothing_but_the_standard_library():
     # -S leaves out site-packages altogether; only the source folder is added by hand.
-    source = str(next(iter(blender_dp.__path__))).removesuffix("blender_dp")
+    source = str(next(iter(blender_dp_device.__path__))).removesuffix("blender_dp_device")
     script = (
         f"import sys; sys.path.insert(0, {source!r})\n"
-        "from blender_dp.client import Device\nfrom blender_dp.records.head_list import HeadList\n"
-        "from blender_dp.records.reporting_list import ChannelSettings, ReportingList\n"
+        "from blender_dp_device.channel import Device\nfrom blender_dp_device.records.head_list import HeadList\n"
+        "from blender_dp_device.records.reporting_list import ChannelSettings, ReportingList\n"
         "c = ChannelSettings.of(epsilon=1, f_c='0.85', subset_size=1)\n"
         "d = Device(ReportingList(HeadList.of([('a', 'https://b.example/')]), c), epsilon=1)\n"
         "print(d.report('a', 'b.example').cells in {(0,), (1,), (2,)})\n"

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from blender_dp.arithmetic import exact
 from blender_dp.cli.output import (
     AsJson,
     Engine,
@@ -20,9 +19,10 @@ from blender_dp.cli.output import (
     print_tally,
 )
 from blender_dp.errors import ParameterError
+from blender_dp_device.arithmetic import exact
 
 if TYPE_CHECKING:
-    from blender_dp.records.reporting_list import ReportingList
+    from blender_dp_device.records.reporting_list import ReportingList
 
 
 def aggregate(
@@ -59,13 +59,13 @@ def aggregate(
 
     from blender_dp.cli.engine import watched
     from blender_dp.cli.files import write_whole
-    from blender_dp.client.subset import channel_of
     from blender_dp.engines.choice import chosen_engine
     from blender_dp.logs import find_reports
     from blender_dp.logs.intake import check_tally, most_bad
     from blender_dp.release.shares import client_shares
     from blender_dp.stages import denoise
     from blender_dp.stages.plausibility import check_fit
+    from blender_dp_device.channel.subset import channel_of
 
     given = {
         "epsilon": epsilon, "delta": delta, "f_c": f_c, "subset_size": subset_size, "m_c": m_c, "randomiser": randomiser
@@ -97,8 +97,8 @@ def aggregate(
 
 def _listed(path: Path, given: dict[str, Any]) -> tuple[ReportingList, str]:
     """The list with its channel, and the digest that reports name; an old list has the channel of the options."""
-    from blender_dp.records.head_list import HeadList, read_json
-    from blender_dp.records.reporting_list import ChannelSettings, ReportingList, names_channel
+    from blender_dp_device.records.head_list import HeadList, read_json
+    from blender_dp_device.records.reporting_list import ChannelSettings, ReportingList, names_channel
 
     document = read_json(path)
     if names_channel(document):

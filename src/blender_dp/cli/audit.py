@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from blender_dp.arithmetic import readable, rounded_up
 from blender_dp.cli.output import (
     AsJson,
     ClientRecords,
@@ -23,11 +22,12 @@ from blender_dp.cli.output import (
     say,
 )
 from blender_dp.errors import ParameterError
+from blender_dp.privacy.rounding import readable, rounded_up
 
 if TYPE_CHECKING:
     from blender_dp.privacy.finding import Finding
-    from blender_dp.records.head_list import HeadList
-    from blender_dp.records.reporting_list import ChannelSettings
+    from blender_dp_device.records.head_list import HeadList
+    from blender_dp_device.records.reporting_list import ChannelSettings
 
 
 def audit(
@@ -56,9 +56,9 @@ def audit(
       blender-dp audit --epsilon 4 --delta 1e-5 --json > audit.json
       blender-dp audit --epsilon 4 --delta 1e-5 --tables audit.json
     """
-    from blender_dp.audit import Tables, audit_tables, made_with
     from blender_dp.cli.files import load_release
-    from blender_dp.records.parameters import Parameters
+    from blender_dp.parameters import Parameters
+    from blender_dp.pipeline.audit import Tables, audit_tables, made_with
 
     channel: ChannelSettings | None
     if release is not None:
@@ -90,8 +90,8 @@ def audit(
 
 def _listed(path: Path) -> tuple[HeadList, ChannelSettings | None]:
     """A list, and its channel if it names one."""
-    from blender_dp.records.head_list import HeadList, read_json
-    from blender_dp.records.reporting_list import ReportingList, names_channel
+    from blender_dp_device.records.head_list import HeadList, read_json
+    from blender_dp_device.records.reporting_list import ReportingList, names_channel
 
     document = read_json(path)
     if not names_channel(document):
@@ -101,7 +101,7 @@ def _listed(path: Path) -> tuple[HeadList, ChannelSettings | None]:
 
 
 def _made_up(queries: int, urls: int) -> HeadList:
-    from blender_dp.records.head_list import HeadList
+    from blender_dp_device.records.head_list import HeadList
 
     names: list[str | None] = [f"url {u}" for u in range(urls)]
     return HeadList.of((f"query {q}", name) for q in range(queries) for name in names or [None])

@@ -36,10 +36,10 @@ def demo(
     """
     import pyarrow.parquet as pq
 
-    from blender_dp.blender import Blender
     from blender_dp.cli.files import output_folder, write_folder
     from blender_dp.evaluation import Truth, score
     from blender_dp.logs import aol_like
+    from blender_dp.pipeline.blender import Blender
     from blender_dp.sampling import Entropy
 
     with output_folder(out_folder, replace=force), Steps(quiet=as_json).shown() as step:

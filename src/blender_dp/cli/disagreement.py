@@ -24,7 +24,7 @@ def disagreement(
       blender-dp disagreement blender-demo --json | jq .p_value
     """
     from blender_dp.cli.files import load_release
-    from blender_dp.release.poisoning import poisoning, response_of
+    from blender_dp.poisoning.prediction import poisoning, response_of
 
     loaded = load_release(release)
     report, forging = loaded.disagreement(), poisoning(loaded, response_of(loaded))

@@ -8,7 +8,6 @@ from typing import Annotated
 
 import typer
 
-from blender_dp.arithmetic import exact
 from blender_dp.cli.output import (
     AsJson,
     ClientRecords,
@@ -32,6 +31,7 @@ from blender_dp.cli.output import (
     say,
 )
 from blender_dp.errors import LogError, ParameterError
+from blender_dp_device.arithmetic import exact
 
 EXACT = "The numbers under 'log' are exact, not private. Do not publish them."
 
@@ -95,15 +95,15 @@ def run(
       blender-dp run hdfs://host/logs --format csv --engine spark --epsilon 4 --delta 1e-5 --opt-in 0.05 --out release
       blender-dp trends release
     """
-    from blender_dp.blender import Blender
     from blender_dp.cli.engine import counted, watched, write_bad_rows
     from blender_dp.cli.files import output_folder, write_folder
     from blender_dp.engines import Columns, Tally
     from blender_dp.engines.choice import chosen_engine
     from blender_dp.logs import find
+    from blender_dp.pipeline.blender import Blender
     from blender_dp.privacy.limits import exposure_statement
-    from blender_dp.records.head_list import HeadList
     from blender_dp.release.explanation import why_empty
+    from blender_dp_device.records.head_list import HeadList
 
     blender = Blender(
         epsilon=epsilon,

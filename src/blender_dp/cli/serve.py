@@ -17,7 +17,7 @@ from blender_dp.cli.output import say
 from blender_dp.errors import MissingExtraError, StateError
 
 if TYPE_CHECKING:
-    from blender_dp.collector.settings import Settings
+    from blender_dp.collector.settings.settings import Settings
 
 _BACKLOG = 2048  # connections that may wait to be taken, as many as uvicorn lets
 
@@ -28,7 +28,7 @@ class WithSettings(TyperCommand):
     def format_help(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]  # noqa: ANN401 (typer's)
         """Add the settings, unless what they need is not installed."""
         with suppress(MissingExtraError):
-            from blender_dp.collector.settings import Settings
+            from blender_dp.collector.settings.settings import Settings
 
             self.epilog = _settings(Settings)
         super().format_help(ctx, formatter)
@@ -73,10 +73,10 @@ def serve(
       blender-dp serve --data /var/lib/blender-dp --port 8080
       blender-dp serve --database postgresql://blender@db/blender --workers 4
     """
-    from blender_dp.collector.connecting import database_told
-    from blender_dp.collector.documents import Signer
-    from blender_dp.collector.run import corrected, migrated, prepare
-    from blender_dp.collector.settings import load
+    from blender_dp.collector.secrets.signing import Signer
+    from blender_dp.collector.server.startup import corrected, migrated, prepare
+    from blender_dp.collector.settings.settings import load
+    from blender_dp.collector.storage.connection_errors import database_told
 
     flags = {"data": data, "keys": keys, "database": database, "host": host, "port": port, "workers": workers}
     chosen = load(config, flags)
@@ -120,13 +120,13 @@ def _address(host: str, door: socket.socket) -> str:
 
 def _answer(settings: Settings, door: socket.socket) -> None:
     """Serve until a signal says to stop."""
-    from blender_dp.collector.metrics import added_up
-    from blender_dp.collector.processes import GRACE_SECONDS, serve
+    from blender_dp.collector.monitoring.metrics import added_up
+    from blender_dp.collector.server.processes import GRACE_SECONDS, serve
 
     options = {
-        "app": "blender_dp.collector.run:app",
+        "app": "blender_dp.collector.server.startup:app",
         "factory": True,
-        "http": "blender_dp.collector.protocol:BoundedProtocol",
+        "http": "blender_dp.collector.server.protocol:BoundedProtocol",
         "ws": "none",
         "access_log": False,  # it would keep addresses
         "log_config": None,  # run.app sets it

@@ -35,7 +35,7 @@ def simulate(
       blender-dp simulate searches --clients 100000
       blender-dp simulate searches --clients 20000 --opt-in 0.1 --json
     """
-    from blender_dp.devices.simulation import Crowd
+    from blender_dp.evaluation.crowd import Crowd
 
     collector = client(url, token)
     with Steps(quiet=as_json).shown() as step:

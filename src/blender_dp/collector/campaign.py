@@ -9,10 +9,10 @@ from typing import Annotated, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
-from blender_dp.collection import Collection
 from blender_dp.errors import BlenderError
+from blender_dp.pipeline.collection import Collection
 from blender_dp.privacy.limits import Weakness, exposure_statement, weaknesses
-from blender_dp.records.head_list import HeadList
+from blender_dp_device.records.head_list import HeadList
 
 DAY_SECONDS = 86_400
 _PEOPLE = 10**12  # more than there are

@@ -5,8 +5,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
-from blender_dp.collector.log_lines import LOG
-from blender_dp.collector.rounds import Rounds
+from blender_dp.collector.monitoring.log_lines import LOG
+from blender_dp.collector.rounds.lifecycle import Rounds
 
 
 class Worker:

@@ -1,7 +1,7 @@
 """`usable_record` for columns: the same answer, at the speed of one regular expression per text.
 
 Most texts of a log are already canonical and harmless. An expression that accepts only such texts picks them out, and
-the functions of `blender_dp.records` decide about each of the others, once.
+the functions of `blender_dp_device.records` decide about each of the others, once.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from blender_dp.engines.source import LONGEST_TEXT
-from blender_dp.records.canonical import canonical_query, canonical_url
-from blender_dp.records.personal import personal_query, personal_url
+from blender_dp_device.records.canonical import canonical_query, canonical_url
+from blender_dp_device.records.personal import personal_query, personal_url
 
 Form = Callable[[str], str | None]
 
@@ -57,7 +57,7 @@ def canonical(table: pa.Table, *, filtered: bool = True, levels: int = 2) -> pa.
 
 
 def _short(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """The texts, but for giant ones, on which the expressions of `blender_dp.records` could take very long."""
+    """The texts, but for giant ones, on which the expressions of `blender_dp_device.records` could take very long."""
     texts = column.cast(pa.string())
     giant = pc.greater(pc.binary_length(texts), LONGEST_TEXT)
     return pc.if_else(giant, pa.scalar(None, pa.string()), texts) if pc.any(giant).as_py() else texts

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from blender_dp.arithmetic import Number
 from blender_dp.engines import Problem, Tally
 from blender_dp.errors import LogError
-from blender_dp.records.parameters import share_of
+from blender_dp.parameters import share_of
+from blender_dp_device.arithmetic import Number
 
 
 def most_bad(share: Number) -> Fraction:

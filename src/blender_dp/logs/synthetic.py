@@ -13,8 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from blender_dp.records.parameters import at_least_one
 from blender_dp.sampling import Entropy
+from blender_dp_device.records.checks import at_least_one
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

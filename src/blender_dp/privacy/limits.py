@@ -10,8 +10,8 @@ import warnings
 from dataclasses import dataclass
 from fractions import Fraction
 
-from blender_dp.arithmetic import readable, rounded_up
 from blender_dp.errors import ParameterError, PrivacyWarning
+from blender_dp.privacy.rounding import readable, rounded_up
 
 LARGEST_EPSILON = 20
 CAUTIOUS_EPSILON = 10

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from blender_dp.arithmetic import exp_bounds, readable, rounded_up
+from blender_dp.privacy.rounding import readable, rounded_up
+from blender_dp_device.arithmetic import exp_bounds
 
 _SEEDED = (
     "This run was seeded: whoever knows the seed can undo the noise. It protects nobody and is fit for made-up people only."

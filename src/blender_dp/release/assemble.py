@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from blender_dp.records.reporting_list import ReportingList
 from blender_dp.release.estimates import QueryEstimate, RecordEstimate, interval
 from blender_dp.release.manifest import Manifest
 from blender_dp.release.release import Release
 from blender_dp.stages.blending import Blended
 from blender_dp.stages.estimator import Result
 from blender_dp.stages.layout import Estimate
+from blender_dp_device.records.reporting_list import ReportingList
 
 
 def assemble(manifest: Manifest, reporting_list: ReportingList, result: Result) -> Release:

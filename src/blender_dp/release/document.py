@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import TypeAdapter, ValidationError
 
-from blender_dp.arithmetic import exact
 from blender_dp.errors import DocumentError, ParameterError
 from blender_dp.privacy.limits import expected_exposures
 from blender_dp.release.estimates import QueryEstimate, RecordEstimate
 from blender_dp.release.manifest import Manifest
+from blender_dp_device.arithmetic import exact
 
 if TYPE_CHECKING:
     from blender_dp.release.release import Release

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import PlainSerializer, PlainValidator, WithJsonSchema
 
-from blender_dp.arithmetic import EXACT_TEXT, read_exact
+from blender_dp_device.arithmetic import EXACT_TEXT, read_exact
 
 
 def _read(value: Any) -> Fraction:  # noqa: ANN401 (whatever a file holds)

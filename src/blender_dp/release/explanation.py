@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from blender_dp.arithmetic import readable
+from blender_dp.privacy.rounding import readable
 from blender_dp.release.manifest import Manifest
 
 

@@ -10,15 +10,15 @@ from typing import Any, Literal
 
 from pydantic import TypeAdapter
 
+from blender_dp.parameters import Parameters
 from blender_dp.privacy.limits import expected_exposures, exposure_statement
 from blender_dp.privacy.loss import Promise
 from blender_dp.privacy.statement import statement
-from blender_dp.records.canonical import CANONICAL_VERSION
-from blender_dp.records.head_list import HeadList
-from blender_dp.records.parameters import Parameters
-from blender_dp.records.reporting_list import ReportingList
 from blender_dp.release.exact import Exact
 from blender_dp.stages.randomiser import Design
+from blender_dp_device.records.canonical import CANONICAL_VERSION
+from blender_dp_device.records.head_list import HeadList
+from blender_dp_device.records.reporting_list import ReportingList
 
 _PACKAGES = ("blender-dp", "cryptography", "duckdb", "numpy", "pyarrow")
 

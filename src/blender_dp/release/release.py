@@ -10,13 +10,13 @@ from pathlib import Path
 import pyarrow as pa
 
 from blender_dp.errors import DocumentError
-from blender_dp.records.canonical import canonical_query
-from blender_dp.records.head_list import HeadList, read_json
-from blender_dp.records.reporting_list import ChannelSettings, ReportingList, names_channel
 from blender_dp.release import document
 from blender_dp.release.disagreement import DisagreementReport, report_disagreement
 from blender_dp.release.estimates import QueryEstimate, RecordEstimate, to_arrow
 from blender_dp.release.manifest import Manifest, Settings
+from blender_dp_device.records.canonical import canonical_query
+from blender_dp_device.records.head_list import HeadList, read_json
+from blender_dp_device.records.reporting_list import ChannelSettings, ReportingList, names_channel
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from importlib.resources import files
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
-from blender_dp.arithmetic import readable
 from blender_dp.evaluation import Scores, Truth
+from blender_dp.privacy.rounding import readable
 from blender_dp.privacy.statement import seeded_warning
 from blender_dp.release import Release
 from blender_dp.release.manifest import statements

@@ -16,10 +16,11 @@ from itertools import accumulate
 import numpy as np
 from numpy.typing import NDArray
 
-from blender_dp.arithmetic import ceil_decreasing_in_exp, exp_bounds, readable
 from blender_dp.errors import ParameterError
+from blender_dp.privacy.rounding import readable
 from blender_dp.sampling.discrete import WORD, binomial, geometric, table, table_weights
 from blender_dp.sampling.stream import Entropy, Words
+from blender_dp_device.arithmetic import ceil_decreasing_in_exp, exp_bounds
 
 Integers = NDArray[np.int64]
 

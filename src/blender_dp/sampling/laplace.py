@@ -17,9 +17,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from blender_dp.arithmetic import ceil_decreasing_in_exp, exp_below
+from blender_dp.privacy.rounding import exp_below
 from blender_dp.sampling.discrete import WORD, binomial, geometric, table, table_weights
 from blender_dp.sampling.stream import Entropy, Words
+from blender_dp_device.arithmetic import ceil_decreasing_in_exp
 
 GRID_BITS = 10
 """One unit has 2^10 grid steps: fine enough that the threshold loses less than a thousandth of a count."""

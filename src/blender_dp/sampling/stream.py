@@ -15,8 +15,9 @@ import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, CipherContext, algorithms, modes
 from numpy.typing import NDArray
 
-from blender_dp.entropy import Secret, system_bytes
 from blender_dp.errors import ParameterError
+from blender_dp.sampling.secret import Secret
+from blender_dp_device.entropy import system_bytes
 
 Words = NDArray[np.uint64]
 

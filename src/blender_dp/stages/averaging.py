@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from blender_dp.client.subset import AnyChannel
 from blender_dp.mechanisms.laplace_histogram import LaplaceHistogram
 from blender_dp.sampling import Entropy
 from blender_dp.stages.blending import blend
@@ -11,6 +10,7 @@ from blender_dp.stages.denoising import denoise
 from blender_dp.stages.discovery import Discovery
 from blender_dp.stages.estimator import Context, Result
 from blender_dp.stages.layout import Integers
+from blender_dp_device.channel.subset import AnyChannel
 
 
 class Averaging:

@@ -11,9 +11,9 @@ import numpy as np
 
 from blender_dp.errors import GroupError
 from blender_dp.mechanisms.laplace_histogram import LaplaceHistogram
-from blender_dp.records.head_list import HeadList
 from blender_dp.sampling import Entropy
 from blender_dp.stages.layout import Estimate, Floats, Integers, Layout
+from blender_dp_device.records.head_list import HeadList
 
 
 @dataclass(frozen=True)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from blender_dp.client.subset import AnyChannel
 from blender_dp.errors import GroupError
 from blender_dp.stages.layout import Estimate, Integers
 from blender_dp.stages.response import Response
+from blender_dp_device.channel.subset import AnyChannel
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,9 @@ import pyarrow as pa
 
 from blender_dp.mechanisms.laplace_histogram import LaplaceHistogram
 from blender_dp.mechanisms.selector import Selector
-from blender_dp.records.head_list import HeadList
 from blender_dp.sampling import Entropy
 from blender_dp.stages.layout import Flags, Floats, Integers, Layout
+from blender_dp_device.records.head_list import HeadList
 
 _SURVIVORS = pa.schema([("query", pa.string()), ("url", pa.string()), ("noisy_count", pa.float64())])
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from blender_dp.client.subset import AnyChannel
 from blender_dp.mechanisms.laplace_histogram import LaplaceHistogram
-from blender_dp.records.head_list import HeadList
 from blender_dp.sampling import Entropy
 from blender_dp.stages.blending import Blend
 from blender_dp.stages.calibration import OptInEstimate
 from blender_dp.stages.denoising import ClientEstimate
 from blender_dp.stages.discovery import Discovery
 from blender_dp.stages.layout import Integers
+from blender_dp_device.channel.subset import AnyChannel
+from blender_dp_device.records.head_list import HeadList
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from blender_dp.client.subset import AnyChannel
 from blender_dp.errors import GroupError
 from blender_dp.stages.denoising import reports_in
 from blender_dp.stages.layout import Floats, Integers
 from blender_dp.stages.response import Response
+from blender_dp_device.channel.subset import AnyChannel
 
 _FALSE_ALARM = 1e-9
 """How often reports that do fit are refused, at most."""

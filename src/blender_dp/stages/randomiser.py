@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol
 
-from blender_dp.client.subset import best_size
+from blender_dp.parameters import Parameters
 from blender_dp.privacy.loss import Loss
-from blender_dp.records.head_list import HeadList
-from blender_dp.records.parameters import Parameters
-from blender_dp.records.reporting_list import ChannelSettings
+from blender_dp_device.channel.subset import best_size
+from blender_dp_device.records.head_list import HeadList
+from blender_dp_device.records.reporting_list import ChannelSettings
 
 _PAPERS_SHARE = Fraction(85, 100)
 _SHARES = tuple(Fraction(percent, 100) for percent in (98, 95, 92, 90, 88, 85))

@@ -9,13 +9,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from blender_dp.client.channel import Channel
-from blender_dp.client.subset import AnyChannel
 from blender_dp.mechanisms.subset_response import SubsetResponse
 from blender_dp.mechanisms.two_stage_response import TwoStageResponse
-from blender_dp.records.head_list import HeadList
 from blender_dp.sampling import Entropy
 from blender_dp.stages.layout import Integers, Layout
+from blender_dp_device.channel.subset import AnyChannel
+from blender_dp_device.channel.two_stage import Channel
+from blender_dp_device.records.head_list import HeadList
 
 Cells = NDArray[np.int32]
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from blender_dp.client.subset import AnyChannel
 from blender_dp.stages.layout import Floats, Layout
+from blender_dp_device.channel.subset import AnyChannel
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from blender_dp.cli.times import iso, seconds, with_iso_times
-from blender_dp.collector.messages import RoundMessage
+from blender_dp.collector.http.messages import RoundMessage
 from blender_dp.errors import ParameterError
 
 LAST = 253_402_300_799  # 9999-12-31T23:59:59Z

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from blender_dp.engines import forms
 from blender_dp.engines.forms import canonical
-from blender_dp.records.canonical import canonical_query, canonical_url
-from blender_dp.records.personal import PRIVATE_NAMES, personal_query, personal_url, usable_record
+from blender_dp_device.records.canonical import canonical_query, canonical_url
+from blender_dp_device.records.personal import PRIVATE_NAMES, personal_query, personal_url, usable_record
 from tests.conftest import ROOT
 
 PIECES = [

@@ -7,9 +7,9 @@ from fractions import Fraction
 import opendp.prelude as dp
 import pytest
 
-from blender_dp.client.channel import WORD_BITS, lie_step
 from blender_dp.mechanisms.laplace_histogram import LaplaceHistogram, audit
 from blender_dp.privacy.loss import Loss
+from blender_dp_device.channel.two_stage import WORD_BITS, lie_step
 
 dp.enable_features("contrib")
 

@@ -8,9 +8,14 @@ from pathlib import Path
 import pytest
 
 import blender_dp
+import blender_dp_device
 
 FOLDERS = [p for p in (Path(blender_dp.__path__[0]) / "mechanisms").iterdir() if (p / "mechanism.py").exists()]
-SOURCE = "\n".join(path.read_text(encoding="utf-8") for path in Path(blender_dp.__path__[0]).rglob("*.py"))
+SOURCE = "\n".join(
+    path.read_text(encoding="utf-8")
+    for package in (blender_dp, blender_dp_device)
+    for path in Path(package.__path__[0]).rglob("*.py")
+)
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda p: p.name)

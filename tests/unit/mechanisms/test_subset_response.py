@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from blender_dp import Entropy
-from blender_dp.client.subset import SubsetChannel, slack_free
 from blender_dp.mechanisms.subset_response import SubsetResponse
 from blender_dp.mechanisms.subset_response import mechanism as module
 from blender_dp.mechanisms.subset_response.mechanism import _CHUNK, Draws
+from blender_dp_device.channel.subset import SubsetChannel, slack_free
+from tests.device.channel.test_subset import list_of
 from tests.draws import drawn_before
-from tests.unit.client.test_subset import list_of
 
 W = 1 << 64
 COUNTS = st.one_of(st.lists(st.integers(1, 6), min_size=2, max_size=8), st.integers(2, 8).map(lambda n: [0] * n))

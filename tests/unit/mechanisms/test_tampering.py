@@ -16,9 +16,6 @@ from typing import Any
 import pytest
 
 from blender_dp import HeadList
-from blender_dp.arithmetic import exp_bounds
-from blender_dp.client.channel import Channel
-from blender_dp.client.subset import SubsetChannel, slack_free
 from blender_dp.mechanisms import (
     laplace_histogram,
     laplace_threshold,
@@ -33,6 +30,9 @@ from blender_dp.privacy.loss import Loss
 from blender_dp.sampling.capped import CappedGeometric
 from blender_dp.sampling.discrete import WORD
 from blender_dp.sampling.laplace import GridLaplace
+from blender_dp_device.arithmetic import exp_bounds
+from blender_dp_device.channel.subset import SubsetChannel, slack_free
+from blender_dp_device.channel.two_stage import Channel
 
 LISTS = {
     "records": HeadList.of([("a", "u"), ("a", "v"), ("b", "u")]),

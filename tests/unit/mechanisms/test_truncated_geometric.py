@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from blender_dp import Entropy, OutsideTheoremError, ParameterError
-from blender_dp.arithmetic import exp_bounds
 from blender_dp.mechanisms.laplace_histogram import LaplaceHistogram
 from blender_dp.mechanisms.laplace_threshold import LaplaceThreshold
 from blender_dp.mechanisms.truncated_geometric import TruncatedGeometric, audit
@@ -17,6 +16,7 @@ from blender_dp.privacy.divergence import hockey_stick
 from blender_dp.privacy.loss import Loss
 from blender_dp.sampling.capped import CappedGeometric
 from blender_dp.sampling.discrete import WORD
+from blender_dp_device.arithmetic import exp_bounds
 from tests.unit.sampling.test_capped import probability
 
 DELTA = Fraction(1, 10**5)

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from blender_dp import Entropy
-from blender_dp.client import Channel
 from blender_dp.mechanisms.two_stage_response import TwoStageResponse
 from blender_dp.mechanisms.two_stage_response.mechanism import _CHUNK
-from blender_dp.records.head_list import HeadList
+from blender_dp_device.channel import Channel
+from blender_dp_device.records.head_list import HeadList
 
 W = 1 << 64
 COUNTS = st.one_of(st.lists(st.integers(1, 6), max_size=6), st.lists(st.just(0), max_size=6))  # 0: single items

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from blender_dp import Blender, DocumentError, Entropy, Release, aol_like
-from blender_dp.audit import Tables, made_with
+from blender_dp.pipeline.audit import Tables, made_with
 from blender_dp.release.document import json_schema
 from blender_dp.release.estimates import interval, margin
 from tests.conftest import ROOT

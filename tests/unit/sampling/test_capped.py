@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from blender_dp import ParameterError
-from blender_dp.arithmetic import exp_bounds
 from blender_dp.sampling.capped import HIGHEST_CAP, CappedGeometric
 from blender_dp.sampling.discrete import WORD
+from blender_dp_device.arithmetic import exp_bounds
 from tests.unit.sampling.test_discrete import Script
 
 LOSSES = st.fractions(Fraction(1, 20), 5, max_denominator=100)

@@ -10,9 +10,9 @@ import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 from blender_dp import Entropy
-from blender_dp.entropy import Secret, restored_secret
 from blender_dp.errors import ParameterError
 from blender_dp.sampling import stream
+from blender_dp.sampling.secret import Secret, restored_secret
 
 
 def test_words_are_the_ciphers_keystream_across_blocks():
@@ -57,7 +57,7 @@ def test_a_failing_door_stays_shut(monkeypatch):
 FORK = """
 import os
 from blender_dp import Entropy
-from blender_dp.entropy import Secret
+from blender_dp.sampling.secret import Secret
 from blender_dp.errors import BlenderError
 stream = {stream}
 stream.words(1)

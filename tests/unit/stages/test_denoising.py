@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from blender_dp import GroupError, HeadList
-from blender_dp.client import Channel
 from blender_dp.stages import denoise
-from tests.unit.client.test_channel import closed_form, positions
+from blender_dp_device.channel import Channel
+from tests.device.channel.test_channel import closed_form, positions
 
 LIST = HeadList.of([("a", "x"), ("a", "y"), ("b", "x"), ("c", "x"), ("c", "y"), ("c", "z")])
 CHANNEL = Channel.of(LIST, Fraction(4), Fraction(1, 10**5), Fraction("0.85"))

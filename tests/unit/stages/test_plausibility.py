@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from blender_dp import Entropy, GroupError, HeadList
-from blender_dp.client.subset import AnyChannel, channel_of
 from blender_dp.stages.plausibility import check_fit
 from blender_dp.stages.reporting import simulate
+from blender_dp_device.channel.subset import AnyChannel, channel_of
 from tests.lists import reporting
 
 LIST = HeadList.of((f"q{i}", f"https://{i}.example/{j}") for i in range(8) for j in range(i % 3 + 1))

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from blender_dp import HeadList
-from blender_dp.client import Channel
 from blender_dp.stages import cells_of, count_cells, report
 from blender_dp.stages.reporting import simulate
+from blender_dp_device.channel import Channel
 
 NAMES = st.sampled_from(["a", "b", "c", "d", "é", "⋆", None])
 RECORDS = st.lists(st.tuples(NAMES, NAMES), max_size=30)

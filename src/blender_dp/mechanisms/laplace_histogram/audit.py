@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from blender_dp.arithmetic import exp_bounds, log_above
 from blender_dp.mechanisms.laplace_histogram.mechanism import LaplaceHistogram
 from blender_dp.privacy.divergence import Pair, hockey_stick, independent, largest_ratio
 from blender_dp.privacy.finding import Finding, nothing_holds
 from blender_dp.privacy.loss import Loss
+from blender_dp.privacy.rounding import log_above
 from blender_dp.sampling.discrete import WORD
 from blender_dp.sampling.laplace import GridLaplace
+from blender_dp_device.arithmetic import exp_bounds
 
 NAME = "calibration"
 

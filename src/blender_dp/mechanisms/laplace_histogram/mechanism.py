@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from blender_dp.arithmetic import Number
 from blender_dp.errors import OutsideTheoremError
-from blender_dp.records.parameters import checked_epsilon
 from blender_dp.sampling import Entropy
 from blender_dp.sampling.laplace import GridLaplace
+from blender_dp_device.arithmetic import Number
+from blender_dp_device.records.checks import checked_epsilon
 
 
 @dataclass(frozen=True)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from blender_dp.arithmetic import exp_bounds, log_above
 from blender_dp.mechanisms.laplace_histogram import LaplaceHistogram, shift
 from blender_dp.mechanisms.laplace_threshold.mechanism import LaplaceThreshold
 from blender_dp.privacy.divergence import substituted, vanishing
 from blender_dp.privacy.finding import Finding, nothing_holds
 from blender_dp.privacy.loss import Loss
+from blender_dp.privacy.rounding import log_above
+from blender_dp_device.arithmetic import exp_bounds
 
 NAME = "discovery"
 

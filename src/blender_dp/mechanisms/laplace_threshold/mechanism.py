@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from blender_dp.arithmetic import Number, exp_bounds
 from blender_dp.errors import OutsideTheoremError
 from blender_dp.mechanisms.selector import Selector
-from blender_dp.records.parameters import Parameters
+from blender_dp.parameters import Parameters
 from blender_dp.sampling import Entropy
 from blender_dp.sampling.laplace import GridLaplace
+from blender_dp_device.arithmetic import Number, exp_bounds
 
 
 @dataclass(frozen=True)

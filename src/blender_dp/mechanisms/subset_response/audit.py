@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from fractions import Fraction
 from itertools import product
 
-from blender_dp.arithmetic import exp_bounds, log_above
-from blender_dp.client.channel import WORD_BITS
-from blender_dp.client.subset import SubsetChannel
 from blender_dp.privacy.finding import Finding, nothing_holds
 from blender_dp.privacy.loss import Loss
+from blender_dp.privacy.rounding import log_above
+from blender_dp_device.arithmetic import exp_bounds
+from blender_dp_device.channel.subset import SubsetChannel
+from blender_dp_device.channel.two_stage import WORD_BITS
 
 NAME = "local channel"
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from blender_dp.client.subset import SubsetChannel
 from blender_dp.sampling import Entropy
 from blender_dp.sampling.discrete import integers_below, integers_below_each
 from blender_dp.sampling.stream import Words
+from blender_dp_device.channel.subset import SubsetChannel
 
 Cells = NDArray[np.int32]
 Integers = NDArray[np.int64]

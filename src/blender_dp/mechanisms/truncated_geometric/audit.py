@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from blender_dp.arithmetic import exp_bounds, log_above
 from blender_dp.mechanisms.laplace_histogram import LaplaceHistogram, shift
 from blender_dp.mechanisms.truncated_geometric.mechanism import TruncatedGeometric
 from blender_dp.privacy.divergence import Pair, Scaled, substituted, vanishing
 from blender_dp.privacy.finding import Finding, nothing_holds
 from blender_dp.privacy.loss import Loss
+from blender_dp.privacy.rounding import log_above
 from blender_dp.sampling.capped import CappedGeometric
 from blender_dp.sampling.discrete import WORD
+from blender_dp_device.arithmetic import exp_bounds
 
 NAME = "discovery"
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from blender_dp.arithmetic import Number
 from blender_dp.errors import OutsideTheoremError
 from blender_dp.mechanisms.selector import Selector
-from blender_dp.records.parameters import checked_delta, checked_epsilon
 from blender_dp.sampling import Entropy
 from blender_dp.sampling.capped import CappedGeometric
+from blender_dp_device.arithmetic import Number
+from blender_dp_device.records.checks import checked_delta, checked_epsilon
 
 
 @dataclass(frozen=True)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from fractions import Fraction
 
-from blender_dp.arithmetic import exp_bounds, log_above
-from blender_dp.client.channel import WORD_BITS, Channel, uniform_weights
 from blender_dp.privacy.divergence import Pair, hockey_stick, largest_ratio, swapped
 from blender_dp.privacy.finding import Finding, nothing_holds
 from blender_dp.privacy.loss import Loss
+from blender_dp.privacy.rounding import log_above
+from blender_dp_device.arithmetic import exp_bounds
+from blender_dp_device.channel.two_stage import WORD_BITS, Channel, uniform_weights
 
 NAME = "local channel"
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from blender_dp.client.channel import Channel
 from blender_dp.sampling import Entropy
 from blender_dp.sampling.stream import Words
+from blender_dp_device.channel.two_stage import Channel
 
 Cells = NDArray[np.int32]
 

@@ -6,9 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from blender_dp.client.subset import AnyChannel
 from blender_dp.mechanisms.laplace_histogram import LaplaceHistogram
-from blender_dp.records.head_list import HeadList
 from blender_dp.sampling import Entropy
 from blender_dp.stages.blending import Blend, Blended
 from blender_dp.stages.calibration import OptInEstimate
@@ -22,6 +20,8 @@ from blender_dp.stages.likelihood.choice import variances_without_opt_in
 from blender_dp.stages.likelihood.evidence import Evidence, Measured, Released, Reported
 from blender_dp.stages.likelihood.fit import Fit, fit
 from blender_dp.stages.response import Response
+from blender_dp_device.channel.subset import AnyChannel
+from blender_dp_device.records.head_list import HeadList
 
 
 @dataclass(frozen=True)

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from blender_dp import HeadList
-from blender_dp.client.subset import slack_free
 from blender_dp.stages.layout import Layout
 from blender_dp.stages.likelihood import Evidence, Measured, Reported
 from blender_dp.stages.likelihood.bound import among_all, cramer_rao
 from blender_dp.stages.response import Response
+from blender_dp_device.channel.subset import slack_free
 
 ITEM = HeadList.of([("app", None)])
 LAYOUT = Layout(ITEM.url_counts)

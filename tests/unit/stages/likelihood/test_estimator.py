@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from blender_dp import Blender, Entropy, HeadList, aol_like
-from blender_dp.client.subset import slack_free
 from blender_dp.mechanisms.laplace_histogram import LaplaceHistogram
 from blender_dp.stages.discovery import Discovery
 from blender_dp.stages.estimator import Context
 from blender_dp.stages.likelihood import estimator, fit
 from blender_dp.stages.likelihood.estimator import Calibration, Likelihood, discovery_evidence, scale_of
 from blender_dp.stages.response import Response
+from blender_dp_device.channel.subset import slack_free
 
 LIST = HeadList.of([("a", "x"), ("a", "y"), ("b", "x"), ("c", "x")])
 FOUND = Discovery(LIST, np.array([50.0, 30, 70, 9]), np.array([False, True, False, False]))

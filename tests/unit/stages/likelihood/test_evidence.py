@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from blender_dp import HeadList
-from blender_dp.client.subset import slack_free
 from blender_dp.stages.layout import Layout
 from blender_dp.stages.likelihood.evidence import Evidence, Measured, Released, Reported
 from blender_dp.stages.response import Response
+from blender_dp_device.channel.subset import slack_free
 from tests.unit.stages.likelihood.test_system import matrix
 
 LIST = HeadList.of([("a", "x"), ("a", "y"), ("b", "x"), ("c", "x"), ("c", "y"), ("c", "z")])

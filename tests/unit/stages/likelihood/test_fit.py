@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from blender_dp import HeadList
-from blender_dp.client.subset import slack_free
 from blender_dp.stages.discovery import record_cells
 from blender_dp.stages.layout import Layout
 from blender_dp.stages.likelihood import Evidence, Fit, Measured, Released, Reported, fit
 from blender_dp.stages.likelihood.fit import hidden_cells
 from blender_dp.stages.response import Response
+from blender_dp_device.channel.subset import slack_free
 
 LISTS = {
     "records": HeadList.of([("a", "x"), ("a", "y"), ("b", "x"), ("c", "x"), ("c", "y"), ("c", "z")]),

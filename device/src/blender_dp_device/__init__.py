@@ -1,0 +1,1 @@
+"""Everything that runs on a device: it verifies, randomises, keeps account, sends and searches."""

@@ -1,0 +1,96 @@
+"""A bundle as a database, for devices that want to find words in the middle: SQLite with FTS5, of the standard library."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from blender_dp_device.records.canonical import canonical_query
+from blender_dp_device.wire.suggestions import Row
+
+_SCHEMA = """
+CREATE TABLE bundle (digest TEXT NOT NULL);
+CREATE TABLE queries (place INTEGER PRIMARY KEY, query TEXT NOT NULL, share REAL NOT NULL);
+CREATE TABLE urls (
+    query INTEGER NOT NULL REFERENCES queries, place INTEGER NOT NULL, url TEXT NOT NULL, probability REAL NOT NULL,
+    PRIMARY KEY (query, place)
+) WITHOUT ROWID;
+CREATE INDEX by_text ON queries (query);
+CREATE VIRTUAL TABLE words USING fts5 (query, content='queries', content_rowid='place');
+"""
+
+
+@dataclass(frozen=True)
+class SearchIndex:
+    """Answers exact, prefix and word queries, best first, each with its URLs and their probabilities, best first."""
+
+    path: Path
+
+    @classmethod
+    def of(cls, path: Path, digest: str, queries: Sequence[Row]) -> SearchIndex:
+        """The index of a verified bundle: the one that is there, or else one that is made now."""
+        index = cls(path)
+        if index._digest() != digest:
+            partial = path.with_suffix(".db-partial")
+            partial.unlink(missing_ok=True)
+            with closing(sqlite3.connect(partial)) as database, database:
+                _fill(database, digest, queries)
+            partial.replace(path)
+        return index
+
+    def exact(self, typed: str) -> list[Row]:
+        """The query that was typed, if it is one."""
+        return self._rows("query = ?", canonical_query(typed), 1)
+
+    def prefix(self, typed: str, n: int = 10) -> list[Row]:
+        """The best queries that begin so."""
+        return self._rows("substr(query, 1, length(?1)) = ?1", canonical_query(typed), n)
+
+    def words(self, typed: str, n: int = 10) -> list[Row]:
+        """The best queries that have all these words in them; the last one may be the beginning of one."""
+        terms = ['"' + word.replace('"', '""') + '"' for word in canonical_query(typed).split()]
+        if not terms:
+            return []
+        return self._rows("place IN (SELECT rowid FROM words WHERE words MATCH ?)", " ".join(terms) + "*", n)
+
+    def _rows(self, condition: str, value: str, n: int) -> list[Row]:
+        chosen = f"SELECT place, query, share FROM queries WHERE {condition} ORDER BY place LIMIT {int(n)}"  # noqa: S608
+        with self._opened() as database:
+            return [
+                {"query": query, "share": share, "urls": _urls(database, place)}
+                for place, query, share in database.execute(chosen, (value,)).fetchall()
+            ]
+
+    def _digest(self) -> str | None:
+        """Of which bundle this is; of none, if it is not there or cannot be read."""
+        try:
+            with self._opened() as database:
+                found = database.execute("SELECT digest FROM bundle").fetchone()
+        except sqlite3.Error:
+            return None
+        return str(found[0]) if found else None
+
+    @contextmanager
+    def _opened(self) -> Iterator[sqlite3.Connection]:
+        with closing(sqlite3.connect(f"{self.path.absolute().as_uri()}?mode=ro", uri=True)) as database:
+            yield database
+
+
+def _fill(database: sqlite3.Connection, digest: str, queries: Sequence[Row]) -> None:
+    database.executescript(_SCHEMA)
+    database.execute("INSERT INTO bundle VALUES (?)", (digest,))
+    database.executemany(
+        "INSERT INTO queries VALUES (?, ?, ?)", ((i, row["query"], row["share"]) for i, row in enumerate(queries))
+    )
+    urls = ((i, j, url, p) for i, row in enumerate(queries) for j, (url, p) in enumerate(row["urls"]))
+    database.executemany("INSERT INTO urls VALUES (?, ?, ?, ?)", urls)
+    database.execute("INSERT INTO words (words) VALUES ('rebuild')")
+
+
+def _urls(database: sqlite3.Connection, query: int) -> list[list[Any]]:
+    found = database.execute("SELECT url, probability FROM urls WHERE query = ? ORDER BY place", (query,))
+    return [list(one) for one in found]

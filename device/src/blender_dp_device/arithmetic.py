@@ -1,0 +1,100 @@
+"""Exact numbers: parameters as fractions, and e^x between two fractions.
+
+Private outcomes are decided by integers only. Where a formula has an e^x in it, the integer is fixed by bounds on both
+sides of the real value, so every machine and every language arrives at the same one.
+"""
+
+from __future__ import annotations
+
+import decimal
+import math
+import re
+from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
+from numbers import Integral
+
+from blender_dp_device.errors import ParameterError
+
+Number = int | float | str | Decimal | Fraction
+"""What a parameter may be given as."""
+
+FIRST_DIGITS = 60
+_MOST_DIGITS = 350  # the smallest float has 324, and what is published may have 400
+
+
+def exact(value: Number, field: str) -> Fraction:
+    """Read a number as the fraction its author wrote: 0.1 is 1/10, not the nearest binary float.
+
+    A number of more than 350 digits is refused before it costs time, and before it is published: nobody could read it.
+    """
+    if _digits(value) > _MOST_DIGITS:
+        raise ParameterError(field, f"has more than {_MOST_DIGITS} digits", "Give a decimal number such as 0.5")
+    problem = ParameterError(field, f"{value!r} is not a finite number", "Give a decimal number such as 0.5")
+    if isinstance(value, bool):
+        raise problem
+    try:
+        if isinstance(value, float):  # its shortest decimal text is what was typed; its binary value is not
+            return Fraction(float.__repr__(value))
+        return Fraction(int(value) if isinstance(value, Integral) else value)
+    except (ValueError, TypeError, ZeroDivisionError, OverflowError):
+        raise problem from None
+
+
+def _digits(value: Number) -> int:
+    """At least as many digits as the longer side of the fraction has, found without making it."""
+    if isinstance(value, Fraction):
+        return max(abs(value.numerator), value.denominator).bit_length() * 3 // 10
+    if isinstance(value, int):
+        return value.bit_length() * 3 // 10
+    text = str(value)
+    number, _, exponent = text.lower().partition("e")
+    try:
+        return len(number) + abs(int(exponent or "0"))
+    except ValueError:  # not a number, or an exponent of thousands of digits
+        return len(text)
+
+
+EXACT_TEXT = r"^(0|[1-9][0-9]{0,399})(/[1-9][0-9]{0,399})?$"
+"""How exact numbers are published: "4" or "7/3", in lowest terms. The limit keeps a hostile file from costing memory."""
+
+
+def read_exact(text: str, field: str) -> Fraction:
+    """Read a number that was published as exact text, which is that of `str(Fraction)`; other spellings are refused."""
+    number = exact(text, field) if re.fullmatch(EXACT_TEXT, text) else None
+    if number is None or str(number) != text:
+        raise ParameterError(
+            field, f"{text[:40]!r} is not an exact number in lowest terms", 'Give text such as "4" or "7/3"'
+        )
+    return number
+
+
+def exp_bounds(x: Fraction, digits: int = FIRST_DIGITS) -> tuple[Fraction, Fraction]:
+    """Return two fractions with `low <= e^x <= high`, about `digits` decimal digits apart."""
+    down, up = decimal_context(digits, decimal.ROUND_FLOOR), decimal_context(digits, decimal.ROUND_CEILING)
+    numerator, denominator = Decimal(x.numerator), Decimal(x.denominator)
+    # Decimal.exp is correctly rounded, so one unit in the last place is a rigorous margin.
+    low = down.next_minus(down.exp(down.divide(numerator, denominator)))
+    high = up.next_plus(up.exp(up.divide(numerator, denominator)))
+    return Fraction(max(low, Decimal(0))), Fraction(high)
+
+
+def ceil_decreasing_in_exp(formula: Callable[[Fraction], Fraction], x: Fraction) -> int:
+    """Return the ceiling of `formula(e^x)` for a formula that decreases in e^x; exact, whatever it takes.
+
+    e^x is transcendental for rational x other than 0, so the bounds part from any integer sooner or later.
+    """
+    if x == 0:
+        return math.ceil(formula(Fraction(1)))
+    digits = FIRST_DIGITS
+    while True:
+        low, high = exp_bounds(x, digits)
+        floor_side, ceiling_side = math.ceil(formula(high)), math.ceil(formula(low))
+        if floor_side == ceiling_side:
+            return ceiling_side
+        digits *= 2
+
+
+def decimal_context(digits: int, rounding: str) -> decimal.Context:
+    """Decimal arithmetic of so many digits that never overflows."""
+    return decimal.Context(prec=digits, rounding=rounding, Emax=decimal.MAX_EMAX, Emin=decimal.MIN_EMIN)

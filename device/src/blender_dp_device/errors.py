@@ -1,0 +1,38 @@
+"""Every error that a device can raise on purpose.
+
+    BlenderError               subject, problem, fix
+    ├── ParameterError         a value is out of range; the subject is the field
+    ├── DocumentError          a saved or received document is invalid; the subject is its source
+    └── StateError             the request does not fit the current state; `kind` says why
+
+Each message names the thing, says what is wrong with it and what to change. None of them depends on what a user's record
+says.
+"""
+
+from __future__ import annotations
+
+
+class BlenderError(ValueError):
+    """The root of every error this package raises on purpose."""
+
+    def __init__(self, subject: str, problem: str, fix: str) -> None:
+        super().__init__(f"{subject}: {problem}. {fix}.")
+        self.subject = subject
+        self.problem = problem
+        self.fix = fix
+
+
+class ParameterError(BlenderError):
+    """A parameter lies outside its range."""
+
+
+class DocumentError(BlenderError):
+    """A saved head list, release or table file does not follow its schema."""
+
+
+class StateError(BlenderError):
+    """What was asked does not fit how things are: a `conflict`, something `missing`, or something `forbidden`."""
+
+    def __init__(self, subject: str, problem: str, fix: str, *, kind: str = "conflict") -> None:
+        super().__init__(subject, problem, fix)
+        self.kind = kind

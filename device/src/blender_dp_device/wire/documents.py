@@ -1,0 +1,46 @@
+"""Signed documents: an Ed25519 signature over exact bytes, and the digest that a document is fetched by."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from typing import Any
+
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+from blender_dp_device.errors import DocumentError
+
+_SIGNATURE_CHARACTERS = 88  # 64 bytes in base64
+
+DOMAIN = b"blender-dp/1\x00"
+"""What every signed text starts with, so that no signature made for another purpose fits."""
+
+
+def digest(body: bytes) -> str:
+    """What a document is fetched by."""
+    return hashlib.sha256(body).hexdigest()
+
+
+def opened(body: bytes, kind: str, key: str, source: str = "document") -> dict[str, Any]:
+    """The content of a signed document of this kind, if the pinned key signed it.
+
+    A document is canonical JSON (RFC 8785), in which names are sorted: the content comes first, then the key, the kind and
+    the signature. So the signed bytes are a part of the document's own bytes, and nothing is serialised again to verify.
+    """
+    start, middle, end = b'{"content":', f',"key":"{key}","kind":"{kind}","signature":"'.encode(), b'"}'
+    place = len(body) - len(middle) - _SIGNATURE_CHARACTERS - len(end)
+    if not body.startswith(start) or not body.endswith(end) or place < 0 or body[place : place + len(middle)] != middle:
+        raise DocumentError(source, f"is not a {kind} that names the pinned key", "Do not use it; ask for another")
+    signed = DOMAIN + body[:place] + f',"kind":"{kind}"}}'.encode()
+    signature = body[place + len(middle) : -len(end)]
+    try:
+        public = Ed25519PublicKey.from_public_bytes(base64.b64decode(key, validate=True))
+        public.verify(base64.b64decode(signature, validate=True), signed)
+        content = json.loads(body[len(start) : place])
+    except (ValueError, RecursionError, InvalidSignature):
+        raise DocumentError(source, "is not signed by the pinned key", "Do not use it; ask for another") from None
+    if not isinstance(content, dict):
+        raise DocumentError(source, "is signed, but has no content", "Ask for another")
+    return content

@@ -1,0 +1,1 @@
+"""The HTTP service: routes, limits, problems and their description."""

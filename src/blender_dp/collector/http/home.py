@@ -1,0 +1,135 @@
+"""The page that a browser gets at `/`: what this is, its key, its campaigns, and where to go from there."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from fastapi import FastAPI, Request, Response
+from fastapi.responses import JSONResponse
+
+from blender_dp.collector.storage.round_rows import State
+from blender_dp.release.manifest import package_versions
+
+if TYPE_CHECKING:
+    from blender_dp.collector.http.app import Service
+
+_SHOWN = 50  # campaigns, the newest ones
+_SECONDS = 60
+_MEANING: dict[State, str] = {
+    "open": "opt-in users contribute records",
+    "listing": "the head list is being made",
+    "listed": "clients report",
+    "closed": "the release is being made",
+    "released": "released",
+    "aborted": "ended without a release",
+}
+_LINKS = {
+    "/v1/rounds/current": "the current round",
+    "/v1/campaigns": "campaigns and what is left of their budgets",
+    "/v1/ledger": "the ledger: what was spent, in a chain that can be checked",
+    "/v1/openapi.json": "the API (OpenAPI)",
+    "/__version__": "versions",
+}
+_STYLE = """
+:root { color-scheme: light dark; font: 1rem/1.5 system-ui, sans-serif; }
+body { max-width: 46rem; margin: 3rem auto; padding: 0 1rem; }
+h1 { font-size: 1.6rem; } h2 { font-size: 1.15rem; margin-top: 2rem; }
+code { font-family: ui-monospace, monospace; overflow-wrap: anywhere; }
+.wide { overflow-x: auto; }
+table { border-collapse: collapse; width: 100%; }
+th, td { text-align: left; padding: .35rem .75rem .35rem 0; border-bottom: 1px solid #8884; vertical-align: top; }
+"""
+_STYLE_HASH = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
+_HEADERS = {
+    "Cache-Control": f"public, max-age={_SECONDS}",
+    "Vary": "Accept",
+    "Content-Security-Policy": f"default-src 'none'; style-src 'sha256-{_STYLE_HASH}'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'",
+    "Referrer-Policy": "no-referrer",
+}
+
+
+@dataclass(frozen=True)
+class _Shown:
+    """What everybody may know of a campaign, without any count."""
+
+    name: str
+    epsilon: str
+    delta: str
+    round: int | None
+    state: State | None
+    head_list: str | None
+    release: str | None
+    """Of the newest round that is released."""
+
+
+def add_home(app: FastAPI, service: Service) -> None:
+    """Add the page; whoever does not ask for HTML gets the same in short as JSON."""
+
+    @app.get("/", include_in_schema=False)
+    async def _home(request: Request) -> Response:
+        shown = await service.recent.get(_campaigns, service)
+        if "text/html" in request.headers.get("accept", ""):
+            return Response(_page(service.signer.public, shown), media_type="text/html", headers=_HEADERS)
+        return JSONResponse(_document(service.signer.public, shown), headers=_HEADERS)
+
+
+def _campaigns(service: Service) -> list[_Shown]:
+    found = []
+    for _, settings in service.rounds.campaigns()[-_SHOWN:]:
+        newest, released = service.rounds.current(settings.name), service.rounds.newest_release(settings.name)
+        found.append(
+            _Shown(
+                settings.name,
+                settings.epsilon,
+                settings.delta,
+                newest.number if newest else None,
+                newest.state if newest else None,
+                newest.head_list if newest else None,
+                released.release if released else None,
+            )
+        )
+    return found[::-1]
+
+
+def _document(key: str, campaigns: list[_Shown]) -> dict[str, Any]:
+    return {
+        "service": "blender-dp collector",
+        "version": package_versions()["blender-dp"],
+        "key": key,
+        "campaigns": [{"name": one.name, "round": one.round, "state": one.state} for one in campaigns],
+        "links": list(_LINKS),
+    }
+
+
+def _page(key: str, campaigns: list[_Shown]) -> str:
+    links = "".join(f'<li><a href="{path}">{escape(what)}</a></li>' for path, what in _LINKS.items())
+    rows = "".join(_row(one) for one in campaigns)
+    head = "<tr><th>name</th><th>privacy of a round</th><th>newest round</th><th>published</th></tr>"
+    table = f'<div class="wide"><table>{head}{rows}</table></div>' if campaigns else "<p>There is none yet.</p>"
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>blender-dp collector</title>'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{_STYLE}</style></head><body><main>'
+        "<h1>A blender-dp collector</h1>"
+        "<p>It learns which queries are popular, with differential privacy: opt-in users contribute records, from which a "
+        "noisy list is made; all other users report about that list, randomised on their own devices. What it publishes is "
+        "signed, and what each round costs in privacy is in a public ledger.</p>"
+        f"<h2>Public key</h2><p>Devices pin it (Ed25519): <code>{escape(key)}</code></p>"
+        f"<h2>Campaigns</h2>{table}<h2>More</h2><ul>{links}</ul></main></body></html>"
+    )
+
+
+def _row(one: _Shown) -> str:
+    state = "none yet" if one.state is None else f"{one.round}: {_MEANING[one.state]}"
+    published = [
+        f'<a href="/v1/{path}/{escape(digest)}">{what}</a>'
+        for path, digest, what in (("head-lists", one.head_list, "head list"), ("releases", one.release, "newest release"))
+        if digest
+    ]
+    privacy = f"ε = {escape(one.epsilon)}, δ = {escape(one.delta)}"
+    cells = f"<code>{escape(one.name)}</code>", privacy, escape(state), "<br>".join(published) or "nothing yet"
+    return "<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"

@@ -1,0 +1,268 @@
+"""What is sent to the collector and answered, as types: the OpenAPI document is made of them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+)
+from pydantic_core import PydanticCustomError
+
+from blender_dp.collector.campaign import CampaignSettings
+from blender_dp.collector.storage.round_rows import Round
+
+Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+Identifier = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
+Time = Annotated[int, Field(ge=0, lt=253_402_300_800)]
+"""Seconds since 1970, before the year 10000: every time can be written in ISO 8601."""
+
+
+def _without_surrogates(given: object) -> object:
+    """Text without unpaired surrogates, which JSON can write, and which the canonical form drops in any case."""
+    return given.encode(errors="ignore").decode() if isinstance(given, str) else given
+
+
+Text = Annotated[str, BeforeValidator(_without_surrogates)]
+"""Any text that JSON can hold. What it says must not change the answer."""
+Cell = Annotated[int, Field(ge=0, lt=1 << 32)]
+MAX_CELLS = 10_000
+"""Cells in one report."""
+
+
+def _integer(given: object) -> object:
+    """As it is: `true` and `1.0` are equal to 1, and no version."""
+    if type(given) is not int:
+        raise PydanticCustomError("int_type", "Input should be a valid integer")
+    return given
+
+
+Version = Annotated[Literal[1], BeforeValidator(_integer)]
+
+
+class Message(BaseModel):
+    """Nothing that is not known is accepted, and nothing is taken for what it is not."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class Versioned(Message):
+    """What is sent to the collector may say which major version it is of; another one is refused."""
+
+    version: Version = 1
+
+
+class ReportMessage(Message):
+    """One report: 16 random bytes as its id, the list it answers, and the cells it tells, one for each query, sorted."""
+
+    id: Identifier
+    head_list: Annotated[Digest, Field(description="The signed list that it answers, by the digest it is fetched by.")]
+    cells: Annotated[list[Cell], Field(min_length=1, max_length=MAX_CELLS)]
+
+
+class ReportsMessage(Versioned):
+    """Some reports."""
+
+    reports: Annotated[list[ReportMessage], Field(min_length=1, max_length=100_000)]
+
+
+Reason = Literal["malformed", "another head list", "wrong number of cells", "no such cell", "not sorted", "a query twice"]
+
+
+class Refusal(Message):
+    """A report that was not taken: its place in the request, and why."""
+
+    index: int
+    reason: Reason
+
+
+class ReportsAnswer(Message):
+    """All reports that are not refused are stored for good; one that was there already is not stored again."""
+
+    refused: list[Refusal]
+
+
+class RecordMessage(Versioned):
+    """An opt-in user's record. If it is missing, looks personal or is too long, only the user is counted.
+
+    The answer is the same for every text. A device sends messages of one length, padded with spaces at the end.
+    """
+
+    query: Text | None = None
+    url: Text | None = None
+    receipt: Annotated[
+        Digest | None,
+        Field(description="32 random bytes that take the record back, whatever becomes of the answer; drawn if left out."),
+    ] = None
+
+
+class RecordAnswer(Message):
+    """What to show to take the record back: the receipt that was sent, or else a new one."""
+
+    receipt: Digest
+
+
+class RoundMessage(Versioned):
+    """When to take the next steps, in seconds since 1970; by hand if it is left out."""
+
+    lists_at: Time | None = None
+    closes_at: Time | None = None
+
+
+WAITING = "waiting"
+"""What everybody is told of a round that cannot take its next step yet: not why, and above all not how many it has."""
+
+
+class PublicRound(Message):
+    """A round as everybody may see it: its state, and the digests of what it has published."""
+
+    id: Identifier
+    campaign: Identifier
+    number: int
+    state: Literal["open", "listing", "listed", "closed", "released", "aborted"]
+    lists_at: int | None
+    closes_at: int | None
+    opening: Digest | None
+    head_list: Digest | None
+    release: Digest | None
+    bundle: Digest | None
+    problem: Annotated[
+        str | None,
+        Field(description="`waiting` if the round cannot take its next step yet; if it was aborted, the operator's reason."),
+    ]
+
+    @classmethod
+    def of(cls, found: Round) -> Self:
+        """A round without what only its operator may know: how many users there are by now, above all."""
+        shown = {name: getattr(found, name) for name in cls.model_fields}
+        if found.problem is not None and found.state != "aborted":
+            shown["problem"] = WAITING
+        return cls(**shown)
+
+
+class RoundAnswer(PublicRound):
+    """A round as its operator sees it: `problem` says why it does not advance, with numbers."""
+
+    @classmethod
+    def of(cls, found: Round) -> Self:
+        """All of it."""
+        return cls(**{name: getattr(found, name) for name in cls.model_fields})
+
+
+class ListedRound(RoundAnswer):
+    """A round in a list of rounds."""
+
+    campaign_name: str
+    opened: Annotated[int, Field(description="When it was opened, in seconds since 1970, rounded down to the hour.")]
+
+
+class Pointer(Message):
+    """Where things are now. Everything it points at never changes."""
+
+    key: str
+    """The collector's public key (Ed25519, base64)."""
+    round: PublicRound | None
+    """The newest round."""
+    released: PublicRound | None
+    """The newest round that has a release."""
+
+
+class SignedDocument(Message):
+    """A published document: canonical JSON (RFC 8785), with an Ed25519 signature of `kind` and `content`."""
+
+    kind: Literal["opening", "head-list", "bundle", "release"]
+    content: dict[str, Any]
+    key: str
+    signature: str
+
+
+class TrendAnswer(BaseModel):
+    """A query with its share, and more about it, as in the release."""
+
+    query: str
+    share: float
+
+
+class LedgerEntry(Message):
+    """What one group of users has spent in one round."""
+
+    number: int
+    campaign: Identifier
+    round: Identifier
+    group: Literal["opt-in", "client"]
+    epsilon: str
+    delta: str
+    before: Digest
+    digest: Digest
+
+
+class BudgetLine(Message):
+    """What one group has spent in a campaign towards one of its limits; what was spent is rounded up, the rest down."""
+
+    group: Literal["opt-in", "client"]
+    limit: Literal["max_epsilon", "max_delta", "period_epsilon"]
+    days: Annotated[int | None, Field(description="Only what was spent in so many days counts; null: all of it.")]
+    next_round: Annotated[str, Field(description="What another round spends by itself.")]
+    spent: Annotated[str, Field(description="All rounds so far, composed.")]
+    after: Annotated[str, Field(description="All rounds with another one, composed.")]
+    most: Annotated[str | None, Field(description="The limit; null: unlimited.")]
+    remaining: Annotated[str | None, Field(description="The limit minus what was spent; null: unlimited.")]
+
+
+class CampaignBudget(Message):
+    """A campaign's promise for every round, and its budget."""
+
+    id: Identifier
+    name: str
+    epsilon: str
+    delta: str
+    budget: list[BudgetLine]
+
+
+class CampaignShown(Message):
+    """A campaign with its settings."""
+
+    id: Identifier
+    settings: CampaignSettings
+
+
+class CampaignMessage(CampaignSettings):
+    """A campaign to begin."""
+
+    version: Version = 1
+
+    def settings(self) -> CampaignSettings:
+        """What is kept of it."""
+        return CampaignSettings(**self.model_dump(exclude={"version"}))
+
+
+class CampaignAnswer(Message):
+    """A campaign's id, and what its promise means."""
+
+    id: Identifier
+    exposure: str
+    """About how many records that only one user has a round may list."""
+    warnings: list[str]
+    """Why the promise is weak; empty if it is not."""
+
+
+class EnrolMessage(Versioned):
+    """How many opt-in users to enrol."""
+
+    count: Annotated[int, Field(ge=1, le=10_000)] = 1
+
+
+class EnrolAnswer(Message):
+    """Their tokens. They are shown once."""
+
+    tokens: list[Digest]
+
+
+class AbortMessage(Versioned):
+    """Why. Everybody can read it, as the round's `problem`."""
+
+    reason: Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f-\x9f]+$", max_length=200)]
+    """One line: some databases cannot keep control characters, and a terminal would obey them."""

@@ -1,0 +1,126 @@
+"""The description of the service for programs: what FastAPI makes of the routes, with problem documents everywhere."""
+
+from __future__ import annotations
+
+from functools import cache
+from http import HTTPStatus
+from typing import Any
+
+import msgspec
+from fastapi import FastAPI, Response
+from fastapi.openapi.utils import get_openapi
+from pydantic import BaseModel
+from pydantic.json_schema import models_json_schema
+
+from blender_dp.collector.http.messages import ReportsMessage
+from blender_dp.collector.http.problems import MEDIA_TYPE, NAMES, PREFIX
+
+_SCHEMAS = "#/components/schemas/{model}"
+SAID = {
+    HTTPStatus.BAD_REQUEST: "The request cannot be read.",
+    HTTPStatus.UNAUTHORIZED: "A token is needed.",
+    HTTPStatus.FORBIDDEN: "The token does not allow that.",
+    HTTPStatus.NOT_FOUND: "There is no such thing.",
+    HTTPStatus.REQUEST_TIMEOUT: "The body did not arrive in time.",
+    HTTPStatus.CONFLICT: "It does not fit the state that things are in.",
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE: "Too large, or too many reports.",
+    HTTPStatus.UNSUPPORTED_MEDIA_TYPE: "The body is not JSON, or is packed.",
+    HTTPStatus.UNPROCESSABLE_ENTITY: "Not what the schema says.",
+    HTTPStatus.TOO_MANY_REQUESTS: "Too much at a time; Retry-After says how long to wait.",
+    HTTPStatus.INTERNAL_SERVER_ERROR: "The collector failed.",
+    HTTPStatus.SERVICE_UNAVAILABLE: "The storage does not answer; Retry-After says how long to wait.",
+    HTTPStatus.INSUFFICIENT_STORAGE: "The disk is nearly full; nothing was stored.",
+}
+_EVERYWHERE = (
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+    HTTPStatus.TOO_MANY_REQUESTS,
+    HTTPStatus.INTERNAL_SERVER_ERROR,
+    HTTPStatus.SERVICE_UNAVAILABLE,
+)
+_WITH_A_BODY = (
+    HTTPStatus.BAD_REQUEST,
+    HTTPStatus.REQUEST_TIMEOUT,
+    HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
+    HTTPStatus.UNPROCESSABLE_ENTITY,
+)
+
+_PROBLEM = {
+    "title": "Problem",
+    "description": "What went wrong (RFC 9457). "
+    + " ".join(f"`{PREFIX}{name}`: {meaning}" for name, meaning in sorted(NAMES.items())),
+    "type": "object",
+    "properties": {
+        "type": {"type": "string", "enum": sorted(PREFIX + name for name in NAMES)},
+        "title": {"type": "string"},
+        "status": {"type": "integer"},
+        "detail": {"type": "string"},
+        "errors": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {"where": {"type": "string"}, "what": {"type": "string"}, "why": {"type": "string"}},
+                "required": ["where", "what"],
+            },
+        },
+    },
+    "required": ["type", "title", "status", "detail"],
+}
+
+
+def may(*statuses: HTTPStatus) -> dict[int | str, dict[str, Any]]:
+    """The problems that a route has besides those that every route has."""
+    return {int(status): {"description": SAID[status]} for status in statuses}
+
+
+def takes(message: type[BaseModel]) -> dict[str, Any]:
+    """The description of a body that a route reads itself; its schema is added to the others below."""
+    schema = {"$ref": _SCHEMAS.format(model=message.__name__)}
+    return {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}
+
+
+def describe(app: FastAPI) -> None:
+    """Let an app describe itself so."""
+
+    def made() -> dict[str, Any]:
+        if app.openapi_schema is None:
+            app.openapi_schema = _described(app)
+        return app.openapi_schema
+
+    app.openapi = made  # type: ignore[method-assign]  # FastAPI's documented way
+    text = cache(lambda: msgspec.json.encode(made()))  # FastAPI would write it anew for everybody who asks
+
+    @app.get("/v1/openapi.json", include_in_schema=False)
+    async def _openapi() -> Response:
+        return Response(text(), media_type="application/json")
+
+
+def _described(app: FastAPI) -> dict[str, Any]:
+    found: dict[str, Any] = get_openapi(
+        title=app.title,
+        version=app.version,
+        description="Campaigns, head lists, reports and releases of a blender-dp collector. Every error is a problem "
+        "document, and none of them repeats what was sent.",
+        routes=app.routes,
+    )
+    for path in found["paths"].values():
+        for operation in path.values():
+            _complete(operation)
+    schemas = found["components"]["schemas"]
+    for unused in ("HTTPValidationError", "ValidationError"):
+        schemas.pop(unused, None)
+    schemas["Problem"] = _PROBLEM
+    schemas |= models_json_schema([(ReportsMessage, "validation")], ref_template=_SCHEMAS)[1]["$defs"]
+    found["components"]["schemas"] = dict(sorted(schemas.items()))
+    return found
+
+
+def _complete(operation: dict[str, Any]) -> None:
+    answers = operation["responses"]
+    answers.pop("422", None)
+    checked = [HTTPStatus.UNPROCESSABLE_ENTITY] if "parameters" in operation else []
+    for status in (*_EVERYWHERE, *(_WITH_A_BODY if "requestBody" in operation else checked)):
+        answers.setdefault(str(int(status)), {"description": SAID[status]})
+    for status, answer in answers.items():
+        if int(status) >= HTTPStatus.BAD_REQUEST:
+            answer["content"] = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
+    operation["responses"] = dict(sorted(answers.items()))

@@ -1,0 +1,70 @@
+"""How much one source may send, without keeping its address: buckets by a keyed hash, and the key is soon forgotten."""
+
+from __future__ import annotations
+
+import hashlib
+import ipaddress
+import time
+from collections.abc import Callable
+
+from blender_dp_device.entropy import system_bytes
+
+_RENEWED_SECONDS = 3600
+_MOST = 100_000  # sources that are remembered
+_KEY_BYTES = 32
+
+
+class Sources:
+    """A bucket for each source: it holds a minute's worth, and fills up as time goes by.
+
+    What is kept of an address is a hash under a key that lives in this process's memory, for an hour at most. Then key and
+    buckets are thrown away together, so that nobody can tell from a later look at the memory who was here.
+    """
+
+    def __init__(self, per_minute: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self._per_minute = per_minute
+        self._clock = clock
+        self._buckets: dict[bytes, tuple[float, float]] = {}
+        self._renew()
+
+    def wait(self, address: str, cost: int) -> float:
+        """Take `cost` from the source's bucket and return 0; or take nothing and return the seconds until it has so much.
+
+        A cost of more than a minute's worth is never granted: refuse it before.
+        """
+        now = self._clock()
+        if now - self._since >= _RENEWED_SECONDS:
+            self._renew()
+        name = hashlib.blake2b(_network(address), key=self._key, digest_size=16).digest()
+        filled = min(float(self._per_minute), self._left(name, now))
+        if filled < cost:
+            return (cost - filled) * 60 / self._per_minute
+        if name not in self._buckets and len(self._buckets) >= _MOST:
+            self._forget(now)
+        self._buckets[name] = filled - cost, now
+        return 0.0
+
+    def _left(self, name: bytes, now: float) -> float:
+        left, at = self._buckets.get(name, (float(self._per_minute), now))
+        return left + (now - at) * self._per_minute / 60
+
+    def _forget(self, now: float) -> None:
+        """Forget whose bucket is full again, and if that does not help, whoever came first."""
+        kept = {name: one for name, one in self._buckets.items() if self._left(name, now) < self._per_minute}
+        self._buckets = dict(list(kept.items())[-_MOST // 2 :])
+
+    def _renew(self) -> None:
+        self._key = system_bytes(_KEY_BYTES)
+        self._since = self._clock()
+        self._buckets = {}
+
+
+def _network(address: str) -> bytes:
+    """What counts as one source: an IPv4 address, or an IPv6 network of 64 bits, which one household may have whole."""
+    try:
+        parsed = ipaddress.ip_address(address)
+    except ValueError:
+        return address.encode()
+    if isinstance(parsed, ipaddress.IPv6Address):
+        return parsed.ipv4_mapped.packed if parsed.ipv4_mapped else parsed.packed[:8]
+    return parsed.packed

@@ -1,0 +1,135 @@
+"""Reading a body of reports, which anybody may send: time and memory are in proportion to its length.
+
+A decoder that knows the types builds nothing else and stops at the first error. If that fails, reports are read one by
+one, so that a malformed report does not affect the others; their number is checked before any of them is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from http import HTTPStatus
+from typing import Annotated, Any
+
+import msgspec
+from fastapi.exceptions import RequestValidationError
+from pydantic import ValidationError
+
+from blender_dp.collector.http.messages import MAX_CELLS, ReportsMessage
+from blender_dp.collector.http.problems import ProblemError
+
+_MANY_VALUES = 250_000  # each of them might be a report, and one that is not read yet takes 60 bytes
+_EXPLAINED_BYTES = 4_000  # a longer body is refused without the details, which could be as many as its bytes
+_VERSION = msgspec.Raw(b"1")
+
+_Id = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{32}\Z")]
+_Digest = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}\Z")]
+_Cell = Annotated[int, msgspec.Meta(ge=0, lt=1 << 32)]
+_Cells = Annotated[list[_Cell], msgspec.Meta(min_length=1, max_length=MAX_CELLS)]
+
+
+class Report(msgspec.Struct, forbid_unknown_fields=True, gc=False):
+    """A `ReportMessage` as the fast decoder reads it."""
+
+    id: _Id
+    head_list: _Digest
+    cells: _Cells
+
+
+class _Valid(msgspec.Struct, forbid_unknown_fields=True):
+    reports: list[Report]
+    version: msgspec.Raw = _VERSION
+
+
+class _Outline(msgspec.Struct, forbid_unknown_fields=True, gc=False):
+    id: _Id
+    head_list: _Digest
+    cells: msgspec.Raw
+
+
+class _Outlines(msgspec.Struct, forbid_unknown_fields=True):
+    reports: list[_Outline]
+    version: msgspec.Raw = _VERSION
+
+
+class _Unread(msgspec.Struct, forbid_unknown_fields=True):
+    reports: list[msgspec.Raw]
+    version: msgspec.Raw = _VERSION
+
+
+class _Version(msgspec.Struct):
+    version: msgspec.Raw = _VERSION
+
+
+_VALID, _VERSION_ONLY = msgspec.json.Decoder(_Valid), msgspec.json.Decoder(_Version)
+_UNREAD, _REPORT = msgspec.json.Decoder(_Unread), msgspec.json.Decoder(Report)
+_OUTLINES, _CELLS = msgspec.json.Decoder(_Outlines), msgspec.json.Decoder(_Cells)
+_ERRORS = msgspec.DecodeError, RecursionError
+
+
+def read_reports(body: bytes, most: int) -> list[Report | None]:
+    """All reports of a body, in order, with None for those that are malformed.
+
+    Raises a problem if there are more than `most` reports, or if none of them can be read.
+    """
+    if body.count(b",") >= _MANY_VALUES:
+        return _one_by_one(body, most, _OUTLINES, _from_outline)
+    if body.count(b"{") <= most + 1:  # or else there are probably too many
+        with suppress(*_ERRORS):
+            whole = _VALID.decode(body)
+            if whole.reports and bytes(whole.version) == b"1":
+                return list(whole.reports)
+    return _one_by_one(body, most, _UNREAD, _REPORT.decode)
+
+
+def _one_by_one(
+    body: bytes, most: int, split: msgspec.json.Decoder[Any], read: Callable[[Any], Report]
+) -> list[Report | None]:
+    try:
+        parts = split.decode(body)
+    except _ERRORS:
+        raise _refusal(body) from None
+    if len(parts.reports) > most:
+        raise ProblemError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too-many", f"{most} reports at a time are the most")
+    found = [_or_none(read, one) for one in parts.reports]
+    if bytes(parts.version) != b"1" or not any(found):
+        raise _refusal(body)
+    return found
+
+
+def _from_outline(given: _Outline) -> Report:
+    return Report(given.id, given.head_list, _CELLS.decode(given.cells))
+
+
+def _or_none(read: Callable[[Any], Report], given: object) -> Report | None:
+    try:
+        return read(given)
+    except _ERRORS:
+        return None
+
+
+def _refusal(body: bytes) -> Exception:
+    """Why nothing of a body can be stored; where exactly, if it is short."""
+    if _is_other_version(body):
+        return RequestValidationError([{"type": "literal_error", "loc": ("body", "version"), "msg": ""}])
+    return RequestValidationError(_mistakes(body) or [{"type": "malformed", "loc": ("body",), "msg": ""}])
+
+
+def _is_other_version(body: bytes) -> bool:
+    """Whether the body names another version, whatever else it holds."""
+    try:
+        version = bytes(_VERSION_ONLY.decode(body).version)
+    except _ERRORS:
+        return False
+    return version != b"1" and version.removeprefix(b"-").isdigit()
+
+
+def _mistakes(body: bytes) -> list[dict[str, Any]]:
+    if len(body) > _EXPLAINED_BYTES:
+        return []
+    try:
+        ReportsMessage.model_validate_json(body)
+    except ValidationError as error:
+        found = error.errors(include_url=False, include_context=False, include_input=False)
+        return [{**one, "loc": ("body", *one["loc"])} for one in found]
+    return []

@@ -1,0 +1,50 @@
+"""Notices rounds that do not advance and a worker that fails, for the heartbeat and the metrics."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable
+
+from blender_dp.collector.storage.round_rows import Round, State
+
+STATES: tuple[State, ...] = ("open", "listing", "listed", "closed")
+"""Those of rounds that are not over."""
+_WORKED_ON: tuple[State, ...] = ("listing", "closed")  # nobody is waited for: the collector itself must go on
+_FAILURES = 30  # in a row: some seconds of a database that is away are no reason to wake somebody
+
+
+class Watch:
+    """What the worker has seen. Times count from when this process saw a state first."""
+
+    def __init__(self, stuck_seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._stuck_seconds = stuck_seconds
+        self._clock = clock
+        self._since: dict[tuple[str, State], float] = {}
+        self.failures = 0
+        """Of the worker, in a row."""
+
+    def see(self, rounds: Iterable[Round]) -> list[tuple[str, State]]:
+        """Take note of all rounds that are not over; return those that are in another state than before."""
+        now = self._clock()
+        new = [(one.id, one.state) for one in rounds]
+        changed = [one for one in new if one not in self._since]
+        self._since = {one: self._since.get(one, now) for one in new}
+        return changed
+
+    def numbers(self) -> dict[State, tuple[int, float]]:
+        """For each state, how many rounds are in it, and the longest time of them."""
+        now, since = self._clock(), self._since
+        counts = Counter(state for _, state in since)
+        return {state: (counts[state], max((now - at for (_, one), at in since.items() if one == state), default=0.0))
+                for state in STATES}  # fmt: skip
+
+    def problem(self) -> str | None:
+        """What somebody should look at, if anything."""
+        now = self._clock()
+        for (name, state), at in self._since.items():
+            if state in _WORKED_ON and now - at > self._stuck_seconds:
+                return f"round {name} has been {state} for {int(now - at)} seconds"
+        if self.failures >= _FAILURES:
+            return f"the worker has failed {self.failures} times in a row"
+        return None

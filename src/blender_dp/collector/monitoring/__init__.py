@@ -1,0 +1,1 @@
+"""What an operator watches: log lines, metrics and traces."""

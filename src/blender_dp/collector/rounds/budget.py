@@ -1,0 +1,105 @@
+"""What a campaign has spent towards each of its limits, and what another round would bring it to."""
+
+from __future__ import annotations
+
+import decimal
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Literal
+
+from blender_dp.collector.campaign import DAY_SECONDS, CampaignSettings, limit_of
+from blender_dp.collector.rounds import ledger
+from blender_dp.collector.rounds.contributions import ROUNDED_SECONDS
+from blender_dp.collector.rounds.journal import Spent
+from blender_dp.privacy.loss import Loss
+
+GROUPS = ("opt-in", "client")
+"""Who spends, in the order of a collection's promises."""
+
+LimitName = Literal["max_epsilon", "max_delta", "period_epsilon"]
+
+_DIGITS = 12
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What one group of users has spent towards one limit of a campaign."""
+
+    group: str
+    limit: LimitName
+    losses: tuple[Loss, ...]
+    """What was spent so far, round by round."""
+    next: Loss
+    """What another round would spend."""
+    most: Fraction | None
+    """None if there is no limit."""
+
+    @property
+    def spent(self) -> Fraction:
+        """What was spent so far, all rounds together."""
+        return self._total(self.losses)
+
+    @property
+    def after(self) -> Fraction:
+        """What will be spent after another round."""
+        return self._total((*self.losses, self.next))
+
+    @property
+    def is_exceeded(self) -> bool:
+        """Whether another round would go beyond the limit."""
+        return self.most is not None and self.after > self.most
+
+    def _total(self, losses: tuple[Loss, ...]) -> Fraction:
+        return sum((one.delta for one in losses), Fraction(0)) if self.limit == "max_delta" else _composed(losses)
+
+
+def budgets(
+    entries: Iterable[Spent], campaign: str, settings: CampaignSettings, now: float, ends: Mapping[str, int]
+) -> list[Budget]:
+    """All limits of a campaign, for each group: both are charged by a round.
+
+    Opt-in users spend when the list is made, clients until their round `ends`; if nobody knows when, until its list did.
+    """
+    since = now - (settings.period_days or 0) * DAY_SECONDS - ROUNDED_SECONDS  # when it was spent, give or take an hour
+    own = [one for one in entries if one.entry.campaign == campaign]
+    lifetime = settings.list_days * DAY_SECONDS
+    found: list[Budget] = []
+    for group, loss in zip(GROUPS, _losses(settings), strict=True):
+        spent = [one for one in own if one.entry.group == group]
+        lately = [one for one in spent if (one.at if group == "opt-in" else _until(one, ends, lifetime)) >= since]
+        limits: list[tuple[LimitName, list[Spent], str | None]] = [
+            ("max_epsilon", spent, settings.max_epsilon),
+            ("max_delta", spent, settings.max_delta),
+        ]
+        if settings.period_epsilon is not None:
+            limits.append(("period_epsilon", lately, settings.period_epsilon))
+        found += [
+            Budget(group, name, tuple(one.entry.loss for one in some), loss, limit_of(most)) for name, some, most in limits
+        ]
+    return found
+
+
+def rounded(value: Fraction, *, up: bool) -> str:
+    """A decimal number of twelve digits, rounded up (what was spent) or down (what is left)."""
+    context = decimal.Context(prec=_DIGITS, rounding=decimal.ROUND_CEILING if up else decimal.ROUND_FLOOR)
+    made = context.divide(decimal.Decimal(value.numerator), decimal.Decimal(value.denominator))
+    return format(made.normalize(context), "f")
+
+
+def _until(one: Spent, ends: Mapping[str, int], lifetime: int) -> int:
+    """Until when clients may have spent. An end before the beginning is of a clock that went back: nobody knows it."""
+    end = ends.get(one.entry.round, -1)
+    return end if end >= one.at else one.at + lifetime
+
+
+@lru_cache(maxsize=1024)
+def _composed(losses: tuple[Loss, ...]) -> Fraction:
+    """Composition costs up to a second, and anybody may ask for a campaign's budget."""
+    return ledger.composed(losses)
+
+
+@lru_cache(maxsize=256)
+def _losses(settings: CampaignSettings) -> tuple[Loss, ...]:
+    return tuple(promise.loss for promise in settings.collection().promises())

@@ -1,0 +1,64 @@
+"""The opt-in half of a round: how it is made, and what it leaves, as JSON, private already, until the release is made."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pyarrow as pa
+
+from blender_dp.engines import PLAIN_COLUMNS, DuckDBEngine
+from blender_dp.errors import GroupError
+from blender_dp.pipeline.collection import Collection, Listing
+from blender_dp.sampling import Entropy
+from blender_dp.sampling.secret import Secret
+from blender_dp.stages.discovery import Discovery
+from blender_dp.stages.likelihood.estimator import Calibration
+from blender_dp.stages.randomiser import Design
+from blender_dp_device.records.reporting_list import ReportingList
+
+_SPLITS = 64  # a group that chance has left empty is drawn again
+
+
+def dump(listing: Listing, collection: Collection) -> str:
+    """The listing of a collection as text; floats are written so that they are read back exactly."""
+    found, context = listing.context.discovery, listing.context
+    return json.dumps(
+        {
+            "head_list": collection.published(listing.head_list, listing.design).to_document(),
+            "discovery_counts": found.noisy_counts.tolist(),
+            "candidates": found.is_candidate.tolist(),
+            "discovery_users": context.discovery_users,
+            "calibration_counts": listing.calibrated.noisy_counts.tolist(),
+            "calibration_users": context.calibration_users,
+        }
+    )
+
+
+def load(text: str, collection: Collection) -> Listing:
+    """The listing again, for the collection that made it."""
+    parts = json.loads(text)
+    published = ReportingList.from_document(parts["head_list"])
+    head_list = published.head_list
+    found = Discovery(head_list, np.array(parts["discovery_counts"], float), np.array(parts["candidates"], np.bool_))
+    return Listing(
+        Calibration(head_list, np.array(parts["calibration_counts"], float)),
+        collection.context(found, parts["discovery_users"], parts["calibration_users"]),
+        Design(published.channel.f_c, published.channel.subset_size),
+    )
+
+
+def make(collection: Collection, raw: list[tuple[str, str, str | None]], secret: Secret, clients: int) -> Listing:
+    """The opt-in half, fixed by the secret: who discovers, which records are listed, and all noise."""
+    owner, query, url = zip(*raw, strict=True)
+    table = pa.table({"user": pa.array(owner), "query": pa.array(query), "url": pa.array(url, pa.string())})
+    engine = DuckDBEngine(ordered=True, portable=True, spill=False)  # these records are nowhere on a disk in the clear
+    group, _ = engine.bound(engine.load(table, PLAIN_COLUMNS, "records"), 1, "")
+    for attempt in range(_SPLITS):
+        key = secret.derive(b"split %d " % attempt).hex()
+        discovering, calibrating = group.split(collection.parameters.f_o, key, "discovery")
+        if discovering.users:
+            break  # who is in which group depends on the secret and on who takes part, on nobody's record
+    else:
+        raise GroupError("opt-in users", "are too few to be parted in two", "Abort the round; set f_o or min_opt_in higher")
+    return collection.make_list(discovering, calibrating, clients, Entropy.from_secret(secret), lambda _: None)

@@ -1,0 +1,80 @@
+"""Secrets: tokens that are kept as digests only, and raw records that a destroyed key makes unreadable."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from blender_dp.errors import DocumentError
+from blender_dp.sampling.secret import Secret, restored_secret
+from blender_dp_device.entropy import system_bytes
+from blender_dp_device.records.record import Record
+from blender_dp_device.records.upload import padded, unpadded
+
+TOKEN_BYTES = 32
+KEY_BYTES = 32
+_NONCE_BYTES = 12
+
+
+def new_token() -> str:
+    """A token to hand out once."""
+    return system_bytes(TOKEN_BYTES).hex()
+
+
+def repeated_token(secret: str, *context: str) -> str:
+    """The token that belongs to a context: as good as a new one to whoever does not have the secret."""
+    return hmac.new(secret.encode(), "\x1f".join(context).encode(), hashlib.sha256).hexdigest()
+
+
+def token_digest(token: str, *context: str) -> str:
+    """What is kept of a token. Tokens have 256 random bits, so that a plain hash cannot be undone."""
+    return hashlib.sha256("\x1f".join((*context, token)).encode()).hexdigest()
+
+
+def same(one: str, other: str) -> bool:
+    """Compare in a time that does not depend on where they differ."""
+    return hmac.compare_digest(one.encode(), other.encode())
+
+
+def new_key() -> bytes:
+    """A key for one round's raw records."""
+    return system_bytes(KEY_BYTES)
+
+
+def seal(key: bytes, place: str, content: bytes) -> bytes:
+    """Encrypt what belongs to one place (a round and an owner); it opens nowhere else."""
+    nonce = system_bytes(_NONCE_BYTES)
+    return nonce + AESGCM(key).encrypt(nonce, content, place.encode())
+
+
+def unseal(key: bytes, place: str, sealed: bytes) -> bytes:
+    """Decrypt what was sealed for this place."""
+    try:
+        return AESGCM(key).decrypt(sealed[:_NONCE_BYTES], sealed[_NONCE_BYTES:], place.encode())
+    except (InvalidTag, ValueError):  # changed, or too short to be anything
+        raise DocumentError(
+            "record", "does not belong here, or was changed", "Restore the store from a whole backup"
+        ) from None
+
+
+def seal_secret(key: bytes, place: str, secret: Secret) -> bytes:
+    """Encrypt a secret that the operating system drew."""
+    return seal(key, place, secret.value)
+
+
+def unseal_secret(key: bytes, place: str, sealed: bytes) -> Secret:
+    """The secret again: whatever opens here was sealed with this key for this place, so the system drew it."""
+    return restored_secret(unseal(key, place, sealed))
+
+
+def seal_record(key: bytes, place: str, record: Record) -> bytes:
+    """Encrypt a raw record; all of them have one length."""
+    return seal(key, place, padded(record))
+
+
+def unseal_record(key: bytes, place: str, sealed: bytes) -> Record:
+    """The raw record again."""
+    return unpadded(unseal(key, place, sealed))

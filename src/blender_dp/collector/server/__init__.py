@@ -1,0 +1,1 @@
+"""The processes that serve, and the connections they accept."""

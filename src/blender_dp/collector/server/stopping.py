@@ -1,0 +1,70 @@
+"""A response for whoever connects while the collector is being stopped, instead of a reset."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from http import HTTPStatus
+
+from blender_dp.collector.http.problems import MEDIA_TYPE, PREFIX
+
+_LOOK_SECONDS = 0.1
+_READ_SECONDS = 0.5
+_READ_BYTES = 1 << 16
+
+
+def _response() -> bytes:
+    status = HTTPStatus.SERVICE_UNAVAILABLE
+    detail = "the collector is being stopped; nothing was stored, so send it again"
+    problem = {"type": f"{PREFIX}stopping", "title": status.phrase, "status": int(status), "detail": detail}
+    body = json.dumps(problem).encode()
+    head = (
+        f"HTTP/1.1 {status.value} {status.phrase}\r\nContent-Type: {MEDIA_TYPE}\r\nContent-Length: {len(body)}\r\n"
+        "Retry-After: 5\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n"
+    )
+    return head.encode() + body
+
+
+@contextmanager
+def turned_away(listener: socket.socket, is_stopping: Callable[[], bool]) -> Iterator[None]:
+    """While the block runs, respond 503 to connections that nobody accepts any more, as soon as the collector is stopping.
+
+    The kernel resets connections that are still in the queue of a listening socket when it is closed.
+    """
+    ended = threading.Event()
+
+    def run() -> None:
+        while not is_stopping() and not ended.wait(_LOOK_SECONDS):
+            pass
+        ended.wait(_LOOK_SECONDS)  # whoever was accepting goes first
+        listener.settimeout(_LOOK_SECONDS)
+        while True:
+            try:
+                client, _ = listener.accept()
+            except TimeoutError:
+                if ended.is_set():
+                    return
+            except OSError:
+                return
+            else:
+                threading.Thread(target=_turn_away, args=(client,), daemon=True).start()
+
+    thread = threading.Thread(target=run, name="stopping", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+
+
+def _turn_away(client: socket.socket) -> None:
+    with suppress(OSError), client:
+        client.settimeout(_READ_SECONDS)
+        client.sendall(_response())
+        client.shutdown(socket.SHUT_WR)
+        while client.recv(_READ_BYTES):  # closed with unread bytes, the kernel would send a reset and the response be lost
+            pass

@@ -1,0 +1,158 @@
+"""How a collector is run: from a file, the environment (BLENDER_DP_...) and flags, the later ones winning."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import sqlalchemy.exc
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from sqlalchemy.engine import make_url
+
+from blender_dp.collector.settings.connection_limits import ConnectionLimits
+from blender_dp.collector.storage.counting import EXPORT_FROM, Counting
+from blender_dp.errors import ParameterError
+
+PREFIX = "BLENDER_DP_"
+_OTHERS = {"token", "url", "settings", "crash_at", "needs_browser", "needs_spark"}  # what others than `serve` read
+
+
+class Settings(BaseModel):
+    """Where a collector keeps things, and its limits."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)  # `serve --help` shows them
+
+    data: Path = Path("collector-data")
+    """Folder of the database (if it is SQLite) and the signing key."""
+    keys: Path | None = None
+    """Folder of the keys of raw records and of the ledger's journal, on a disk of which no snapshot is kept; `round-keys`
+    in the data folder if it is not given."""
+    database: str = ""
+    """URL of a PostgreSQL database; SQLite in the data folder if it is empty."""
+    host: str = "127.0.0.1"
+    """Address to listen on."""
+    port: Annotated[int, Field(ge=0, le=65_535)] = 8000
+    """Port to listen on; 0 is any that is free."""
+    workers: Annotated[int, Field(ge=1, le=64)] = 1
+    """Processes. On SQLite they take turns to write, so more than one gains nothing there; use PostgreSQL."""
+    operator_token: Annotated[str, Field(pattern=r"^([0-9a-f]{64})?$")] = ""
+    """Digest (SHA-256, hexadecimal) of the operator's token; one is made and printed if it is empty."""
+    metrics_token: Annotated[str, Field(pattern=r"^([0-9a-f]{64})?$")] = ""
+    """Digest (SHA-256, hexadecimal) of a token that may read /metrics and nothing else; the operator's may do so too."""
+    max_body_bytes: Annotated[int, Field(ge=1_000)] = 4_000_000
+    """A body that is longer is refused."""
+    max_body_seconds: Annotated[float, Field(gt=0)] = 30.0
+    """A body that takes longer is refused."""
+    max_header_bytes: Annotated[int, Field(ge=1_000)] = 32_768
+    """A request line with headers that is longer is refused with 431."""
+    max_header_seconds: Annotated[float, Field(gt=0)] = 10.0
+    """Headers that take longer are refused with 408."""
+    max_write_seconds: Annotated[float, Field(gt=0)] = 30.0
+    """A client that takes longer to read the next 32 KiB of a response is disconnected."""
+    max_connections: Annotated[int, Field(ge=1)] = 2_000
+    """Connections of a process at a time, or as many as there may be files; more get 503."""
+    max_reports: Annotated[int, Field(ge=1)] = 10_000
+    """Reports in one request."""
+    max_waiting: Annotated[int, Field(ge=1)] = 1_000
+    """Requests that may wait at a time; more are sent away with 429."""
+    max_waiting_bytes: Annotated[int, Field(ge=1_000)] = 128_000_000
+    """Likewise for the bytes of their bodies, together."""
+    min_free_bytes: Annotated[int, Field(ge=0)] = 100_000_000
+    """The heartbeat fails, and uploads get 507, with less free disk than this."""
+
+    reports_per_minute: Annotated[int, Field(ge=0)] = 0
+    """Reports and records that one address may send in a minute, in each process; 0 is no limit. No address is kept."""
+    trusted_proxies: str = "127.0.0.1"
+    """Addresses of the proxies whose X-Forwarded-For is believed, with commas between them."""
+
+    log_format: Annotated[str, Field(pattern="^(text|json)$")] = "text"
+    """How log lines are written to stderr: text or json."""
+    traces: Annotated[str, Field(pattern="^(https?://.+)?$")] = ""
+    """URL that takes OpenTelemetry traces (OTLP over HTTP, such as http://127.0.0.1:4318/v1/traces); none if it is empty."""
+    stuck_seconds: Annotated[float, Field(gt=0)] = 1_800.0
+    """The heartbeat fails when the collector works at a list or a release for longer than this."""
+    source: str = ""
+    """Where the source code is; /__version__ shows it."""
+    commit: str = ""
+    """Which commit runs; likewise."""
+    build: str = ""
+    """Which build runs, as a URL; likewise."""
+
+    export_from: Annotated[int, Field(ge=0)] = EXPORT_FROM
+    """A round with so many reports is exported to Parquet in the data folder, and counted by the engine."""
+    engine: Annotated[str, Field(pattern=r"^(duckdb|spark(:.+)?)$")] = "duckdb"
+    """What counts such a round: duckdb, spark or spark:MASTER. A cluster must see the data folder under the same path."""
+
+    @field_validator("database")
+    @classmethod
+    def _postgresql(cls, url: str) -> str:
+        if url and not url.startswith(("postgresql://", "postgresql+psycopg://")):
+            raise ValueError("is not the URL of a PostgreSQL database: postgresql://USER:PASSWORD@HOST/NAME")
+        if url.count("@") > 1:  # else a part of the password would be taken for the host, and be named when it is not found
+            raise ValueError("has more than one @: write that of a user or a password as %40")
+        try:
+            make_url(url or "postgresql://")
+        except (sqlalchemy.exc.ArgumentError, ValueError):
+            raise ValueError("cannot be read: check its port, and write special characters as %XX") from None
+        return url
+
+    @property
+    def database_url(self) -> str:
+        """What to connect to."""
+        return self.database or str(self.data / "collector.db")
+
+    @property
+    def signing_key(self) -> Path:
+        """The file of the signing key."""
+        return self.data / "signing-key.pem"
+
+    @property
+    def key_folder(self) -> Path:
+        """The folder of the keys of raw records. Never back it up."""
+        return self.keys or self.data / "round-keys"
+
+    @property
+    def connection_limits(self) -> ConnectionLimits:
+        """What one connection may cost, and how many there may be."""
+        return ConnectionLimits(
+            head_bytes=self.max_header_bytes,
+            head_seconds=self.max_header_seconds,
+            body_seconds=self.max_body_seconds,
+            write_seconds=self.max_write_seconds,
+            connections=self.max_connections,
+        )
+
+    @property
+    def counting(self) -> Counting:
+        """How a round's reports are counted."""
+        return Counting(self.data.absolute() / "export", self.export_from, self.engine)
+
+
+def load(file: Path | None, flags: Mapping[str, Any], environment: Mapping[str, str] = os.environ) -> Settings:
+    """Put the settings together."""
+    values: dict[str, Any] = {}
+    if file is not None:
+        try:
+            values |= tomllib.loads(file.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise ParameterError("config", f"{file} cannot be read ({type(error).__name__})", "Give a TOML file") from None
+    named = {name.removeprefix(PREFIX).lower(): value for name, value in environment.items() if name.startswith(PREFIX)}
+    for name in named.keys() - Settings.model_fields.keys() - _OTHERS:  # mistyped, it would change nothing, unnoticed
+        raise ParameterError(f"{PREFIX}{name.upper()}", "is no setting", _closest(name))
+    values |= {name: value for name, value in named.items() if name in Settings.model_fields}
+    values |= {name: value for name, value in flags.items() if value is not None}
+    try:
+        return Settings.model_validate(values)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        said = first["msg"].removeprefix("Value error, ")
+        raise ParameterError(str(first["loc"][0]), said, "See blender-dp serve --help") from None
+
+
+def _closest(name: str) -> str:
+    close = difflib.get_close_matches(name, Settings.model_fields, n=1)
+    return f"Do you mean {PREFIX}{close[0].upper()}" if close else "See blender-dp serve --help"

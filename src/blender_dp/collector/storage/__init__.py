@@ -1,0 +1,1 @@
+"""The database: tables, transactions, and what keeps several collectors apart."""

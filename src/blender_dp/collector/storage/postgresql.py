@@ -1,0 +1,148 @@
+"""Connections to PostgreSQL on which neither side waits for the other for ever."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import psycopg
+import sqlalchemy as sa
+from psycopg.abc import PQGen
+from psycopg.waiting import Ready
+from sqlalchemy.engine import URL, Engine
+
+from blender_dp.collector.storage.gate import Gate
+from blender_dp.collector.storage.timeouts import Timeouts
+
+_POOL = 8
+
+
+class LimitedCursor(psycopg.Cursor[Any]):
+    """A cursor after whose every method the server's limit for idle transactions runs."""
+
+    def executemany(self, *given: Any, **more: Any) -> None:  # noqa: ANN401 (psycopg's own)
+        """Run a statement for many rows.
+
+        This is pipelined, and ends with a message that stops the server's timer for idle transactions (seen with
+        PostgreSQL 18) without starting it again, so that a client which disappears now would keep its locks for ever.
+        """
+        super().executemany(*given, **more)
+        self.connection.execute("SELECT 1")
+
+
+class LimitedConnection(psycopg.Connection[Any]):
+    """A connection that is closed when the server does not respond in time.
+
+    The server's own timeouts do not help against a server that hangs, nor do keepalives where a proxy or a frozen machine
+    still acknowledges every packet.
+    """
+
+    limit: float | None = None
+    gate: Gate | None = None
+
+    def wait(self, gen: PQGen[Any], *given: Any, **more: Any) -> Any:  # noqa: ANN401 (psycopg's own)
+        """Wait for the server, but not longer than the limit; everything psycopg does goes through here."""
+        if self.limit is None or self.gate is None:
+            return super().wait(gen, *given, **more)
+        try:
+            result = super().wait(_limited(gen, time.monotonic() + self.limit), *given, **more)
+        except _SilentError:
+            self.close()
+            self.gate.shut()
+            raise
+        self.gate.open()
+        return result
+
+
+class _SilentError(psycopg.OperationalError):
+    """The server did not respond in time."""
+
+
+def _limited(gen: PQGen[Any], until: float) -> PQGen[Any]:
+    """The same generator, which fails when nothing has happened until then."""
+    try:
+        wanted = next(gen)
+        while True:
+            ready = yield wanted
+            if ready == Ready.NONE and time.monotonic() > until:
+                raise _SilentError("the server did not respond in time")
+            wanted = gen.send(ready)
+    except StopIteration as end:
+        return end.value
+
+
+def postgresql_engine(url: URL, timeouts: Timeouts, gate: Gate) -> Engine:
+    """Connections whose limits are these."""
+    user_timeout = int(timeouts.user_timeout * 1000)
+    engine = sa.create_engine(
+        url.set(drivername="postgresql+psycopg"),
+        connect_args={
+            "connect_timeout": max(int(timeouts.connect), 1),
+            "keepalives": 1,
+            "keepalives_idle": timeouts.keepalive_idle,
+            "keepalives_interval": timeouts.keepalive_interval,
+            "keepalives_count": timeouts.keepalive_count,
+            "tcp_user_timeout": user_timeout,
+        },
+        # Whoever waits for a lock must then see what the holder has written, whatever the server's default.
+        isolation_level="READ COMMITTED",
+        pool_size=_POOL,
+        pool_timeout=timeouts.pool,
+        pool_pre_ping=True,
+        hide_parameters=True,  # an error must not quote what was to be stored
+    )
+    usual = timeouts.statement + timeouts.margin
+
+    def connect(_dialect: Any, _record: Any, given: Any, more: Any) -> LimitedConnection:  # noqa: ANN401 (SQLAlchemy's)
+        try:
+            made = LimitedConnection.connect(*given, **more)
+        except psycopg.OperationalError:
+            gate.shut()
+            raise
+        made.limit, made.gate, made.cursor_factory = usual, gate, LimitedCursor
+        _prepare(made, timeouts)
+        return made
+
+    def taken(connection: LimitedConnection, *_: object) -> None:
+        connection.limit = usual
+
+    def returned(connection: LimitedConnection | None, *_: object) -> None:
+        if connection is not None:
+            connection.limit = timeouts.ping  # the next thing it is asked is whether it is alive
+
+    sa.event.listen(engine, "do_connect", connect)
+    sa.event.listen(engine, "checkout", taken)
+    sa.event.listen(engine, "checkin", returned)
+    return engine
+
+
+def _prepare(connection: LimitedConnection, timeouts: Timeouts) -> None:
+    # A server may be set to acknowledge before it has written. It may also be set to wait for its replicas: that stays.
+    connection.execute(
+        "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'"
+    )
+    for name, value in {
+        "lock_timeout": milliseconds(timeouts.lock),
+        "statement_timeout": milliseconds(timeouts.statement),
+        "idle_in_transaction_session_timeout": milliseconds(timeouts.idle),
+        "tcp_keepalives_idle": str(timeouts.keepalive_idle),  # the server's side of it; a Unix socket ignores these four
+        "tcp_keepalives_interval": str(timeouts.keepalive_interval),
+        "tcp_keepalives_count": str(timeouts.keepalive_count),
+        "tcp_user_timeout": milliseconds(timeouts.user_timeout),
+    }.items():
+        connection.execute("SELECT set_config(%s, %s, false)", (name, value))
+    connection.commit()
+    try:
+        connection.execute(
+            "SELECT set_config('client_connection_check_interval', %s, false)", (milliseconds(timeouts.client_check),)
+        )
+        connection.commit()
+    except psycopg.errors.DatabaseError as error:
+        if isinstance(error, psycopg.OperationalError):
+            raise
+        connection.rollback()  # PostgreSQL before 14, or a platform where it cannot look
+
+
+def milliseconds(seconds: float) -> str:
+    """A limit as PostgreSQL's settings take it."""
+    return str(int(seconds * 1000))

@@ -1,0 +1,158 @@
+"""Made-up users who drive a live collector, honest and otherwise."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import islice
+from typing import Any
+
+from blender_dp.errors import DocumentError, ParameterError, StateError
+from blender_dp.logs import aol_like
+from blender_dp_device.agent.http import BusyError, CollectorClient
+from blender_dp_device.agent.opening import upload_message, verified_opening
+from blender_dp_device.channel import Device
+from blender_dp_device.entropy import system_bytes
+from blender_dp_device.records.reporting_list import ReportingList
+from blender_dp_device.wire.documents import digest, opened
+
+_BATCH = 1_000  # reports that one relay sends at a time
+_THREADS = 8
+_TRIES = 20
+_MOST_SECONDS = 10.0
+
+Message = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How many reports of each kind were sent; the collector must have counted the honest and the stuffed ones, once."""
+
+    honest: int
+    stuffed: int
+    replayed: int
+    refused: int
+
+
+class Crowd:
+    """The users of one round of a campaign. Their devices are real; only their searches are made up."""
+
+    def __init__(
+        self,
+        operator: CollectorClient,
+        anybody: CollectorClient,
+        campaign: dict[str, Any],
+        *,
+        users: int,
+        opt_in: float,
+        attackers: int,
+        seed: int,
+    ) -> None:
+        """Pin the key and the promise of the campaign, as devices do, before anything is asked of anybody."""
+        self.opt_in_users = round(users * opt_in)
+        self.clients = users - self.opt_in_users
+        self._id, self._promised = campaign["id"], campaign["settings"]
+        _check(self.opt_in_users, self._promised["min_opt_in"], "opt-in users")
+        _check(self.clients, self._promised["min_reports"], "clients")
+        pointer = operator.get("/v1/rounds/current", campaign=self._id)
+        before = pointer["round"]
+        if before is not None and before["state"] not in {"released", "aborted"}:
+            raise StateError("round", f"one is {before['state']}", "Release it, or end it: blender-dp round abort REASON")
+        self._key: str = pointer["key"]
+        self._old_list: str = (before or {}).get("head_list") or "0" * 64
+        rows = aol_like(seed, users=users).select(["query", "url"]).to_pylist()
+        self._opt_in, self._clients = rows[: self.opt_in_users], rows[self.opt_in_users :]
+        self._attackers = attackers
+        self._operator = operator
+        self._anybody = anybody
+
+    def upload(self) -> str:
+        """Open a round, enrol the opt-in users and let them upload, once they have verified the opening."""
+        made = self._operator.post(f"/v1/operator/campaigns/{self._id}/rounds", {})
+        body = self._anybody.document(f"/v1/openings/{made['opening']}")
+        if digest(body) != made["opening"]:
+            raise DocumentError("opening", "is not what its name says", "Nothing is uploaded")
+        opening = verified_opening(
+            opened(body, "opening", self._key, "opening"),
+            campaign=self._id,
+            round_id=made["id"],
+            epsilon=Fraction(self._promised["epsilon"]),
+            most_delta=Fraction(self._promised["delta"]),
+            now=time.time(),
+        )
+        tokens: list[str] = []
+        for some in _batched(range(self.opt_in_users), 10_000):
+            path = f"/v1/operator/campaigns/{self._id}/enrolments"
+            tokens += self._operator.post(path, {"count": len(some)})["tokens"]
+
+        def upload(one: tuple[str, dict[str, str]]) -> None:
+            token, row = one
+            message = upload_message(row["query"], row["url"], system_bytes(32).hex())
+            self._anybody.post_bytes(f"/v1/rounds/{opening.round_id}/records", message, Authorization=f"Bearer {token}")
+
+        _all(upload, zip(tokens, self._opt_in, strict=True))
+        return opening.round_id
+
+    def report(self, listed: dict[str, Any]) -> Outcome:
+        """Let everybody report against the list of a round."""
+        body = self._anybody.document(f"/v1/head-lists/{listed['head_list']}")
+        content = opened(body, "head-list", self._key)
+        found = digest(body), content["campaign"], content["round_id"]
+        if found != (listed["head_list"], self._id, listed["id"]):
+            raise DocumentError("head list", "is not the list of this round", "Nothing is reported")
+        published = ReportingList.from_document(content["head_list"])
+        device, head_list = Device(published, epsilon=self._promised["epsilon"]), published.head_list
+
+        def message(query: str | None = None, url: str | None = None) -> Message:
+            cells = list(device.report(query, url).cells)
+            return {"id": system_bytes(16).hex(), "head_list": listed["head_list"], "cells": cells}
+
+        honest = [message(row["query"], row["url"]) for row in self._clients]
+        target = head_list.entries[-1][0] if head_list.entries else None
+        stuffed = [message(target) for _ in range(self._attackers)]
+        replayed = honest[: self._attackers] * 3
+        stale = [{**message(), "head_list": self._old_list} for _ in range(self._attackers)]
+        nonsense = [{**message(), "cells": [head_list.cell_count]} for _ in range(self._attackers)]
+        path = f"/v1/rounds/{listed['id']}/reports"
+        # What is replayed comes at the same time as what it repeats, and before and after it.
+        refused = sum(self._send(path, batches) for batches in ([*replayed, *honest], stuffed, stale, nonsense))
+        return Outcome(len(honest), len(stuffed), len(replayed), refused)
+
+    def _send(self, path: str, messages: Sequence[Message]) -> int:
+        """Send reports as relays would, many at a time; how many were refused."""
+
+        def send(some: tuple[Message, ...]) -> int:
+            refused: list[object] = self._anybody.post(path, {"reports": list(some)})["refused"]
+            return len(refused)
+
+        return sum(_all(send, _batched(messages, _BATCH)))
+
+
+def _check(there: int, least: int, who: str) -> None:
+    if there < least:
+        problem = f"the campaign wants {least:,} {who}, and there would be {there:,}"
+        raise ParameterError("clients", problem, "Give more --clients, or another --opt-in")
+
+
+def _batched(things: Iterable[Any], size: int) -> Iterator[tuple[Any, ...]]:
+    rest = iter(things)
+    while some := tuple(islice(rest, size)):
+        yield some
+
+
+def _all(work: Callable[[Any], Any], things: Iterable[Any]) -> Iterator[Any]:
+    """Do some work on many things at a time; a collector that is busy is asked again."""
+
+    def patiently(thing: Any) -> Any:  # noqa: ANN401
+        for _ in range(_TRIES):
+            try:
+                return work(thing)
+            except BusyError as error:
+                time.sleep(min(error.seconds, _MOST_SECONDS))
+        return work(thing)
+
+    with ThreadPoolExecutor(_THREADS) as pool:
+        return iter(list(pool.map(patiently, things)))

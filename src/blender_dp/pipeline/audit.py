@@ -1,0 +1,141 @@
+"""The audit of a whole collection: every integer that decides a private outcome, and what it costs."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from blender_dp.errors import DocumentError
+from blender_dp.mechanisms import (
+    laplace_histogram,
+    laplace_threshold,
+    subset_response,
+    truncated_geometric,
+    two_stage_response,
+)
+from blender_dp.mechanisms.laplace_histogram import LaplaceHistogram
+from blender_dp.mechanisms.laplace_threshold import LaplaceThreshold
+from blender_dp.mechanisms.truncated_geometric import TruncatedGeometric
+from blender_dp.parameters import Parameters
+from blender_dp.pipeline.profiles import DISCOVERIES, RANDOMISERS
+from blender_dp.privacy.finding import Finding, nothing_holds
+from blender_dp.privacy.loss import Loss
+from blender_dp.release.manifest import Settings
+from blender_dp_device.channel.subset import SubsetChannel, channel_of
+from blender_dp_device.channel.two_stage import Channel
+from blender_dp_device.records.head_list import HeadList, read_json
+from blender_dp_device.records.reporting_list import ChannelSettings
+
+CHANNEL = two_stage_response.NAME
+"""How findings about clients' reports are named."""
+
+
+@dataclass(frozen=True)
+class Tables:
+    """The shipped integers: nothing else decides what is listed, released or reported."""
+
+    discovery: LaplaceThreshold | TruncatedGeometric
+    calibration: LaplaceHistogram
+    channels: dict[str, Channel | SubsetChannel]
+    """The clients' channel in every design that may be chosen, by the name of the design."""
+
+    @classmethod
+    def of(cls, parameters: Parameters, head_list: HeadList, channel: ChannelSettings | None = None) -> Tables:
+        """What this package ships for these parameters and this list: its own channel, or all that may be chosen for it."""
+        p, randomiser = parameters, RANDOMISERS[parameters.randomiser]
+        designs = [channel] if channel else [randomiser.settings(p, one) for one in randomiser.designs(p, head_list)]
+        return cls(
+            DISCOVERIES[p.discovery].of(p.epsilon, p.delta, p.m_o),
+            LaplaceHistogram.of(p.epsilon, p.m_o),
+            {_design(one): channel_of(head_list, one) for one in designs},
+        )
+
+    def to_document(self) -> dict[str, Any]:
+        """The integers as plain JSON values: as text, since most of them do not fit a double."""
+        document: dict[str, Any] = json.loads(_ADAPTER.dump_json(self), parse_int=str)
+        return document
+
+    @classmethod
+    def load(cls, path: Path, expected: Tables) -> Tables:
+        """Read the integers back from an audit's JSON; they must be for the same list and designs as those expected."""
+        document, fix = read_json(path), "Give what 'blender-dp audit --json' printed"
+        written = document.get("tables") if isinstance(document, dict) else None
+        try:
+            found = _ADAPTER.validate_python(written)
+        except ValidationError:
+            raise DocumentError(str(path), "does not hold the tables of an audit", fix) from None
+        if found.to_document() != written:
+            raise DocumentError(str(path), "its tables have fields or digits that no sampler uses", fix)
+        if problem := found._differs(expected):
+            raise DocumentError(str(path), problem, "Give the list, parameters and profile that they were made with")
+        return found
+
+    def _differs(self, expected: Tables) -> str | None:
+        """Why these are not the tables of what is audited, whatever their integers are."""
+        if type(self.discovery) is not type(expected.discovery):
+            return "its discovery is of another kind"
+        if self.channels.keys() != expected.channels.keys():
+            return f"it has the channels {sorted(self.channels)}, and {sorted(expected.channels)} may be chosen"
+        counts = {channel.url_counts for channel in expected.channels.values()}
+        if any(channel.url_counts not in counts for channel in self.channels.values()):
+            return "its channels are for another list: the numbers of queries and URLs differ"
+        return None
+
+
+_ADAPTER = TypeAdapter(Tables)
+
+
+def made_with(settings: Settings) -> Parameters:
+    """The parameters of a release, with f_C and the subset size as they were chosen."""
+    return Parameters.of(
+        epsilon=settings.epsilon,
+        delta=settings.delta,
+        f_o=settings.f_o,
+        f_c=settings.f_c,
+        subset_size=settings.subset_size if settings.randomiser == "subset" else None,
+        m_o=settings.m_o,
+        m_c=settings.m_c,
+        max_queries=settings.max_queries,
+        profile=settings.profile,
+        discovery=settings.discovery,
+        randomiser=settings.randomiser,
+        estimator=settings.estimator,
+    )
+
+
+def audit_tables(tables: Tables, parameters: Parameters, head_list: HeadList) -> list[Finding]:
+    """Compute the exact worst case of every mechanism, and of the clients' channel in every design, against its claim."""
+    p = parameters
+    local = RANDOMISERS[p.randomiser].loss(p)
+    per_report = Loss(local.epsilon / p.m_c, local.delta / p.m_c)
+    channels = {name: _channel(channel, per_report, head_list) for name, channel in tables.channels.items()}
+    named = {name: f"{CHANNEL} ({name})" if len(channels) > 1 else CHANNEL for name in channels}
+    return [
+        _discovery(tables, Loss(p.epsilon, p.delta)),
+        laplace_histogram.audit(tables.calibration, Loss(p.epsilon, Fraction(0))),
+        *(replace(found, mechanism=named[name]) for name, found in channels.items()),
+    ]
+
+
+def _design(channel: ChannelSettings) -> str:
+    return f"f_C {channel.f_c}, {channel.subset_size} per report"
+
+
+def _discovery(tables: Tables, claim: Loss) -> Finding:
+    """Public candidates are counted with calibration's noise."""
+    if isinstance(tables.discovery, LaplaceThreshold):
+        return laplace_threshold.audit(tables.discovery, claim, tables.calibration)
+    return truncated_geometric.audit(tables.discovery, claim, tables.calibration)
+
+
+def _channel(channel: Channel | SubsetChannel, claim: Loss, head_list: HeadList) -> Finding:
+    if channel.url_counts != head_list.url_counts:
+        return nothing_holds(CHANNEL, claim)  # it would answer with cells of another list
+    if isinstance(channel, Channel):
+        return two_stage_response.audit(channel, claim)
+    return subset_response.audit(channel, claim)

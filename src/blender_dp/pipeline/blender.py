@@ -1,0 +1,197 @@
+"""BLENDER, end to end: opt-in users and clients go in, a private release comes out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pyarrow as pa
+
+from blender_dp.engines import PLAIN_COLUMNS, Columns, DuckDBEngine, Engine, Group, Source, Tally
+from blender_dp.errors import GroupError, ParameterError
+from blender_dp.logs.intake import check_tally, most_bad
+from blender_dp.logs.sources import find
+from blender_dp.logs.tables import TableLike, as_table
+from blender_dp.pipeline.collection import Collection, Progress
+from blender_dp.privacy.limits import LARGEST_EPSILON, check_privacy
+from blender_dp.release import Release
+from blender_dp.release.manifest import Sizes
+from blender_dp.sampling import Entropy
+from blender_dp.stages.layout import Integers
+from blender_dp.stages.reporting import counted_cells, counted_reports, simulate, total
+from blender_dp_device.arithmetic import Number
+from blender_dp_device.channel.subset import AnyChannel
+from blender_dp_device.entropy import system_bytes
+from blender_dp_device.records.checks import open_unit
+from blender_dp_device.records.head_list import HeadList
+
+G = TypeVar("G", bound=Group)
+
+
+def _silent(_: str) -> None:
+    """Tell nobody."""
+
+
+def _ignored(_: Tally | int) -> None:
+    """Tell nobody."""
+
+
+class Blender(Collection):
+    """One collection: parameters that are checked at once, and a run over two groups of users.
+
+    >>> Blender(epsilon=4, delta=1e-5, max_queries=50)
+    Blender(epsilon=4, delta=1/100000, f_o=19/20, m_o=1, m_c=1, max_queries=50, project=True, robust=True, profile='tight')
+    """
+
+    def run(
+        self,
+        opt_in: TableLike,
+        clients: TableLike,
+        *,
+        columns: Columns = PLAIN_COLUMNS,
+        key: bytes | None = None,
+        entropy: Entropy | None = None,
+        progress: Progress = _silent,
+    ) -> Release:
+        """Run on two tables, of opt-in users and of clients (see `logs.as_table` for what is a table).
+
+        `key` fixes which of a user's records are used and who discovers or calibrates; give the same one to get the same
+        choice again. `entropy` is for tests and simulations only.
+        """
+        source, text_key = entropy or Entropy.system(), _key_text(key)
+        self._check_epsilon()
+        self.check_levels(columns.levels)
+        engine = DuckDBEngine(ordered=source.repeats)
+        progress("one record per user")
+        tables = [as_table(data, name, levels=columns.levels) for data, name in ((opt_in, "opt_in"), (clients, "clients"))]
+        logs = [engine.load(table, columns, name) for table, name in zip(tables, ("opt_in", "clients"), strict=True)]
+        chosen, _ = engine.bound(logs[0], self.parameters.m_o, text_key)
+        others, _ = engine.bound(logs[1], self.parameters.m_c, text_key)
+        if shared := chosen.shared_users(others):
+            raise GroupError("opt-in users", f"{shared} of them are clients as well", "Give every user one role")
+        return self._run_groups(chosen, others, text_key, source, progress)
+
+    def run_log(
+        self,
+        log: TableLike | Source | Path | str,
+        opt_in: Number | Iterable[str],
+        *,
+        columns: Columns = PLAIN_COLUMNS,
+        key: bytes | None = None,
+        entropy: Entropy | None = None,
+        engine: Engine | None = None,
+        max_bad: Number = "0.01",
+        simulation: str = "users",
+        progress: Progress = _silent,
+        on_tally: Callable[[Tally], None] = _ignored,
+        on_unknown: Callable[[int], None] = _ignored,
+    ) -> Release:
+        """Run on one log, a table or files (`logs.find` takes folders, patterns and formats), whose users are parted here.
+
+        `opt_in` is the share of the users who opt in (drawn by keyed hash) or the names of those who do. Bad rows are left
+        out and counted, and `on_tally` is told; if more than the share `max_bad` of the rows is bad, the run stops before
+        anything is released. `simulation` is "users" or "cells", see `collect`. A seeded `entropy` needs an engine that
+        is `ordered`, as the one is that is taken if none is given.
+
+        If opt-in users are named, `on_unknown` is called with the number of names that the log does not have. Like the
+        tally, that number is exact: it is for the person who runs the log, and not to be published.
+        """
+        source, text_key, (rule, named) = entropy or Entropy.system(), _key_text(key), _opt_in_rule(opt_in)
+        _check_simulation(simulation)
+        self._check_epsilon()
+        most = most_bad(max_bad)
+        counting = engine or DuckDBEngine(ordered=source.repeats)
+        _check_order(counting, source)
+        if isinstance(log, Path | str):
+            log = find(log, columns=columns)
+        self.check_levels((log.columns if isinstance(log, Source) else columns).levels)
+        progress("one record per user")
+        rows = _opened(counting, log, columns)
+        group, tally = counting.bound(rows, self.parameters.m_o, text_key)
+        on_tally(tally)
+        check_tally(tally, most, "log")
+        chosen, others = rule(group, text_key)
+        if named is not None:
+            on_unknown(named - chosen.users)
+        if self.parameters.m_c != self.parameters.m_o:
+            _, others = rule(counting.bound(rows, self.parameters.m_c, text_key)[0], text_key)
+        return self._run_groups(chosen, others, text_key, source, progress, simulation)
+
+    def _run_groups(
+        self, opt_in: Group, clients: Group, key: str, entropy: Entropy, progress: Progress, simulation: str = "users"
+    ) -> Release:
+        discovering, calibrating = opt_in.split(self.parameters.f_o, key, "discovery")
+        sizes = Sizes(discovering.users, calibrating.users, clients.users)
+        _check_sizes(sizes)
+        p = self.parameters  # before anything is released; group sizes are public
+        check_privacy(p.epsilon, p.delta, sizes.discovery + sizes.calibration, allowed=self.allow_weak_privacy)
+        listing = self.make_list(discovering, calibrating, sizes.clients, entropy, progress)
+        progress(f"reporting: {sizes.clients:,} clients randomise against {len(listing.head_list):,} queries")
+        channel = self.channel(listing.head_list, listing.design)
+        reports = self.collect(clients, listing.head_list, channel, entropy, simulation)
+        progress("blending")
+        return self.make_release(listing, reports, sizes.clients, seeded=entropy.is_seeded)
+
+    def _check_epsilon(self) -> None:
+        """Refuse an ε that protects nobody before anything is read; how many opt-in users there are is known later."""
+        if not self.allow_weak_privacy and self.parameters.epsilon > LARGEST_EPSILON:
+            check_privacy(self.parameters.epsilon)
+
+    def collect(
+        self, clients: Group, head_list: HeadList, channel: AnyChannel, entropy: Entropy, simulation: str = "users"
+    ) -> Integers:
+        """Let every client report against the list; only the counts of the reported cells are kept.
+
+        With the simulation "users" every client's report is really made, from its own record, where the records are.
+        With "cells" the clients are counted by cell first: the same in distribution, and cheaper to repeat.
+        """
+        if simulation == "cells":
+            return simulate(total(clients.over_records(partial(counted_cells, head_list=head_list))), channel, entropy)
+        work = partial(counted_reports, head_list=head_list, channel=channel, entropy=entropy)
+        return total(clients.over_records(work))
+
+
+def _opened(engine: Engine, log: TableLike | Source, columns: Columns) -> Any:  # noqa: ANN401 (the engine's)
+    return (
+        engine.read(log)
+        if isinstance(log, Source)
+        else engine.load(as_table(log, "log", levels=columns.levels), columns, "log")
+    )
+
+
+def _check_order(engine: Engine, entropy: Entropy) -> None:
+    if entropy.repeats and not engine.ordered:
+        problem = "rows come in any order, so a run with a seeded entropy does not repeat itself"
+        raise ParameterError("engine", problem, "Make the engine with ordered=True, or leave the seed out")
+
+
+def _check_simulation(simulation: str) -> None:
+    if simulation not in {"users", "cells"}:
+        raise ParameterError("simulation", f"{simulation!r} is unknown", "Use users or cells")
+
+
+def _opt_in_rule(opt_in: Number | Iterable[str]) -> tuple[Callable[[G, str], tuple[G, G]], int | None]:
+    """How to part a log's users in opt-in users and clients: by share, or by name and then by how many names."""
+    if isinstance(opt_in, Iterable) and not isinstance(opt_in, str):
+        names = pa.array([*dict.fromkeys(str(user) for user in opt_in)], pa.string())  # read once: it may be a generator
+        return lambda group, _: group.part(names), len(names)
+    share = open_unit(opt_in, "opt_in", "Give the share of the users who opt in, such as 0.05")
+    return lambda group, key: group.split(share, key, "opt-in"), None
+
+
+def _check_sizes(sizes: Sizes) -> None:
+    for group, users, fix in (
+        ("discovery users", sizes.discovery, "Bring more opt-in users; if they are named, check that the log has them"),
+        ("calibration users", sizes.calibration, "Bring more opt-in users, or lower f_o"),
+        ("clients", sizes.clients, "Bring more users who do not opt in"),
+    ):
+        if users < 2:
+            raise GroupError(group, f"there are {users}, and at least 2 are needed", fix)
+
+
+def _key_text(key: bytes | None) -> str:
+    if not isinstance(key, bytes | None):
+        raise ParameterError("key", f"{type(key).__name__} is not bytes", "Give bytes, or leave it out")
+    return (system_bytes(16) if key is None else key).hex()

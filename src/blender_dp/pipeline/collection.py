@@ -1,0 +1,216 @@
+"""One collection's parts, and its two halves: from opt-in users to a list, and from reports to a release.
+
+The halves know nothing of how the users came: from a log, all at once, or over days from a collector's store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Literal
+
+from blender_dp.engines import Group
+from blender_dp.errors import ParameterError
+from blender_dp.mechanisms.laplace_histogram import LaplaceHistogram
+from blender_dp.parameters import Parameters
+from blender_dp.pipeline.profiles import DISCOVERIES, ESTIMATORS, RANDOMISERS
+from blender_dp.privacy.loss import Loss, Model, Promise
+from blender_dp.release import Release
+from blender_dp.release.assemble import assemble
+from blender_dp.release.manifest import Sizes, manifest_of
+from blender_dp.sampling import Entropy
+from blender_dp.stages.discovery import Discovery, listed, survivors, with_candidates
+from blender_dp.stages.estimator import Context
+from blender_dp.stages.layout import Integers
+from blender_dp.stages.likelihood import fit
+from blender_dp.stages.likelihood.choice import likely_best
+from blender_dp.stages.likelihood.estimator import discovery_evidence, scale_of
+from blender_dp.stages.randomiser import Design
+from blender_dp.stages.reporting import counted_cells, total
+from blender_dp.stages.response import Response
+from blender_dp_device.arithmetic import Number
+from blender_dp_device.channel.subset import AnyChannel, channel_of
+from blender_dp_device.records.canonical import canonical_query, canonical_url
+from blender_dp_device.records.head_list import HeadList
+from blender_dp_device.records.reporting_list import ReportingList
+
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Listing:
+    """What the opt-in users' half leaves: private already, and all that the other half needs of it."""
+
+    calibrated: Any
+    """The estimator's own; it has the final `head_list`."""
+    context: Context
+    design: Design
+
+    @property
+    def head_list(self) -> HeadList:
+        """The list that clients report against."""
+        found: HeadList = self.calibrated.head_list
+        return found
+
+
+class Collection:
+    """Parameters that are checked at once, and the parts they name."""
+
+    def __init__(
+        self,
+        *,
+        epsilon: Number,
+        delta: Number,
+        f_o: Number = "0.95",
+        f_c: Number | None = None,
+        subset_size: int | None = None,
+        m_o: int = 1,
+        m_c: int = 1,
+        max_queries: int = 50,
+        project: bool = True,
+        robust: bool = True,
+        profile: str = "tight",
+        discovery: str | None = None,
+        randomiser: str | None = None,
+        estimator: str | None = None,
+        candidates: HeadList | None = None,
+        allow_weak_privacy: bool = False,
+    ) -> None:
+        """Check the parameters. There is no default for ε and δ: they are a promise to people.
+
+        A `profile` is a choice of a part of each kind; `discovery`, `randomiser` and `estimator` replace single ones.
+        `candidates` are records that are public already, such as an earlier list: they are listed without a threshold.
+        `allow_weak_privacy` lets ε above 20 and δ of 1 / opt-in users or more pass; the release says so.
+        """
+        self.parameters = p = Parameters.of(
+            epsilon=epsilon, delta=delta, f_o=f_o, f_c=f_c, subset_size=subset_size, m_o=m_o, m_c=m_c,
+            max_queries=max_queries, project=project, robust=robust,
+            profile=profile, discovery=discovery, randomiser=randomiser, estimator=estimator,
+        )  # fmt: skip
+        self.discovery = DISCOVERIES[p.discovery].of(p.epsilon, p.delta, p.m_o)
+        self.calibration = LaplaceHistogram.of(p.epsilon, p.m_o)
+        self.randomiser = RANDOMISERS[p.randomiser]
+        self.estimator = ESTIMATORS[p.estimator]
+        if not isinstance(candidates, HeadList | None):
+            raise ParameterError(
+                "candidates", f"{type(candidates).__name__} is no head list", "Give a HeadList, or load one"
+            )
+        if candidates and any(_not_canonical(record) for record in candidates.records()):
+            problem = "some records are not in canonical form, so that nobody's can be one of them"
+            raise ParameterError("candidates", problem, "Make the list of canonical_query and canonical_url texts")
+        self.candidates = candidates
+        self.allow_weak_privacy = allow_weak_privacy
+        self.channel(HeadList.of([]))  # a budget too small to be split is refused now, not when the list is there
+        if p.estimator == "likelihood" and p.m_c != p.m_o:
+            problem = f"{p.m_c} records per client beside {p.m_o} per opt-in user are shares of different things"
+            raise ParameterError("m_c", problem, "Take as many of both, or the estimator 'average'")
+
+    def __repr__(self) -> str:
+        usual = vars(Parameters.of(epsilon=1, delta="0.5", profile=self.parameters.profile))
+        parts = ("discovery", "randomiser", "estimator")
+        shown = {k: v for k, v in vars(self.parameters).items() if v is not None and (k not in parts or v != usual[k])}
+        return f"Blender({', '.join(f'{k}={v!r}' if isinstance(v, str) else f'{k}={v}' for k, v in shown.items())})"
+
+    def channel(self, head_list: HeadList, design: Design | None = None) -> AnyChannel:
+        """The clients' channel for a head list: of the given design, or of the first one that comes into question."""
+        chosen = design or self.randomiser.designs(self.parameters, head_list)[0]
+        return channel_of(head_list, self.randomiser.settings(self.parameters, chosen))
+
+    def published(self, head_list: HeadList, design: Design) -> ReportingList:
+        """What devices are given: the list with its channel."""
+        return ReportingList(head_list, self.randomiser.settings(self.parameters, design))
+
+    def promises(self) -> tuple[Promise, Promise]:
+        """What opt-in users and clients are promised. An opt-in user is in one of S and T, never in both."""
+        opt_in = Loss(self.parameters.epsilon, self.parameters.delta)
+        clients = self.randomiser.loss(self.parameters)
+        return Promise("opt-in users", Model.CENTRAL, opt_in), Promise("clients", Model.LOCAL, clients)
+
+    def make_list(
+        self, discovering: Group, calibrating: Group, clients: int, entropy: Entropy, progress: Progress
+    ) -> Listing:
+        """Make the head list from the opt-in users, for about so many clients. Both groups' budgets are spent by this."""
+        p = self.parameters
+        progress(f"discovery: {discovering.users:,} opt-in users make the head list")
+        found = self.estimator.shortlist(self._discover(discovering, entropy), p.max_queries)
+        progress(f"calibration: {calibrating.users:,} opt-in users estimate its {len(found.head_list):,} queries")
+        cells = total(calibrating.over_records(partial(counted_cells, head_list=found.head_list)))
+        calibrated = self.estimator.calibrate(cells, found, self.calibration, p.max_queries, entropy)
+        final = found.restrict(calibrated.head_list.queries)
+        context = self.context(final, discovering.users, calibrating.users)
+        return Listing(calibrated, context, self.design(context, clients))
+
+    def make_release(
+        self,
+        listing: Listing,
+        reports: Integers,
+        clients: int,
+        *,
+        seeded: bool,
+        reports_from: Literal["log", "devices"] = "log",
+    ) -> Release:
+        """Estimate from the list's making and the counts of the reported cells. Post-processing: it spends nothing."""
+        context, published = listing.context, self.published(listing.head_list, listing.design)
+        result = self.estimator.combine(
+            listing.calibrated, reports, self.channel(listing.head_list, listing.design), context
+        )
+        manifest = manifest_of(
+            self.parameters,
+            self.promises(),
+            Sizes(context.discovery_users, context.calibration_users, clients),
+            design=listing.design,
+            threshold=context.threshold,
+            reports=result.client.reports,
+            head_list=published,
+            candidates=self.candidates,
+            seeded=seeded,
+            reports_from=reports_from,
+            weak_privacy_allowed=self.allow_weak_privacy,
+        )
+        return assemble(manifest, published, result)
+
+    def _discover(self, users: Group, entropy: Entropy) -> Discovery:
+        parts = users.over_record_counts(partial(survivors, mechanism=self.discovery, entropy=entropy))
+        found = listed(parts)
+        if self.candidates is None:
+            return found
+        counts = total(users.over_records(partial(counted_cells, head_list=self.candidates)))
+        return with_candidates(found, self.candidates, counts, self.calibration, entropy)
+
+    def check_levels(self, levels: int) -> None:
+        """Refuse candidates that are unlike the records to come, before anything is read or spent."""
+        if self.candidates and len(self.candidates) and self.candidates.levels != levels:
+            kinds = {1: "single items", 2: "queries with URLs"}
+            problem = f"they are {kinds[self.candidates.levels]}, and the records are {kinds[levels]}"
+            raise ParameterError("candidates", problem, "Give a list of the same kind")
+
+    def context(self, found: Discovery, discovery_users: int, calibration_users: int) -> Context:
+        """What is public about the collection once the list is final."""
+        noise = self.discovery.noise
+        return Context(
+            discovery=found,
+            discovery_users=discovery_users,
+            discovery_noise=(noise.mean, noise.variance),
+            candidate_variance=self.calibration.noise.variance,
+            threshold=self.discovery.tau,
+            calibration_users=calibration_users,
+            calibration_variance=self.calibration.noise.variance,
+            project=self.parameters.project,
+            robust=self.parameters.robust,
+        )
+
+    def design(self, context: Context, clients: int) -> Design:
+        """The design of the clients' channel with the least predicted error, where there is a choice."""
+        head_list = context.discovery.head_list
+        designs = self.randomiser.designs(self.parameters, head_list)
+        if len(designs) == 1 or not len(head_list):
+            return designs[0]
+        known = discovery_evidence(context)
+        responses = [Response.of(self.channel(head_list, design)) for design in designs]
+        return designs[likely_best(known, fit(known, scale_of(context)), clients, responses)]
+
+
+def _not_canonical(record: tuple[str, str | None]) -> bool:
+    query, url = record
+    return canonical_query(query) != query or (url is not None and canonical_url(url) != url)

@@ -1,0 +1,47 @@
+"""Numbers for people, never rounded in our favour, and bounds on powers and logarithms."""
+
+from __future__ import annotations
+
+import decimal
+from decimal import Decimal
+from fractions import Fraction
+
+from blender_dp_device.arithmetic import FIRST_DIGITS, decimal_context, exp_bounds
+
+_LONGEST_DECIMAL = 24
+_FLOATS_END = 300
+
+
+def readable(value: Fraction) -> str:
+    """A number for people: a decimal if a short one is exact, otherwise the fraction."""
+    context = decimal.Context(prec=_LONGEST_DECIMAL, traps=[decimal.Inexact])
+    try:
+        short = context.divide(Decimal(value.numerator), Decimal(value.denominator))
+    except decimal.Inexact:
+        return str(value)
+    plain = f"{float(value):g}" if abs(short.adjusted()) < _FLOATS_END else ""
+    return plain if plain and Fraction(plain) == value else str(short)
+
+
+def rounded_up(value: Fraction, digits: int = 3) -> str:
+    """A decimal of a few digits that is never below the value: what is said about a risk is never flattered."""
+    context = decimal_context(digits, decimal.ROUND_CEILING)
+    return f"{float(context.divide(Decimal(value.numerator), Decimal(value.denominator))):.{digits}g}"
+
+
+def exp_below(x: Fraction, count: int) -> list[Fraction]:
+    """Return count powers of e^x, from the 0th, each a little below the real one or equal to it."""
+    base = exp_bounds(x)[0]
+    powers, context = [Decimal(1)], decimal_context(FIRST_DIGITS, decimal.ROUND_FLOOR)
+    factor = context.divide(Decimal(base.numerator), Decimal(base.denominator))
+    for _ in range(count - 1):
+        powers.append(context.multiply(powers[-1], factor))
+    return [Fraction(power) for power in powers]
+
+
+def log_above(ratio: Fraction, places: int = 12) -> float:
+    """Return a float just above ln(ratio): what is printed as a loss is never flattered."""
+    context = decimal_context(FIRST_DIGITS, decimal.ROUND_CEILING)
+    value = context.ln(context.divide(Decimal(ratio.numerator), Decimal(ratio.denominator)))
+    rounded = float(context.quantize(value, Decimal(1).scaleb(-places)))
+    return rounded + 0.0  # no negative zero

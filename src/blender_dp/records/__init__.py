@@ -1,1 +1,0 @@
-"""Records, their canonical form, the head list and the parameters. Standard library only: devices use it too."""

@@ -1,0 +1,64 @@
+"""Whatever a record says, it is sent and stored in the same number of bytes."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from blender_dp.errors import DocumentError
+from blender_dp_device.records.record import Record
+from blender_dp_device.records.upload import NO_RECORD, RECORD_BYTES, padded, unpadded, upload_record
+
+URL = "https://a.example/"
+ROOM = RECORD_BYTES - len(json.dumps(["", URL]))
+
+
+@given(st.none() | st.text(), st.none() | st.text())
+def test_any_text(query, url):
+    record = upload_record(query, url)
+    assert len(padded(record)) == RECORD_BYTES
+    assert unpadded(padded(record)) == record
+
+
+@pytest.mark.parametrize(
+    ("query", "fits"),
+    [
+        ("x" * ROOM, True),
+        ("x" * (ROOM + 1), False),
+        ("ä" * (ROOM // 2), True),
+        ("ä" * (ROOM // 2 + 1), False),
+        ('"' * (ROOM // 2), True),
+        ('"' * (ROOM // 2 + 1), False),
+        ("🦊" * (ROOM // 4 + 1), False),
+        ("ﷺ" * 100, False),  # 18 characters each in canonical form
+        ("x" + " " * 4_000, True),  # one character in canonical form
+        ("x" + " " * 9_000, False),  # so long that nobody looks
+        ("x" * 10_000_000, False),
+        ("x" + "\u3000" * 3_000, False),  # bytes count, not characters: those that become many more have several
+        ("\ud800" * 9_000 + "x", True),  # what cannot be written as UTF-8 counts for nothing
+    ],
+)
+def test_what_fits(query, fits):
+    record = upload_record(query, URL)
+    assert (record != NO_RECORD) == fits
+    assert len(padded(record)) == RECORD_BYTES
+
+
+@pytest.mark.parametrize(("query", "url"), [("joe@example.com", URL), ("query", None), (None, URL), ("", ""), (None, None)])
+def test_what_is_no_record(query, url):
+    assert upload_record(query, url) == NO_RECORD
+
+
+def test_a_record_of_an_earlier_version():
+    """It has an empty text for no query, and other padding."""
+    assert unpadded(b'["", null]    ') == NO_RECORD
+    assert unpadded('["ä", "https://a.example/"]'.encode() + b" " * 200) == Record("ä", URL)
+
+
+@pytest.mark.parametrize("text", [b"", b"x", b"[]", b"7", b"[1, 2, 3]", b"\xff"])
+def test_what_was_never_stored(text):
+    with pytest.raises(DocumentError, match="record"):
+        unpadded(text)

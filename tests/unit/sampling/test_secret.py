@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+import copy
+import pickle
+
+import pytest
+
+from blender_dp.errors import ParameterError
+from blender_dp.sampling import secret
+from blender_dp.sampling.secret import Secret, restored_secret
+
+
+def test_a_secret_is_drawn_through_the_one_door(monkeypatch):
+    drawn = []
+    monkeypatch.setattr(secret, "system_bytes", lambda count: drawn.append(count) or b"s" * count)
+    assert Secret().value == b"s" * 32
+    assert drawn == [32]
+    monkeypatch.undo()
+    assert Secret().value != Secret().value
+
+
+def test_nobody_brings_a_secret_of_their_own():
+    with pytest.raises(TypeError):
+        Secret(bytes(32))
+    with pytest.raises(AttributeError):
+        Secret().value = bytes(32)
+    with pytest.raises(TypeError, match="subclass"):
+        type("Mine", (Secret,), {"value": bytes(32)})
+
+
+def test_a_secret_is_neither_shown_nor_copied():
+    secret = Secret()
+    assert secret.value.hex() not in f"{secret!r} {secret}"
+    for copied in (pickle.dumps, copy.copy, copy.deepcopy):
+        with pytest.raises(TypeError, match="secret"):
+            copied(secret)
+
+
+@pytest.mark.parametrize("length", [0, 31, 33])
+def test_a_secret_of_another_length_was_damaged(length):
+    with pytest.raises(ParameterError, match=f"has {length} bytes"):
+        restored_secret(bytes(length))
+
+
+def test_what_is_derived_depends_on_the_secret_and_on_the_purpose():
+    secret = Secret()
+    assert secret.derive(b"one") == restored_secret(secret.value).derive(b"one")
+    assert len({secret.derive(b"one"), secret.derive(b"two"), Secret().derive(b"one")}) == 3
