@@ -304,7 +304,7 @@ def test_a_list_that_was_tampered_with(agent, liar, tamper):
 
 def test_another_kind_of_document(agent, liar):
     liar.state["head_list"] = liar.publish("bundle", {})
-    with pytest.raises(DocumentError, match="is no head-list"):
+    with pytest.raises(DocumentError, match="as: head-list"):
         agent().take_part("query 1")
 
 

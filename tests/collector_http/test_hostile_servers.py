@@ -162,7 +162,7 @@ def test_an_opening_that_was_tampered_with(agent, liar, tamper):
 def test_another_signed_document_in_its_place(agent, liar, kind):
     content = json.loads(liar.documents[liar.state["opening"]])["content"]
     liar.state["opening"] = liar.publish(kind, content)
-    with pytest.raises(DocumentError, match="is no opening"):
+    with pytest.raises(DocumentError, match="as: opening"):
         upload(agent())
     liar.state["head_list"] = liar.publish("opening", content)
     liar.state["state"] = "listed"

@@ -29,10 +29,11 @@ def opened(body: bytes, kind: str, key: str, source: str = "document") -> dict[s
     A document is canonical JSON (RFC 8785), in which names are sorted: the content comes first, then the key, the kind and
     the signature. So the signed bytes are a part of the document's own bytes, and nothing is serialised again to verify.
     """
+    refused = DocumentError(source, f"is not signed by the pinned key as: {kind}", "Do not use it; ask for another")
     start, middle, end = b'{"content":', f',"key":"{key}","kind":"{kind}","signature":"'.encode(), b'"}'
     place = len(body) - len(middle) - _SIGNATURE_CHARACTERS - len(end)
     if not body.startswith(start) or not body.endswith(end) or place < 0 or body[place : place + len(middle)] != middle:
-        raise DocumentError(source, f"is not a {kind} that names the pinned key", "Do not use it; ask for another")
+        raise refused
     signed = DOMAIN + body[:place] + f',"kind":"{kind}"}}'.encode()
     signature = body[place + len(middle) : -len(end)]
     try:
@@ -40,7 +41,7 @@ def opened(body: bytes, kind: str, key: str, source: str = "document") -> dict[s
         public.verify(base64.b64decode(signature, validate=True), signed)
         content = json.loads(body[len(start) : place])
     except (ValueError, RecursionError, InvalidSignature):
-        raise DocumentError(source, "is not signed by the pinned key", "Do not use it; ask for another") from None
+        raise refused from None
     if not isinstance(content, dict):
         raise DocumentError(source, "is signed, but has no content", "Ask for another")
     return content
