@@ -166,7 +166,7 @@ def test_another_signed_document_in_its_place(agent, liar, kind):
         upload(agent())
     liar.state["head_list"] = liar.publish("opening", content)
     liar.state["state"] = "listed"
-    with pytest.raises(DocumentError, match="is no head-list"):
+    with pytest.raises(DocumentError, match="as: head-list"):
         agent().take_part(*SECRETS[:2])
     assert nothing_left(agent(), liar)
 
