@@ -8,11 +8,13 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
+import psycopg
 import pytest
 import sqlalchemy as sa
 
 from blender_dp.collector.rounds.lifecycle import Rounds
 from blender_dp.collector.rounds.report_writer import Intake
+from blender_dp.collector.storage import postgresql as module
 from blender_dp.collector.storage.gate import UnansweredError
 from blender_dp.collector.storage.schema import reports
 from blender_dp.collector.storage.store import Store
@@ -78,6 +80,22 @@ def test_nobody_listens() -> None:
     with pytest.raises(sa.exc.OperationalError), store.read():
         pass
     store.close()
+
+
+def test_a_connection_whose_session_cannot_be_set_up_is_closed(postgresql: Place, monkeypatch) -> None:
+    """The server may go away just after it accepted a connection."""
+    opened: list[module.LimitedConnection] = []
+
+    def broken(connection: module.LimitedConnection, _: object) -> None:
+        opened.append(connection)
+        raise psycopg.OperationalError("the server went away")
+
+    monkeypatch.setattr(module, "_prepare", broken)
+    store = Store.open(postgresql.url)
+    with pytest.raises(sa.exc.OperationalError), store.read():
+        pass
+    store.close()
+    assert [one.closed for one in opened] == [True]
 
 
 def test_a_file_that_cannot_be_written(sqlite: Place) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import islice
 from typing import Any
 
 from blender_dp_device.records.canonical import canonical_query
@@ -17,17 +16,28 @@ class Suggester:
 
     def __init__(self, queries: Sequence[Row]) -> None:
         self._queries = queries
-        self._by_text = {row["query"]: row for row in queries}
+        self._texts = [row["query"] for row in queries]
+        self._places = {text: place for place, text in enumerate(self._texts)}
+        self._descriptions = [f"{row['share']:.2%}" for row in queries]
+        self._urls = [row["urls"][0][0] if row["urls"] else "" for row in queries]
 
     def matching(self, typed: str, n: int) -> list[Row]:
         """The query that was typed, if the bundle has it, then the most popular ones that start with it."""
-        wanted = canonical_query(typed)
-        exact = self._by_text.get(wanted)
-        longer = (row for row in self._queries if row["query"].startswith(wanted) and row is not exact)
-        return ([exact] if exact else []) + list(islice(longer, n - bool(exact)))
+        return [self._queries[place] for place in self._matching(typed, n)]
 
     def opensearch(self, typed: str, n: int) -> list[Any]:
         """The same as OpenSearch suggestions: the typed text, then lists of queries, descriptions and URLs."""
-        rows = self.matching(typed, n)
-        urls = [row["urls"][0][0] if row["urls"] else "" for row in rows]
-        return [typed, [row["query"] for row in rows], [f"{row['share']:.2%}" for row in rows], urls]
+        places = self._matching(typed, n)
+        columns = (self._texts, self._descriptions, self._urls)
+        return [typed, *([column[place] for place in places] for column in columns)]
+
+    def _matching(self, typed: str, n: int) -> list[int]:
+        wanted = canonical_query(typed)
+        exact = self._places.get(wanted)
+        places = [] if exact is None else [exact]
+        for place, text in enumerate(self._texts):
+            if len(places) >= n:
+                break
+            if text.startswith(wanted) and place != exact:
+                places.append(place)
+        return places[:n]

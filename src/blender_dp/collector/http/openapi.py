@@ -78,6 +78,19 @@ def takes(message: type[BaseModel]) -> dict[str, Any]:
     return {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}
 
 
+def queries(model: type[BaseModel]) -> dict[str, Any]:
+    """The description of a query string that a route reads itself."""
+    schema = model.model_json_schema()
+    required = schema.get("required", [])
+    return {
+        "parameters": [
+            {"name": name, "in": "query", "required": name in required, "schema": field}
+            | ({"description": field["description"]} if "description" in field else {})
+            for name, field in schema["properties"].items()
+        ]
+    }
+
+
 def describe(app: FastAPI) -> None:
     """Let an app describe itself so."""
 

@@ -12,7 +12,9 @@ import anyio.to_thread
 import msgspec
 import numpy as np
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
+from fastapi.exceptions import RequestValidationError
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+from pydantic import BaseModel, Field, ValidationError
 
 from blender_dp.collector.campaign import CampaignName
 from blender_dp.collector.http.budget_view import budgets_shown
@@ -32,7 +34,7 @@ from blender_dp.collector.http.messages import (
     SignedDocument,
     TrendAnswer,
 )
-from blender_dp.collector.http.openapi import may, takes
+from blender_dp.collector.http.openapi import may, queries, takes
 from blender_dp.collector.http.problems import ProblemError
 from blender_dp.collector.http.report_body import Report as Message
 from blender_dp.collector.http.report_body import read_reports
@@ -126,17 +128,25 @@ def trends(request: Request, digest: DigestPath, n: Annotated[int, Query(ge=1, l
     return Response(canonical(listed[:n]), media_type="application/json", headers={"Cache-Control": _FOR_EVER})
 
 
-@router.get("/search", response_class=Suggestions, responses=_SUGGESTIONS | _NOT_FOUND)
-async def search(
-    request: Request,
-    q: Annotated[str, Query(max_length=200)],
-    n: Annotated[int, Query(ge=1, le=100)] = 10,
-    campaign: Campaign = None,
-) -> Response:
+class SearchQuery(BaseModel):
+    """The query string of a search. It is read here and not by FastAPI, which takes 40 µs for three parameters."""
+
+    q: Annotated[str, Field(max_length=200)]
+    n: Annotated[int, Field(ge=1, le=100)] = 10
+    campaign: Campaign = None
+
+
+@router.get("/search", response_class=Suggestions, responses=_SUGGESTIONS | _NOT_FOUND, openapi_extra=queries(SearchQuery))
+async def search(request: Request) -> Response:
     """Suggestions from the newest release, in OpenSearch's form."""
     service = service_of(request)
-    suggester = await service.recent.get(_suggester, service, campaign)
-    return Suggestions(msgspec.json.encode(suggester.opensearch(q, n)))
+    try:
+        query = SearchQuery.model_validate(dict(request.query_params))
+    except ValidationError as error:
+        errors = error.errors(include_url=False, include_context=False, include_input=False)
+        raise RequestValidationError([{**one, "loc": ("query", *one["loc"])} for one in errors]) from None
+    suggester = await service.recent.get(_suggester, service, query.campaign)
+    return Suggestions(msgspec.json.encode(suggester.opensearch(query.q, query.n)))
 
 
 @router.get("/campaigns", responses=_NOT_FOUND)

@@ -100,7 +100,11 @@ def postgresql_engine(url: URL, timeouts: Timeouts, gate: Gate) -> Engine:
             gate.shut()
             raise
         made.limit, made.gate, made.cursor_factory = usual, gate, LimitedCursor
-        _prepare(made, timeouts)
+        try:
+            _prepare(made, timeouts)
+        except BaseException:
+            made.close()  # nobody else has it yet
+            raise
         return made
 
     def taken(connection: LimitedConnection, *_: object) -> None:
