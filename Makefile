@@ -1,58 +1,81 @@
-# `make` alone lists the verbs. Everything is installed into .venv in this folder.
+# `make` alone lists the targets. Everything is installed into .venv in this folder.
 PYTHON ?= python3
-BIN := .venv/bin
-# Compiled while installing: some machines do not let Python write bytecode, and would compile 800 modules at every start.
+VENV ?= .venv
+BIN := $(VENV)/bin
+# Bytecode is compiled during installation: where Python may not write it, every start would compile 800 modules again.
 INSTALL := $(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python --constraint constraints.txt
+# Our own modules keep their bytecode as well, even where Python is told not to write any: the tests start it a thousand times.
+export PYTHONDONTWRITEBYTECODE :=
+# `make coverage TESTS=tests/unit` and `make mutants MODULES=arithmetic` narrow a long run down.
+TESTS ?= tests
+MODULES ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench bench-engine bench-utility bench-collector spec clean
+.PHONY: help demo check fast-tests test lint types coverage mutants bench bench-engine bench-utility bench-collector spec clean
 
-help:  ## list the verbs
+help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: .venv/.installed  ## run the whole system on a made-up population and show what comes out
+demo: $(VENV)/.installed  ## run the whole system on a synthetic population and print the results
 	@$(BIN)/blender-dp demo
 
-test: lint  ## check and test everything, as CI does
-	@tools/browser
-	$(BIN)/pytest --numprocesses 2 --dist loadfile
+check: $(VENV)/.dev  ## lint, check types and run the fast tests: after every edit (under a minute once mypy's cache is warm)
+	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target lint types fast-tests
 
-lint: .venv/.dev  ## only the static checks: ruff, mypy, import-linter
+fast-tests: $(VENV)/.dev  ## run the tests that need no server, browser or statistics
+	BLENDER_DP_HYPOTHESIS=fast $(BIN)/pytest --quiet --numprocesses 2 --dist worksteal -m 'not slow' tests/unit tests/device
+
+test: lint types  ## check and test everything, as CI does
+	@tools/browser
+	$(BIN)/pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
+
+lint: $(VENV)/.dev  ## run ruff and import-linter
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
-	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: .venv/.dev  ## measure speed as ratios to limits and peers (15 minutes the first time, then 5)
+types: $(VENV)/.dev  ## run mypy
+	$(BIN)/mypy
+
+coverage: $(VENV)/.dev  ## measure branch coverage of both packages and list what no test runs
+	$(BIN)/coverage erase
+	-$(BIN)/coverage run -m pytest --quiet --numprocesses 2 --dist loadfile --no-loadscope-reorder $(TESTS)
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage report
+
+mutants: $(VENV)/.dev  ## change the privacy-critical code on purpose and list the changes that no test notices
+	$(BIN)/python tools/mutants.py $(MODULES)
+
+bench: $(VENV)/.dev  ## measure speed as ratios to limits and peers (15 minutes the first time, then 5)
 	$(BIN)/python -m benchmarks
 
-bench-engine: .venv/.dev  ## measure whole runs over big logs (7 minutes, 15 GB of disk)
+bench-engine: $(VENV)/.dev  ## measure whole runs over big logs (7 minutes, 15 GB of disk)
 	$(BIN)/python -m benchmarks engine
 
-bench-utility: .venv/.dev  ## measure the error of both profiles over the papers' grids (20 minutes)
+bench-utility: $(VENV)/.dev  ## measure the error of both profiles over the papers' grids (20 minutes)
 	$(BIN)/python -m benchmarks utility estimator
 
-bench-collector: .venv/.dev  ## measure the collector under load, on SQLite and PostgreSQL (10 minutes, 5 GB of disk)
+bench-collector: $(VENV)/.dev  ## measure the collector under load, on SQLite and PostgreSQL (10 minutes, 5 GB of disk)
 	$(BIN)/python -m benchmarks collector hostile
 
-spec: .venv/.dev  ## write spec/ and the generated docs anew
+spec: $(VENV)/.dev  ## regenerate spec/ and the generated parts of docs/
 	$(BIN)/python tools/generate.py
 
-clean:  ## remove what make installed and made
-	rm -rf .venv .bench blender-demo .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+clean:  ## remove everything that make created
+	rm -rf .venv .venv-* .bench blender-demo .coverage .coverage.* .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 
-.venv/.uv:
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "blender-dp needs Python 3.11 or newer; call: make PYTHON=python3.11")'
-	@echo "Installing into .venv ..."
-	@$(PYTHON) -m venv .venv
+$(VENV)/.uv:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "blender-dp needs Python 3.11 or newer; run: make PYTHON=python3.11")'
+	@echo "Installing into $(VENV) ..."
+	@$(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt uv
 	@touch $@
 
-.venv/.installed: .venv/.uv pyproject.toml constraints.txt
+$(VENV)/.installed: $(VENV)/.uv pyproject.toml device/pyproject.toml constraints.txt
 	@$(INSTALL) --editable device --editable '.[plots]'
 	@$(BIN)/python -m compileall -q src device/src
 	@touch $@
 
-.venv/.dev: .venv/.installed
+$(VENV)/.dev: $(VENV)/.installed
 	@$(INSTALL) --editable device --editable '.[collector,plots,tracing]' --group dev
 	@touch $@

@@ -1,4 +1,4 @@
-"""Run the benchmarks, print one table each, and write all figures as JSON if asked."""
+"""Run benchmarks, print a table for each and, with --json, write all figures to a file."""
 
 from __future__ import annotations
 
@@ -20,22 +20,25 @@ BENCHMARKS = {
     "collector": collector.measure,
     "hostile": hostile.measure,
 }
-USUAL = ("reporting", "discovery", "growth", "estimator")
+DEFAULTS = ("reporting", "discovery", "growth", "estimator")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument(
-        "names", nargs="*", metavar="NAME", help=f"which to run: {', '.join(BENCHMARKS)} (default: {', '.join(USUAL)})"
+        "names",
+        nargs="*",
+        metavar="NAME",
+        help=f"benchmarks to run: {', '.join(BENCHMARKS)} (default: {', '.join(DEFAULTS)})",
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write all figures to this file")
     arguments = parser.parse_args()
     if unknown := set(arguments.names) - set(BENCHMARKS):
-        parser.error(f"no benchmark is called {', '.join(sorted(unknown))}; there are {', '.join(BENCHMARKS)}")
+        parser.error(f"unknown benchmark: {', '.join(sorted(unknown))}. Choose from {', '.join(BENCHMARKS)}.")
     description = machine.description()
     show_machine(description)
     results = []
-    for name in arguments.names or USUAL:
+    for name in arguments.names or DEFAULTS:
         results.append(BENCHMARKS[name]())
         show(results[-1])
     if arguments.json:

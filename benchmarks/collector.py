@@ -1,4 +1,4 @@
-"""The collector under load: a real server, a load generator beside it, and the server's own no-op endpoint as the limit."""
+"""The collector under load: a real server, a load generator next to it, and the server's own no-op endpoint as the limit."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ CORES = 2
 CONNECTIONS = 128
 SECONDS = 5.0
 ROUNDS = 3
-SINGLES = 60_000  # more than are sent in one go, so that none is a duplicate
+SINGLES = 60_000  # more than are sent in one run, so that none is a duplicate
 PACED_SHARE, PACED_CONNECTIONS, PACED_SECONDS = 0.7, 512, 10.0
 BATCH, BATCHES, BATCH_CONNECTIONS = 5_000, 100, 4
-LARGE, FILLED_AT_ONCE = 10_000_000, 500_000
-ALL_TAKEN = '{"refused":[]}'
+LARGE, FILL_BATCH = 10_000_000, 500_000
+ALL_ACCEPTED = '{"refused":[]}'
 BATCHED_TARGET = {"SQLite": 30_000, "PostgreSQL": 50_000}
 
 
 @dataclass(frozen=True)
-class Measured:
-    """One database's figures."""
+class Figures:
+    """The figures of one database."""
 
     name: str
     loads: dict[str, Load]
@@ -52,28 +52,28 @@ class Measured:
 
 def measure() -> Result:
     with cores(CORES):
-        found = [measured(name) for name in DATABASES]
-    return result(found)
+        figures = [measured(name) for name in DATABASES]
+    return result(figures)
 
 
-def result(found: list[Measured]) -> Result:
+def result(figures: list[Figures]) -> Result:
     return Result(
         "collector",
         "reports over HTTP, from the socket to the disk",
-        f"`blender-dp serve` as it is shipped, one process, with the load generator and the database on {CORES} cores. "
-        f"{CONNECTIONS} connections, one request at a time on each, best of {ROUNDS} times {SECONDS:.0f} s, taking turns; "
-        f"batches of {BATCH:,} over {BATCH_CONNECTIONS} connections. Every report is new, and on disk when it is answered. "
-        f"The paced load comes on a fixed schedule at {PACED_SHARE:.0%} of the best rate, and times count from when a "
-        "request was due. The release: from the order to close a round until it is published; peak of the server's memory.",
-        [row for one in found for row in _rows(one)],
-        [verdict for one in found for verdict in _verdicts(one)],
+        f"`blender-dp serve` with default settings, one process, with the load generator and the database on {CORES} cores. "
+        f"{CONNECTIONS} connections, one request at a time on each, best of {ROUNDS} runs of {SECONDS:.0f} s, taking turns; "
+        f"batches of {BATCH:,} over {BATCH_CONNECTIONS} connections. Every report is new, and on disk before its response. "
+        f"The paced load follows a fixed schedule at {PACED_SHARE:.0%} of the best rate, and times count from when a "
+        "request was due. The release: from the request to close a round until it is published; peak memory of the server.",
+        [row for one in figures for row in _rows(one)],
+        [verdict for one in figures for verdict in _verdicts(one)],
     )
 
 
-def measured(name: str) -> Measured:
+def measured(name: str) -> Figures:
     with _folder() as folder, DATABASES[name]() as database, served(folder / "data", database) as server:
         first = server.listed("load")
-        server.released(first)  # so that there is something to search
+        server.released(first)  # so that there is a release to search
         listed = server.listed_again(first.campaign)
         loads: dict[str, Load] = {}
         for turn in range(ROUNDS):
@@ -82,14 +82,16 @@ def measured(name: str) -> Measured:
                 _say(f"{name}, turn {turn + 1}, {what}: {load.rate:,.0f}/s")
                 loads[what] = max(load, loads.get(what, load), key=lambda one: one.rate)
         rate = PACED_SHARE * loads["single report"].rate
-        singles = _kept(folder, _singles(listed, int(rate * PACED_SECONDS) + 1))
-        paced = run(Task(server.port, singles, PACED_CONNECTIONS, PACED_SECONDS, 200, ALL_TAKEN, rate))
+        singles = _stored(folder, _singles(listed, int(rate * PACED_SECONDS) + 1))
+        paced = run(Task(server.port, singles, PACED_CONNECTIONS, PACED_SECONDS, 200, ALL_ACCEPTED, rate))
         _say(f"{name}, paced: p95 {paced.p95 * 1000:.0f} ms")
-        batched = run(Task(server.port, _kept(folder, _batches(listed)), BATCH_CONNECTIONS, 0, 200, ALL_TAKEN, once=True))
+        batched = run(
+            Task(server.port, _stored(folder, _batches(listed)), BATCH_CONNECTIONS, 0, 200, ALL_ACCEPTED, once=True)
+        )
         _say(f"{name}, batched: {batched.rate * BATCH:,.0f}/s")
         seconds = _released(server, database or str(folder / "data" / "collector.db"))
         _say(f"{name}, {LARGE:,} reports released in {seconds:.1f} s, peak {server.peak_bytes / 1e9:.2f} GB")
-        return Measured(name, loads, paced, batched, seconds, server.peak_bytes)
+        return Figures(name, loads, paced, batched, seconds, server.peak_bytes)
 
 
 def _tasks(server: Served, listed: Listed, folder: Path) -> dict[str, Task]:
@@ -98,24 +100,24 @@ def _tasks(server: Served, listed: Listed, folder: Path) -> dict[str, Task]:
         "head list, 304": (iter([_fetch(listed)]), 304, ""),
         "current round of a campaign": (iter([request("GET", f"/v1/rounds/current?campaign={listed.campaign}")]), 200, ""),
         "search in a campaign": (iter([request("GET", f"/v1/search?campaign={listed.campaign}&q=query")]), 200, ""),
-        "single report": (_singles(listed, SINGLES), 200, ALL_TAKEN),
+        "single report": (_singles(listed, SINGLES), 200, ALL_ACCEPTED),
     }
     return {
-        what: Task(server.port, _kept(folder, requests), CONNECTIONS, SECONDS, status, answer)
-        for what, (requests, status, answer) in sent.items()
+        what: Task(server.port, _stored(folder, requests), CONNECTIONS, SECONDS, status, body)
+        for what, (requests, status, body) in sent.items()
     }
 
 
 def _released(server: Served, database: str) -> float:
     """How long it takes to close and release a large round."""
     listed = server.listed("large")
-    cells = [b"".join(cell.to_bytes(4, "little") for cell in told) for told in listed.cells(FILLED_AT_ONCE // 50)] * 50
+    cells = [b"".join(cell.to_bytes(4, "little") for cell in report) for report in listed.cells(FILL_BATCH // 50)] * 50
     store = Store.open(database)
-    for first in range(0, LARGE, FILLED_AT_ONCE):
+    for first in range(0, LARGE, FILL_BATCH):
         _say(f"filling, {first:,} reports")
-        head = first.to_bytes(4, "big")  # so that they come in order: in any other one this takes an hour
+        head = first.to_bytes(4, "big")  # in order of id: in any other order this takes an hour
         with store.write("benchmark") as connection:
-            store.insert_reports(connection, listed.id, [(head + os.urandom(12), told) for told in cells])
+            store.insert_reports(connection, listed.id, [(head + os.urandom(12), report) for report in cells])
     store.close()
     start = time.perf_counter()
     server.operator("POST", f"/v1/operator/rounds/{listed.id}/close")
@@ -123,13 +125,13 @@ def _released(server: Served, database: str) -> float:
     seconds = time.perf_counter() - start
     content = httpx.get(f"{server.url}/v1/releases/{release}").json()["content"]
     if content["release"]["manifest"]["reports"] != LARGE:
-        raise SystemExit("the release does not have all reports")
+        raise SystemExit("The release does not have all reports.")
     return seconds
 
 
 def _singles(listed: Listed, count: int) -> Iterator[bytes]:
     cells = itertools.cycle(listed.cells(1000))
-    return (_posted(listed, [told]) for told in itertools.islice(cells, count))
+    return (_posted(listed, [report]) for report in itertools.islice(cells, count))
 
 
 def _batches(listed: Listed) -> Iterator[bytes]:
@@ -137,9 +139,8 @@ def _batches(listed: Listed) -> Iterator[bytes]:
     return (_posted(listed, list(itertools.islice(cells, BATCH))) for _ in range(BATCHES))
 
 
-def _posted(listed: Listed, told: list[list[int]]) -> bytes:
-    answered = listed.head_list
-    reports = [{"id": os.urandom(16).hex(), "head_list": answered, "cells": cells} for cells in told]
+def _posted(listed: Listed, reported: list[list[int]]) -> bytes:
+    reports = [{"id": os.urandom(16).hex(), "head_list": listed.head_list, "cells": cells} for cells in reported]
     return request("POST", f"/v1/rounds/{listed.id}/reports", json.dumps({"reports": reports}).encode())
 
 
@@ -148,18 +149,18 @@ def _fetch(listed: Listed) -> bytes:
     return request("GET", f"/v1/head-lists/{listed.head_list}", b"", "Accept-Encoding: gzip", tag)
 
 
-def _kept(folder: Path, requests: Iterator[bytes]) -> str:
+def _stored(folder: Path, requests: Iterator[bytes]) -> str:
     handle, name = tempfile.mkstemp(dir=folder)
     os.close(handle)
     write_requests(Path(name), requests)
     return name
 
 
-def _rows(one: Measured) -> list[dict[str, Cell]]:
+def _rows(one: Figures) -> list[dict[str, Cell]]:
     def row(what: str, rate: float, load: Load) -> dict[str, Cell]:
         to_noop: Cell = load.rate / one.loads["no-op"].rate if what in one.loads else ""
         times = {f"p{share} ms": getattr(load, f"p{share}") * 1000 for share in (50, 95, 99)}
-        return {"database": one.name, "what": what, "per s": rate, "to no-op": to_noop, **times}
+        return {"database": one.name, "what": what, "per s": rate, "relative to no-op": to_noop, **times}
 
     return [
         *(row(what, load.rate, load) for what, load in one.loads.items()),
@@ -168,30 +169,35 @@ def _rows(one: Measured) -> list[dict[str, Cell]]:
     ]
 
 
-def _verdicts(one: Measured) -> list[Verdict]:
+def _verdicts(one: Figures) -> list[Verdict]:
     batched, target = one.batched.rate * BATCH / 1000, BATCHED_TARGET[one.name] / 1000
     return [
-        Verdict(f"{one.name}, single reports to no-op", one.to_noop("single report"), 0.5, "at least"),
+        Verdict(f"{one.name}, single reports relative to no-op", one.to_noop("single report"), 0.5, "at least"),
         Verdict(f"{one.name}, reports in batches", batched, target, "at least", " thousand/s"),
         Verdict(f"{one.name}, p95 at {PACED_SHARE:.0%} of the best rate", one.paced.p95 * 1000, 200, "at most", " ms"),
-        Verdict(f"{one.name}, head list with If-None-Match to no-op", one.to_noop("head list, 304"), 0.8, "at least"),
         Verdict(
-            f"{one.name}, current round of a campaign to no-op", one.to_noop("current round of a campaign"), 0.8, "at least"
+            f"{one.name}, head list with If-None-Match relative to no-op", one.to_noop("head list, 304"), 0.8, "at least"
         ),
-        Verdict(f"{one.name}, search in a campaign to no-op", one.to_noop("search in a campaign"), 0.8, "at least"),
-        Verdict(f"{one.name}, {LARGE:,} reports to a release", one.release_seconds, 60, "at most", " s"),
-        Verdict(f"{one.name}, the server's peak meanwhile", one.peak_bytes / 1e9, 2, "at most", " GB"),
+        Verdict(
+            f"{one.name}, current round of a campaign relative to no-op",
+            one.to_noop("current round of a campaign"),
+            0.8,
+            "at least",
+        ),
+        Verdict(f"{one.name}, search in a campaign relative to no-op", one.to_noop("search in a campaign"), 0.8, "at least"),
+        Verdict(f"{one.name}, {LARGE:,} reports, from closing to the release", one.release_seconds, 60, "at most", " s"),
+        Verdict(f"{one.name}, peak memory of the server", one.peak_bytes / 1e9, 2, "at most", " GB"),
     ]
 
 
 @contextmanager
 def _folder() -> Iterator[Path]:
     Path(".bench").mkdir(exist_ok=True)
-    made = Path(tempfile.mkdtemp(prefix="collector-", dir=".bench"))
+    folder = Path(tempfile.mkdtemp(prefix="collector-", dir=".bench"))
     try:
-        yield made
+        yield folder
     finally:
-        shutil.rmtree(made)
+        shutil.rmtree(folder)
 
 
 @contextmanager
@@ -208,8 +214,8 @@ def _postgresql() -> Iterator[str]:
         server.remove()
 
 
-def _say(what: str) -> None:
-    print(what, file=sys.stderr)
+def _say(text: str) -> None:
+    print(text, file=sys.stderr)
 
 
 DATABASES = {"SQLite": _sqlite, "PostgreSQL": _postgresql}

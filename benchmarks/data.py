@@ -1,4 +1,4 @@
-"""Made-up logs for the benchmarks: one canonical record per user, popularity as in the AOL log, kept in .bench/data."""
+"""Synthetic logs for the benchmarks: one canonical record per user, popularity as in the AOL log, stored in .bench/data."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ FOLDER = Path(".bench/data")
 _SEED = 20170817
 _CHUNK = 500_000  # users at a time, so that memory does not depend on the size of the log
 _WORDS = pa.array(["".join(s) for s in product([c + v for c in "bdfgklmnprstvz" for v in "aeiou"], repeat=3)])
-_NAMES = len(_WORDS) ** 2  # a query is two words: 10^11 different ones
-_SCATTER = 50_000_017  # prime to that number, so neighbouring ranks get unlike names and no two the same
+_NAMES = len(_WORDS) ** 2  # a query is two words: 10^11 possible queries
+_SCATTER = 50_000_017  # coprime to that number, so that neighbouring ranks get different-looking names and no two are equal
 
 
 def log(rows: int) -> Path:
-    """The log of this many users, made on first use.
+    """The log of this many users, written on first use.
 
-    Its mixture is the same at every size: 29 % of the users share 300 000 queries, everybody else asks alone. So the
-    number of distinct records grows with the number of rows, which is a hard case for grouping and for selection.
+    Its mixture is the same at every size: 29 % of the users share 300,000 queries, and every other user has a unique one. So
+    the number of distinct records grows with the number of rows, which is a hard case for grouping and for selection.
     """
     path = FOLDER / f"aol-like-{rows}.parquet"
     if not path.exists():
-        print(f"making {path} (once)", file=sys.stderr)
+        print(f"writing {path} (once)", file=sys.stderr)
         FOLDER.mkdir(parents=True, exist_ok=True)
         unfinished = path.with_suffix(".unfinished")
         _write(rows, unfinished)
@@ -50,7 +50,7 @@ def _chunk(users: np.ndarray, edges: np.ndarray) -> pa.Table:
     rng = np.random.default_rng([_SEED, users[0]])
     rank = np.searchsorted(edges, rng.random(users.size), side="right")
     alone = rank == edges.size
-    query = np.where(alone, edges.size + users, rank)  # a number nobody else has
+    query = np.where(alone, edges.size + users, rank)  # a number that no one else has
     page = np.where(alone, 1, rng.geometric(0.7, users.size))
     scattered = query * _SCATTER % _NAMES
     first, second = (_WORDS.take(pa.array(part)) for part in np.divmod(scattered, len(_WORDS)))

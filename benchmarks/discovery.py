@@ -1,4 +1,4 @@
-"""How long discovery takes over a log on disk, against DuckDB's bare counting of the same log."""
+"""Time of discovery on a log file, relative to DuckDB merely counting the same log."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def measure() -> Result:
         f"from a Parquet file of {ROWS:,} rows to the head list",
         f"One record per user, ε = 4, δ = 1e-5, {CORES} cores. {runs[ALONE].records:,} distinct records, "
         f"{runs[OURS].records:,} listed. {ROUNDS} rounds, taking turns, a new connection each: warm in one process, "
-        "and fresh in a process of its own, whose memory it first has to get from the system.",
+        "and fresh in a new process, which first has to get its memory from the system.",
         [
             {
                 "what": name,
@@ -39,7 +39,7 @@ def measure() -> Result:
         ],
         [
             Verdict(
-                f"{way}, best to DuckDB's best (quartiles by round: {spread(taken[OURS], taken[ALONE])})",
+                f"{way}, relative to DuckDB, best times (quartiles by round: {spread(taken[OURS], taken[ALONE])})",
                 min(taken[OURS]) / min(taken[ALONE]),
                 1.25,
                 "at most",

@@ -1,4 +1,4 @@
-"""How long the likelihood takes for long lists, and how its memory grows with them."""
+"""Time of the likelihood estimator on long lists, and how its memory grows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from blender_dp.stages.reporting import simulate
 
 LARGE = 5_000
 SIZES = (1_250, 2_500, LARGE)
-URLS = (1, 2, 3, 5, 9)  # by turns: four records per query
+URLS = (1, 2, 3, 5, 9)  # in turn: four records per query
 USERS = 5_000_000
 ROUNDS = 3
 
@@ -29,12 +29,15 @@ def measure() -> Result:
     return Result(
         "estimator",
         "one likelihood for all evidence, on long lists",
-        f"Four records per query, {USERS:,} users, 5 % opt-in, ε = 4, reports of the size that is chosen; best of {ROUNDS}. "
-        "Both estimates are made: from all evidence, and from the opt-in users' alone. Memory is what numpy holds at most.",
+        f"Four records per query, {USERS:,} users, 5 % opt-in, ε = 4, reports of the size that `tight` chooses; best "
+        f"of {ROUNDS}. Both estimates are computed: from all evidence, and from the opt-in users' alone. Memory is "
+        "numpy's peak.",
         rows,
         [
             Verdict(f"time for {LARGE:,} queries", float(largest["s"]), 2, "at most", " s"),
-            Verdict("memory for twice the list", float(largest["peak MB"]) / float(smaller["peak MB"]), 2.2, "at most"),
+            Verdict(
+                "memory growth for twice the list", float(largest["peak MB"]) / float(smaller["peak MB"]), 2.2, "at most"
+            ),
         ],
     )
 
@@ -59,13 +62,13 @@ def _row(queries: int) -> dict[str, Cell]:
     tracemalloc.stop()
     records = record_cells(head_list).size
     return {
-        "queries": queries, "records": records, "reported at once": design.size,
+        "queries": queries, "records": records, "queries per report": design.size,
         "s": min(seconds), "peak MB": peak / 1e6, "bytes per cell": peak / head_list.cell_count,
     }  # fmt: skip
 
 
 def _evidence(blender: Blender, head_list: HeadList) -> tuple[Calibration, np.ndarray, Design, Context]:
-    """What a collection would have gathered about this list, with shares that fall like 1 / rank."""
+    """The evidence of a collection about this list, with shares that fall like 1 / rank."""
     entropy = Entropy.seeded("estimator")
     cells = np.arange(1.0, head_list.cell_count + 1)
     shares = 0.5 * cells**-1 / (cells**-1).sum()

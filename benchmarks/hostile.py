@@ -1,4 +1,4 @@
-"""Hostile bodies: how much a server's memory grows by them, and how long they keep it from answering others."""
+"""Hostile bodies: how much they increase a server's memory, and how long they delay its responses to others."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PROBE_SECONDS = 0.002
 
 @dataclass(frozen=True)
 class Hostile:
-    """What one kind of body does, all turns together."""
+    """The effect of one kind of body over all turns."""
 
     name: str
     growth_bytes: int
@@ -30,18 +30,21 @@ class Hostile:
 
 def measure() -> Result:
     with tempfile.TemporaryDirectory() as folder, served(Path(folder) / "data") as server:
-        found = sent(server)
+        results = sent(server)
     return Result(
         "hostile",
-        "bodies that are meant to fill the memory or to block the server",
-        f"{MOST_BYTES / 1e6:g} MB each, to `blender-dp serve` as it is shipped; {TURNS} times. Memory: the peak "
-        "above what the server had before the first of all bodies. Blocked: the longest time for which a request that needs "
-        "nothing waited meanwhile, in the best turn.",
-        [{"body": one.name, "memory MB": one.growth_bytes / 1e6, "blocked ms": one.blocked_seconds * 1000} for one in found],
+        "bodies designed to fill the memory or to block the server",
+        f"{MOST_BYTES / 1e6:g} MB each, to `blender-dp serve` with default settings; {TURNS} times. Memory: the peak "
+        "above the memory of the server before the first body. Blocked: the longest time that a no-op request waited "
+        "meanwhile, in the best turn.",
         [
-            Verdict("memory for a hostile body", max(one.growth_bytes for one in found) / 1e6, 64, "at most", " MB"),
+            {"body": one.name, "memory MB": one.growth_bytes / 1e6, "blocked ms": one.blocked_seconds * 1000}
+            for one in results
+        ],
+        [
+            Verdict("memory for a hostile body", max(one.growth_bytes for one in results) / 1e6, 64, "at most", " MB"),
             Verdict(
-                "others wait for a hostile body", max(one.blocked_seconds for one in found) * 1000, 100, "at most", " ms"
+                "others wait for a hostile body", max(one.blocked_seconds for one in results) * 1000, 100, "at most", " ms"
             ),
         ],
     )
@@ -49,7 +52,7 @@ def measure() -> Result:
 
 def sent(server: Served) -> list[Hostile]:
     """Send every kind of hostile body."""
-    _sent(server, b"{}")  # what is loaded once is no growth
+    _sent(server, b"{}")  # modules that are loaded once do not count as growth
     before = _memory(server, "VmRSS")
     return [_measured(server, name, before) for name in HOSTILE]
 
@@ -88,7 +91,7 @@ def _sent(server: Served, body: bytes) -> None:
         one.sendall(request("POST", f"/v1/rounds/{'0' * 32}/reports", body))
         status = one.recv(4096)[9:12]
     if status not in {b"400", b"404", b"413", b"422"}:
-        raise SystemExit(f"the server answered {status.decode()}")
+        raise SystemExit(f"Unexpected response of the server: {status.decode()}.")
 
 
 def _memory(server: Served, which: str) -> int:

@@ -1,7 +1,7 @@
-"""A load generator: HTTP/1.1 over plain asyncio sockets, in a process of its own, given its task as JSON.
+"""A load generator: HTTP/1.1 over plain asyncio sockets, in a separate process that reads its task as JSON.
 
-It knows nothing but how long an answer is, so that it takes little of what the server could have: it sends bytes that were
-made before, and reads the status and Content-Length of what comes back.
+It does as little as possible, to leave the processor to the server: it sends prepared bytes and reads the status and the
+Content-Length of each response.
 """
 
 from __future__ import annotations
@@ -25,26 +25,26 @@ _LENGTH = b"content-length: "
 
 @dataclass(frozen=True)
 class Task:
-    """What to send, over how many connections, for how long; with a `rate`, on a schedule that waits for no answer."""
+    """What to send, over how many connections, for how long; with a `rate`, on a schedule regardless of responses."""
 
     port: int
     requests: str
-    """A file of requests, each with its length in eight bytes before it. They are sent in turn, each as often as needed."""
+    """A file of requests, each preceded by its length in eight bytes. They are sent in turn, each as often as needed."""
     connections: int
     seconds: float
     expect: int
-    answer: str = ""
-    """What every answer must say, if anything."""
+    body: str = ""
+    """The expected body of every response; empty for any."""
     rate: float = 0.0
     once: bool = False
-    """Stop when every request was sent once, whatever the time."""
+    """Stop when every request has been sent once, regardless of the time."""
 
 
 @dataclass(frozen=True)
 class Load:
-    """What came back."""
+    """The figures of one run."""
 
-    answers: int
+    responses: int
     seconds: float
     p50: float
     p95: float
@@ -53,11 +53,11 @@ class Load:
 
     @property
     def rate(self) -> float:
-        return self.answers / self.seconds
+        return self.responses / self.seconds
 
 
 def write_requests(path: Path, requests: Iterator[bytes]) -> None:
-    """Keep requests for a load generator."""
+    """Write requests to a file for the load generator."""
     with path.open("wb") as file:
         for one in requests:
             file.write(len(one).to_bytes(8, "big") + one)
@@ -70,7 +70,7 @@ def request(method: str, target: str, body: bytes = b"", *headers: str) -> bytes
 
 
 def run(task: Task) -> Load:
-    """Do it in another process."""
+    """Run a task in another process."""
     command = [sys.executable, "-m", "benchmarks.load", json.dumps(asdict(task))]
     return Load(**json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout))
 
@@ -78,10 +78,10 @@ def run(task: Task) -> Load:
 class _Connection(asyncio.Protocol):
     """One request at a time."""
 
-    def __init__(self, task: Task, answered: Callable[[_Connection], None]) -> None:
+    def __init__(self, task: Task, received: Callable[[_Connection], None]) -> None:
         self._task = task
-        self._answer = task.answer.encode()
-        self._answered = answered
+        self._body = task.body.encode()
+        self._received = received
         self._buffer = b""
         self.transport: asyncio.WriteTransport | None = None
         self.due = 0.0
@@ -98,9 +98,9 @@ class _Connection(asyncio.Protocol):
         length = int(head[at + len(_LENGTH) :].split(b"\r\n", 1)[0]) if at >= 0 else 0
         if len(body) >= length:
             self._buffer = b""
-            if int(head[9:12]) != self._task.expect or (self._answer and body != self._answer):
-                raise SystemExit(f"the server answered {head[9:12].decode()}: {body[:200].decode()}")
-            self._answered(self)
+            if int(head[9:12]) != self._task.expect or (self._body and body != self._body):
+                raise SystemExit(f"Unexpected response {head[9:12].decode()}: {body[:200].decode()}")
+            self._received(self)
 
     def send(self, body: bytes, due: float) -> None:
         self.due = due
@@ -113,19 +113,19 @@ class _Generator:
         self._requests = list(_read(Path(task.requests)))
         self._sent = 0
         self._taken: list[float] = []
-        self._idle: deque[_Connection] = deque()  # taken in turn: a server closes those that are idle for long
+        self._idle: deque[_Connection] = deque()  # used in turn: a server closes those that are idle for long
         self._waiting: deque[float] = deque()
         self._stopped = asyncio.Event()
         self._until = 0.0
-        self._under_way = 0
+        self._pending = 0
 
     async def run(self) -> Load:
         loop = asyncio.get_running_loop()
         for _ in range(self._task.connections):
-            _, made = await loop.create_connection(
-                lambda: _Connection(self._task, self._answered), "127.0.0.1", self._task.port
+            _, connection = await loop.create_connection(
+                lambda: _Connection(self._task, self._received), "127.0.0.1", self._task.port
             )
-            self._idle.append(made)
+            self._idle.append(connection)
         start, cpu = time.perf_counter(), time.process_time()
         self._until = start + self._task.seconds
         if self._task.rate:
@@ -139,10 +139,10 @@ class _Generator:
         p50, p95, p99 = (taken[min(int(len(taken) * q), len(taken) - 1)] for q in (0.5, 0.95, 0.99))
         return Load(len(taken), seconds, p50, p95, p99, time.process_time() - cpu)
 
-    def _answered(self, connection: _Connection) -> None:
+    def _received(self, connection: _Connection) -> None:
         now = time.perf_counter()
-        self._taken.append(now - connection.due)  # since it was due, not since there was a connection to send it on
-        self._under_way -= 1
+        self._taken.append(now - connection.due)  # since it was due, not since a connection was free
+        self._pending -= 1
         if self._task.rate:
             if self._waiting:
                 self._send(connection, self._waiting.popleft())
@@ -156,11 +156,11 @@ class _Generator:
         over = self._sent >= len(self._requests) if self._task.once else now >= self._until
         if not over:
             self._send(connection, now)
-        elif not self._under_way:
+        elif not self._pending:
             self._stopped.set()
 
     async def _on_schedule(self, start: float) -> None:
-        """Requests are due at fixed times, whether or not earlier ones were answered: a slow spell hides nothing."""
+        """Send requests at fixed times, whether or not earlier ones got a response: a slow spell hides nothing."""
         due = start
         while due < self._until:
             now = time.perf_counter()
@@ -171,13 +171,13 @@ class _Generator:
                     self._waiting.append(due)
                 due += 1 / self._task.rate
             await asyncio.sleep(max(due - time.perf_counter(), 0.001))  # not more often: it would take a core
-        while self._under_way or self._waiting:
+        while self._pending or self._waiting:
             await asyncio.sleep(0.01)
 
     def _send(self, connection: _Connection, due: float) -> None:
         body = self._requests[self._sent % len(self._requests)]
         self._sent += 1
-        self._under_way += 1
+        self._pending += 1
         connection.send(body, due)
 
 

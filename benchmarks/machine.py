@@ -1,4 +1,4 @@
-"""The machine: what it is, and how much of it a measurement may use."""
+"""Describe the machine, and limit how many cores a measurement uses."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from pathlib import Path
 
 @contextmanager
 def cores(count: int) -> Iterator[None]:
-    """Let this thread, and the processes it starts, run on that many cores only."""
+    """Run this thread, and the processes it starts, on this many cores only."""
     before = os.sched_getaffinity(0)
     if len(before) < count:
-        raise SystemExit(f"this benchmark needs {count} cores, and there are {len(before)}")
+        raise SystemExit(f"This benchmark needs {count} cores; {len(before)} available.")
     os.sched_setaffinity(0, sorted(before)[:count])
     try:
         yield
@@ -24,7 +24,7 @@ def cores(count: int) -> Iterator[None]:
 
 
 def description() -> dict[str, str | int]:
-    """What to know about the machine to read the figures."""
+    """The hardware and versions that the figures depend on."""
     return {
         "processor": _field("/proc/cpuinfo", "model name"),
         "cores": os.cpu_count() or 0,

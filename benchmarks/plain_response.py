@@ -1,6 +1,6 @@
-"""The limit for reporting: plain one-stage k-ary randomised response in numpy, written as well as we can.
+"""The limit for reporting: plain one-stage k-ary randomised response in numpy, as fast as we can write it.
 
-It does less than ours: one stage instead of two, no exact integers, and a generator that can be predicted.
+It does less than ours: one stage instead of two, no exact integers, and a predictable generator.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 Values = NDArray[np.int32]
 Response = Callable[[Values, int, float, np.random.Generator], Values]
 
-_CHUNK = 1 << 18  # the fastest one on the machines we tried
+_CHUNK = 1 << 18  # the fastest size on the machines we tried
 
 
 def choosing(values: Values, k: int, keep: float, rng: np.random.Generator) -> Values:
-    """The usual way: draw another value, and choose."""
+    """The usual way: draw another value for everyone, and choose."""
     return np.where(rng.random(values.size) < keep, values, _other(values, k, rng))
 
 

@@ -1,4 +1,4 @@
-"""Contenders over one log: a fresh process for every run, taking turns, on two cores."""
+"""Compare programs on one log: they take turns on two cores, each run in a fresh process."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from benchmarks import data
 from benchmarks.machine import cores
 
 CORES = 2
-_SMALL = 100_000  # enough that something is listed
+_SMALL = 100_000  # enough for a list that is not empty
 
 
 @dataclass
 class Runs:
-    """All runs of one contender."""
+    """All runs of one program."""
 
     seconds: list[float] = field(default_factory=list)
     cpu_seconds: list[float] = field(default_factory=list)
@@ -35,26 +35,26 @@ class Runs:
 
 
 def race(rows: int, rounds: int) -> list[Runs]:
-    """Discovery, ours, and DuckDB alone."""
+    """Run our discovery and DuckDB alone, in turn."""
     return in_turn(["ours", "duckdb_alone"], [data.log(_SMALL), data.log(rows)], rounds)
 
 
 def in_turn(names: Sequence[str], arguments: Sequence[object], rounds: int) -> list[Runs]:
-    """Every module of `benchmarks.once` that is named, on the same arguments."""
+    """Run the named modules of `benchmarks.once` in turn, with the same arguments."""
     runs = [Runs() for _ in names]
     with cores(CORES):
         for _ in range(rounds):
             for name, run in zip(names, runs, strict=True):
-                done = once(name, *arguments)
-                run.seconds.append(done["seconds"])
-                run.cpu_seconds.append(done["cpu_seconds"])
-                run.peak_bytes.append(done["peak_bytes"])
-                run.records = done["records"]
+                result = once(name, *arguments)
+                run.seconds.append(result["seconds"])
+                run.cpu_seconds.append(result["cpu_seconds"])
+                run.peak_bytes.append(result["peak_bytes"])
+                run.records = result["records"]
     return runs
 
 
 def once(name: str, *arguments: object) -> dict[str, Any]:
-    """What a module of `benchmarks.once` prints, in a process of its own."""
+    """Run a module of `benchmarks.once` in a new process and return what it prints."""
     command = [sys.executable, "-m", f"benchmarks.once.{name}", *map(str, arguments)]
-    answer: dict[str, Any] = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
-    return answer
+    result: dict[str, Any] = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    return result

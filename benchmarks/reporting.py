@@ -1,4 +1,4 @@
-"""How fast many clients' reports are randomised, against plain numpy and against the client sides of two libraries."""
+"""Speed of randomising many clients' reports, relative to plain numpy and to the client sides of two libraries."""
 
 from __future__ import annotations
 
@@ -33,15 +33,17 @@ def measure() -> Result:
             theirs = {peer: peers.rates(python, peer, k, EPSILON) for peer in peers.NAMES}
             rates |= {f"{peer}, {use}": rate for peer, uses in theirs.items() for use, rate in uses.items()}
             rows += [
-                {"queries": k, "what": name, "million reports/s": rate / 1e6, "ours is, times": ours / rate}
+                {"queries": k, "what": name, "million reports/s": rate / 1e6, "ours relative to it": ours / rate}
                 for name, rate in rates.items()
             ]
             verdicts += [
-                Verdict(f"k = {k}, to plain numpy (np.where)", ours / plain, 0.5, "at least"),
-                Verdict(f"k = {k}, to the fastest numpy we could write", ours / fastest, 0.5, "at least"),
+                Verdict(f"k = {k}, relative to plain numpy (np.where)", ours / plain, 0.5, "at least"),
+                Verdict(f"k = {k}, relative to the fastest numpy we could write", ours / fastest, 0.5, "at least"),
             ]
             verdicts += [
-                Verdict(f"k = {k}, to {peer}, {peers.AS_MEANT}", ours / uses[peers.AS_MEANT], 15, "at least")
+                Verdict(
+                    f"k = {k}, relative to {peer}, {peers.INTENDED_USE}", ours / uses[peers.INTENDED_USE], 15, "at least"
+                )
                 for peer, uses in theirs.items()
             ]
     return Result(
@@ -56,7 +58,7 @@ def measure() -> Result:
 
 
 def _rates(k: int) -> dict[str, float]:
-    """Reports per second, of ours and of every form of plain numpy, for a list of k queries (⋆ is one of them)."""
+    """Reports per second of ours and of every form of plain numpy, for a list of k queries (⋆ is one of them)."""
     head_list = HeadList.of((f"query {q}", f"url {u}") for q in range(k - 1) for u in range(1 + q % 4))
     mechanism = TwoStageResponse(Blender(epsilon=EPSILON, delta="1e-5").channel(head_list))
     entropy, rng = Entropy.system(), np.random.default_rng()

@@ -1,4 +1,4 @@
-"""What a benchmark gives back, and how it is shown."""
+"""The result of a benchmark, and how it is printed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _OUT = Console(highlight=False, width=None if sys.stdout.isatty() else 120)
 
 @dataclass(frozen=True)
 class Verdict:
-    """One measured figure, a ratio if nothing else is said, and the target it is held against."""
+    """One measured figure, a ratio by default, and its target."""
 
     claim: str
     measured: float
@@ -31,7 +31,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Result:
-    """A benchmark's figures, row by row, with how they were measured and what follows from them."""
+    """A benchmark's figures in rows, the method, and the verdicts."""
 
     name: str
     title: str
@@ -41,12 +41,12 @@ class Result:
 
 
 def show_machine(description: dict[str, str | int]) -> None:
-    """Print on what the figures were measured."""
+    """Print a description of the machine."""
     _OUT.print(", ".join(f"{name} {value}" for name, value in description.items()), style="dim")
 
 
 def show(result: Result) -> None:
-    """Print the figures as one table, and below it which targets are met."""
+    """Print the figures as a table, and below it which targets are met."""
     _OUT.print(f"\n[bold]{result.name}: {result.title}[/]")
     _OUT.print(f"[dim]{result.method}[/]")
     table = Table(box=None, pad_edge=False, header_style="dim")

@@ -1,4 +1,4 @@
-"""A collector as `blender-dp serve` starts it, in a process of its own, with a round that takes reports."""
+"""A collector started by `blender-dp serve` in another process, with a round that accepts reports."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ QUERIES = 50
 
 @dataclass(frozen=True)
 class Served:
-    """A collector that listens."""
+    """A running collector."""
 
     port: int
     token: str
@@ -37,12 +37,12 @@ class Served:
 
     def operator(self, method: str, path: str, message: Any = None) -> Any:  # noqa: ANN401 (JSON)
         headers = {"Authorization": f"Bearer {self.token}"}
-        answer = httpx.request(method, self.url + path, json=message, headers=headers, timeout=600)
-        answer.raise_for_status()
-        return answer.json()
+        response = httpx.request(method, self.url + path, json=message, headers=headers, timeout=600)
+        response.raise_for_status()
+        return response.json()
 
     def listed(self, name: str) -> Listed:
-        """A new campaign whose first round takes reports."""
+        """Create a campaign whose first round accepts reports."""
         message = {
             "name": name, "epsilon": "4", "delta": "1e-5", "max_queries": QUERIES,
             "min_opt_in": USERS // 2, "min_reports": 2, "max_epsilon": "unlimited",
@@ -50,7 +50,7 @@ class Served:
         return self.listed_again(self.operator("POST", "/v1/operator/campaigns", message)["id"])
 
     def listed_again(self, campaign: str) -> Listed:
-        """The next round of a campaign, taking reports."""
+        """Open the next round of a campaign, and make its list."""
         round_id = self.operator("POST", f"/v1/operator/campaigns/{campaign}/rounds", {})["id"]
         tokens = self.operator("POST", f"/v1/operator/campaigns/{campaign}/enrolments", {"count": USERS})["tokens"]
         with httpx.Client(base_url=self.url) as http:
@@ -59,9 +59,9 @@ class Served:
                 headers = {"Authorization": f"Bearer {token}"}
                 http.post(f"/v1/rounds/{round_id}/records", json=record, headers=headers).raise_for_status()
         self.operator("POST", f"/v1/operator/rounds/{round_id}/list")
-        found = self.reached(round_id, "listed")
-        content = httpx.get(f"{self.url}/v1/head-lists/{found['head_list']}").json()["content"]
-        return Listed(campaign, round_id, found["head_list"], content)
+        status = self.reached(round_id, "listed")
+        content = httpx.get(f"{self.url}/v1/head-lists/{status['head_list']}").json()["content"]
+        return Listed(campaign, round_id, status["head_list"], content)
 
     def released(self, listed: Listed) -> None:
         """Report for every user and publish the round."""
@@ -73,25 +73,25 @@ class Served:
         self.reached(listed.id, "released")
 
     def reached(self, round_id: str, state: str) -> dict[str, Any]:
-        """Wait until a round is there."""
+        """Wait until a round has this state."""
         while True:
-            found: dict[str, Any] = self.operator("GET", f"/v1/operator/rounds/{round_id}")
-            if found["state"] == state:
-                return found
-            if found["problem"]:
-                raise SystemExit(found["problem"])
+            status: dict[str, Any] = self.operator("GET", f"/v1/operator/rounds/{round_id}")
+            if status["state"] == state:
+                return status
+            if status["problem"]:
+                raise SystemExit(status["problem"])
             time.sleep(0.05)
 
     @property
     def peak_bytes(self) -> int:
-        """The most memory that the server has had."""
+        """The peak memory of the server."""
         lines = Path(f"/proc/{self.process.pid}/status").read_text(encoding="utf-8").splitlines()
         return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) * 1024
 
 
 @dataclass(frozen=True)
 class Listed:
-    """A round that takes reports."""
+    """A round that accepts reports."""
 
     campaign: str
     id: str
@@ -103,7 +103,7 @@ class Listed:
         return Device(ReportingList.from_document(self.content["head_list"]), epsilon="4")
 
     def cells(self, count: int) -> list[list[int]]:
-        """What so many clients tell, really randomised."""
+        """The reports of this many clients, really randomised."""
         device = self.device
         return [
             list(device.report(f"query {i % QUERIES}", f"https://site{i % QUERIES}.example/").cells) for i in range(count)
@@ -112,7 +112,7 @@ class Listed:
 
 @contextmanager
 def served(data: Path, database: str = "") -> Iterator[Served]:
-    """Start a collector, and stop it."""
+    """Start a collector, and stop it at the end."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

@@ -1,7 +1,7 @@
-"""Many collections on one population, with the product's own stages: who holds what is counted once, not every time.
+"""Many collections on one population, with the product's own stages: the records are counted once, not every time.
 
-The engine is left out, and users are parted by a shuffle instead of a hash. Everything private, and every estimate, is
-made by the code that ships.
+There is no engine, and users are split by a shuffle instead of a hash. Everything private, and every estimate, is computed
+by the code that ships.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from blender_dp.stages.reporting import simulate
 
 Integers = NDArray[np.int64]
 
-_TOP = 5000  # queries whose true counts are kept: no list reaches further down
+_TOP = 5000  # queries whose true counts are stored; no list is longer
 
 
 class Population:
@@ -46,7 +46,7 @@ class Population:
         self.records, self.queries = keys.size, len(query.dictionary)
 
     def name(self, record: int) -> tuple[str, str]:
-        """What a record's number stands for."""
+        """The record with this number."""
         return self._queries[self.query_of[record]].as_py(), self._urls[self._url_of[record]].as_py()
 
     @cached_property
@@ -59,7 +59,7 @@ class Population:
         return Truth(self.users, {self.name(record): int(counts[record]) for record in kept})
 
     def groups(self, opt_in: float, f_o: float, seed: int) -> Groups:
-        """Part the users by a shuffle, and count what each group holds."""
+        """Split the users at random, and count the records of each group."""
         order = np.argsort(Entropy.seeded(f"groups {seed}").words(self.users), kind="stable")
         first = round(self.users * opt_in)
         second = round(first * f_o)
@@ -69,7 +69,7 @@ class Population:
 
 @dataclass(frozen=True)
 class Groups:
-    """How many users of each group hold each record."""
+    """The number of users in each group who have each record."""
 
     population: Population
     discovery: Integers
@@ -97,7 +97,7 @@ class Outcome:
 
 
 def run(blender: Blender, groups: Groups, entropy: Entropy) -> tuple[Release, Outcome]:
-    """One collection, through the product's stages, and what it is worth."""
+    """Run one collection through the product's stages and score it."""
     p = blender.parameters
     found, number = _discover(blender, groups, entropy)
     found = blender.estimator.shortlist(found, p.max_queries)
@@ -121,7 +121,7 @@ def run(blender: Blender, groups: Groups, entropy: Entropy) -> tuple[Release, Ou
     scores = score(release, truth)
     if isinstance(calibrated, Calibration):
         evidence = all_evidence(calibrated, result.client, reports, channel, context)
-        # The clients alone, made the best of: non-negative and summing to 1, as the blend is.
+        # The best estimate from clients alone: non-negative and summing to 1, like the blend.
         alone = replace(result, blended=_as_blend(fit(evidence.of_clients(), scale_of(context))))
         scores["client"] = score(assemble(manifest, published, alone), truth)["blended"]
         bound = float(cramer_rao(evidence, everybody)[1][:-1].sum())
@@ -141,7 +141,7 @@ def _discover(blender: Blender, groups: Groups, entropy: Entropy) -> tuple[Disco
 
 
 class _Places:
-    """Counts of records become counts of a list's cells."""
+    """Convert counts of records to counts of a list's cells."""
 
     def __init__(self, population: Population, head_list: HeadList, number: dict[tuple[str, str], int]) -> None:
         layout = Layout(head_list.url_counts)

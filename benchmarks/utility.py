@@ -1,6 +1,6 @@
-"""How far releases are from the truth: profile `tight` against `paper` and against each group alone, over the papers' grids.
+"""The error of releases: profile `tight` compared with `paper` and with each group alone, over the papers' grids.
 
-Both shapes of the papers' logs, made up; every cell of the grid over the same populations and groups for both profiles.
+Synthetic logs with the shapes of the papers' two logs; both profiles use the same populations and groups in every cell.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ EPSILONS = (1, 2, 3, 4, 5, 6)
 
 @dataclass(frozen=True, order=True)
 class Setting:
-    """One cell of the grid, and how the stages are made there."""
+    """One cell of the grid, and the parts of the stages there."""
 
     shape: str
     epsilon: int
@@ -93,7 +93,7 @@ def measure() -> Result:
 
 
 def settings(shape: Shape) -> Iterator[Setting]:
-    """Both profiles on the grid, and all mixtures of their parts at the defaults."""
+    """Both profiles on the grid, and all combinations of their parts at the defaults."""
     cells = {(epsilon, shape.opt_in, size) for epsilon, size in product(EPSILONS, SIZES)}
     cells |= {(4, opt_in, size) for opt_in, size in product(shape.opt_ins, SIZES)}
     for epsilon, opt_in, size in sorted(cells, key=lambda cell: (cell[1], cell)):
@@ -138,7 +138,7 @@ def record_l1(group: str) -> Measure:
 
 
 def ndcg(group: str) -> Measure:
-    """Turned round, so that less is better, as with the errors."""
+    """1 - NDCG, so that less is better, as with the errors."""
     return lambda outcome: 1 - outcome.scores[group].ndcg
 
 
@@ -228,7 +228,7 @@ def _names(cells: Sequence[tuple[str, int, float, int]]) -> str:
 
 
 def _ablation(outcomes: Outcomes, cell: tuple[str, int, float, int]) -> Iterator[dict[str, Cell]]:
-    """Every mixture of the parts at one cell, and each group alone in the two profiles."""
+    """Every combination of the parts at one cell, and each group alone in the two profiles."""
     for parts in product(*PARTS.values()):
         here = outcomes[Setting(*cell, *parts)]
         profile = {PAPER: "paper", TIGHT: "tight"}.get(parts, "")

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,8 @@ from blender_dp import Entropy, HeadList, Release
 from tests.items import release_of_items
 
 settings.register_profile("ci", deadline=None, derandomize=True, max_examples=200)
-settings.load_profile("ci")
+settings.register_profile("fast", parent=settings.get_profile("ci"), max_examples=20)
+settings.load_profile(os.environ.get("BLENDER_DP_HYPOTHESIS", "ci"))
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -1,4 +1,4 @@
-"""Write what is generated: test vectors, schemas, the command reference, the README's output. `make spec` runs it."""
+"""Write all generated files: test vectors, schemas, the command reference, the README's output."""
 
 from __future__ import annotations
 
@@ -83,21 +83,20 @@ _ITEMS = ((" MAPS ", ""), ("maps", "https://maps.example/?token=1"), ("joe@examp
 
 def main() -> None:
     """Write every generated file."""
-    for path, text in outputs():
+    for path, text in (*outputs(), (ROOT / "README.md", readme())):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
         sys.stdout.write(f"{path.relative_to(ROOT)}\n")
 
 
 def outputs() -> Iterator[tuple[Path, str]]:
-    """Every generated file with its content."""
+    """Every generated file with its content; the README's output is tested by running its commands."""
     yield ROOT / "spec/vectors/local_alg.json", _json(local_alg_vectors())
     yield ROOT / "spec/vectors/subset.json", _json(subset_vectors())
     yield ROOT / "spec/schemas/release.json", _json(json_schema())
     yield ROOT / "spec/schemas/head-list.json", _json(head_list_schema())
     yield ROOT / "spec/openapi.json", _json(bare_app().openapi())
     yield ROOT / "docs/reference/command.md", command_reference()
-    yield ROOT / "README.md", readme()
 
 
 def local_alg_vectors() -> dict[str, Any]:
@@ -233,7 +232,7 @@ def command_reference() -> str:
 
 
 def readme() -> str:
-    """The README with what the demonstration prints today."""
+    """The README with the demo's current output."""
     before, _, rest = (ROOT / "README.md").read_text(encoding="utf-8").partition("$ make demo\n")
     with tempfile.TemporaryDirectory() as folder:
         printed = _printed("blender-dp", "demo", columns=80, folder=Path(folder))

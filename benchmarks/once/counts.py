@@ -1,4 +1,4 @@
-"""All that an engine counts in a log, as digests: `python -m benchmarks.once.counts ENGINE LOG` prints JSON.
+"""Everything that an engine counts in a log, as digests: `python -m benchmarks.once.counts ENGINE LOG` prints JSON.
 
 With the portable hash every engine has to count the same. Nothing is left out or rounded: a digest is of every row, in
 order.

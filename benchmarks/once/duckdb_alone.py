@@ -1,4 +1,4 @@
-"""The limit: DuckDB counts the records, and hands out nothing but how many there are."""
+"""The limit: DuckDB counts the records and returns only how many there are."""
 
 from __future__ import annotations
 

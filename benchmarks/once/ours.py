@@ -18,7 +18,7 @@ MECHANISM = Blender(epsilon=4, delta="1e-5").discovery
 
 
 def listed(log: Path) -> int:
-    """How many records are listed. The log holds one canonical record per user already, so it need not be bounded."""
+    """How many records are listed. The log already has one canonical record per user, so it need not be bounded."""
     engine = DuckDBEngine()
     group = DuckDBGroup(engine, engine.read(find(log)).rows)
     work = partial(survivors, mechanism=MECHANISM, entropy=Entropy.system())

@@ -1,4 +1,4 @@
-"""A whole run: from the files of a log to a release, every client's report really made. A third argument limits memory."""
+"""A whole run: from the files of a log to a release, every client's report simulated. A third argument limits memory."""
 
 from __future__ import annotations
 

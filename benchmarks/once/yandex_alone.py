@@ -1,8 +1,8 @@
 """The limit for a Yandex log: a bare pass of DuckDB that joins clicks to users, queries and results, and counts the records.
 
 A record's URL has the domain that the results page gives the clicked one, so the page's results have to be looked through.
-Of several forms this was the fastest: read the file twice and let the pages pass by the clicks, with ids as numbers.
-Joining with pages that are kept, with their results as one text, took twice as long.
+Of several forms this was the fastest: read the file twice and stream the pages past the clicks, with ids as numbers.
+Joining with materialised pages, with their results as one string, took twice as long.
 """
 
 from __future__ import annotations

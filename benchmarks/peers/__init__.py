@@ -1,7 +1,7 @@
-"""The client sides of two libraries for local privacy, in an environment of their own, made on demand.
+"""The client sides of two libraries for local privacy, in a separate environment that is created on demand.
 
-Of their own because they need packages that they do not declare. The scripts beside this file run there
-and print JSON; they do not import the project.
+It is separate because they need packages that they do not declare. The scripts next to this file run there and print JSON;
+they do not import the project.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 NAMES = {"pure-LDP": "run_pure_ldp.py", "multi-freq-ldpy": "run_multi_freq_ldpy.py"}
-AS_MEANT = "one call per client"
+INTENDED_USE = "one call per client"
 CLIENTS = 200_000
 ROUNDS = 5
 
@@ -21,16 +21,16 @@ _HOME = Path(".bench/peers")
 
 
 def environment() -> Path:
-    """The interpreter of the peers' environment; made anew whenever the pinned versions change."""
+    """The interpreter of the peers' environment; created again whenever the pinned versions change."""
     requirements = _HERE / "requirements.txt"
-    python, made_from = _HOME / "bin/python", _HOME / "made-from.txt"
+    python, created_from = _HOME / "bin/python", _HOME / "created-from.txt"
     wanted = requirements.read_text(encoding="utf-8")
-    if not made_from.exists() or made_from.read_text(encoding="utf-8") != wanted:
-        print(f"making {_HOME} (once)", file=sys.stderr)
+    if not created_from.exists() or created_from.read_text(encoding="utf-8") != wanted:
+        print(f"creating {_HOME} (once)", file=sys.stderr)
         uv = Path(sys.executable).with_name("uv")
         subprocess.run([uv, "venv", "--quiet", "--clear", "--python", sys.executable, _HOME], check=True)
         subprocess.run([uv, "pip", "install", "--quiet", "--python", python, "--requirement", requirements], check=True)
-        made_from.write_text(wanted, encoding="utf-8")
+        created_from.write_text(wanted, encoding="utf-8")
     return python
 
 

@@ -1,6 +1,6 @@
-"""multi-freq-ldpy's GRR, client side: called as it is meant to be, and from a compiled loop.
+"""multi-freq-ldpy's GRR, client side: used as intended, and called from a compiled loop.
 
-The library has no such loop. But its function is compiled by numba, so who knows numba can write one.
+The library has no such loop, but its function is compiled by numba, so its users can write one.
 """
 
 from __future__ import annotations

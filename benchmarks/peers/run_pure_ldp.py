@@ -7,6 +7,6 @@ from pure_ldp.frequency_oracles.direct_encoding import DEClient
 
 k, epsilon, values, rounds = arguments()
 client = DEClient(epsilon, k, index_mapper=lambda value: value)
-whole = values.tolist()  # Python's own integers are the fastest ones for it
+whole = values.tolist()  # it is fastest with Python integers
 
 report({"one call per client": lambda: [client.privatise(value) for value in whole]}, values.size, rounds)

@@ -1,0 +1,33 @@
+"""The map of the repository matches the tree."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+
+MAP = re.findall(r"^\| `([^`]+/)` \|", (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"), re.MULTILINE)
+# The map has every folder directly in one of these.
+MAPPED = ("", "src/", "src/blender_dp/", "src/blender_dp/collector/", "device/src/blender_dp_device/", "tests/")
+INSIDE = {"src/", "tests/"}  # their folders are in the map one by one
+
+
+def folders() -> set[str]:
+    """Every folder that the map has to show, of the files that git knows or would add."""
+    command = ["git", "-C", ROOT, "ls-files", "--cached", "--others", "--exclude-standard"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        pytest.skip("this is not a git repository")
+    files = [Path(line) for line in done.stdout.splitlines() if (ROOT / line).exists()]
+    parents = {f"{parent.as_posix()}/" for file in files for parent in file.parents if parent != Path()}
+    return {path for path in parents if path.rpartition("/")[0].rpartition("/")[0] + "/" in {*MAPPED, "/"}} - INSIDE
+
+
+def test_the_map_shows_every_folder_and_only_those():
+    assert folders() - set(MAP) == set(), "add a row to the map in CONTRIBUTING.md"
+    assert {path for path in MAP if not (ROOT / path).is_dir()} == set(), "remove these rows from CONTRIBUTING.md"
+    assert len(MAP) == len(set(MAP))
