@@ -12,7 +12,6 @@ EXTRAS = {
         "brotli",
         "dp_accounting",
         "fastapi",
-        "httpx",
         "msgspec",
         "prometheus_client",
         "psycopg",

@@ -31,8 +31,9 @@ from blender_dp.collector.storage.schema import rounds as rounds_table
 from blender_dp.collector.storage.store import Store
 from blender_dp.collector.storage.timeouts import Timeouts
 from blender_dp.errors import DocumentError, ParameterError, StateError
+from blender_dp_device.digests import document_digest
 from blender_dp_device.records.head_list import HeadList
-from blender_dp_device.wire.documents import digest, opened
+from blender_dp_device.wire.documents import verified_content
 from tests.collector.places import NOON, QUERIES, Place, all_at_once, listed, report, settings, uploaded
 
 DAY = 86_400
@@ -66,7 +67,7 @@ def test_whole_life(rounds: Rounds) -> None:
     assert spent(rounds, made.round) == ["opt-in", "client"]
     assert not rows(rounds, sa.select(records))
     assert rounds.keys.names() == []
-    content = opened(rounds.object(found.head_list or "", "head-list") or b"", "head-list", rounds.signer.public)
+    content = verified_content(rounds.object(found.head_list or "", "head-list") or b"", "head-list", rounds.signer.public)
     cells = HeadList.from_document(content["head_list"]).cell_count
     rounds.add_reports(made.round, [report(i, i % cells) for i in range(40)])
     rounds.close(made.round)
@@ -74,11 +75,11 @@ def test_whole_life(rounds: Rounds) -> None:
     found = rounds.round(made.round)
     assert found.state == "released"
     body = rounds.object(found.release or "", "release") or b""
-    assert digest(body) == found.release
-    release = opened(body, "release", rounds.signer.public)
+    assert document_digest(body) == found.release
+    release = verified_content(body, "release", rounds.signer.public)
     assert release["release"]["manifest"]["reports"] == 40
     assert release["ledger"] == rounds.ledger_entries()[-1].digest
-    assert opened(rounds.object(found.bundle or "", "bundle") or b"", "bundle", rounds.signer.public)["round"] == 1
+    assert verified_content(rounds.object(found.bundle or "", "bundle") or b"", "bundle", rounds.signer.public)["round"] == 1
     whats = [row.what for row in rows(rounds, sa.select(events.c.what).order_by(events.c.number))]
     assert whats == ["opened", "frozen", "listed", "closed", "released"]
 
@@ -723,7 +724,7 @@ def test_a_release_names_what_its_own_round_has_spent(rounds: Rounds) -> None:
     listed(rounds, name="other")
     finished(rounds, made.campaign)
     body = rounds.object(rounds.round(made.round).release or "", "release") or b""
-    named = opened(body, "release", rounds.signer.public)["ledger"]
+    named = verified_content(body, "release", rounds.signer.public)["ledger"]
     assert [(entry.round, entry.group) for entry in rounds.ledger_entries() if entry.digest == named] == [
         (made.round, "client")
     ]
@@ -1032,7 +1033,7 @@ def test_errors_do_not_quote_what_was_to_be_stored(rounds: Rounds) -> None:
 
 def content_of(rounds: Rounds, name: str) -> dict[str, Any]:
     body = rounds.object(rounds.round(name).head_list or "", "head-list") or b""
-    return opened(body, "head-list", rounds.signer.public)
+    return verified_content(body, "head-list", rounds.signer.public)
 
 
 def test_every_list_expires(place: Place) -> None:

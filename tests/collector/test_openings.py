@@ -12,7 +12,8 @@ from blender_dp.collector.rounds.lifecycle import Rounds
 from blender_dp.collector.storage.migrate import migrate
 from blender_dp.collector.storage.round_rows import Round
 from blender_dp.collector.storage.schema import rounds as table
-from blender_dp_device.wire.documents import digest, opened
+from blender_dp_device.digests import document_digest
+from blender_dp_device.wire.documents import verified_content
 from tests.collector.places import NOON, Place, settings
 
 DAY = 86_400
@@ -20,8 +21,8 @@ DAY = 86_400
 
 def opening(rounds: Rounds, found: Round) -> dict[str, Any]:
     body = rounds.object(found.opening or "", "opening") or b""
-    assert digest(body) == found.opening
-    return opened(body, "opening", rounds.signer.public)
+    assert document_digest(body) == found.opening
+    return verified_content(body, "opening", rounds.signer.public)
 
 
 def test_it_names_the_round_and_the_promise(rounds: Rounds) -> None:

@@ -8,7 +8,7 @@ import json
 import pytest
 
 from blender_dp.cli import main, operate
-from blender_dp_device.agent import CollectorClient
+from blender_dp_device import CollectorClient
 
 
 @pytest.fixture
@@ -69,8 +69,8 @@ CREATE = ("campaign", "create", "searches", "--epsilon", "4", "--delta", "1e-6",
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--min-opt-in", "1"), "body.min_opt_in: Input should be greater than or equal to 4. Mend the request."),
-        (("--period-days", "3"), "period_epsilon and period_days belong together. Mend the request."),
+        (("--min-opt-in", "1"), "body.min_opt_in: Input should be greater than or equal to 4. Fix the request."),
+        (("--period-days", "3"), "period_epsilon and period_days belong together. Fix the request."),
         (("--epsilon", "0"), "epsilon: "),
         (("--max-epsilon", "3"), "max_epsilon is less than epsilon"),
         (("--max-epsilon", "none"), "body.max_epsilon: String should match pattern"),
@@ -110,7 +110,7 @@ def test_what_is_there_already_is_not_repeated(command):
     assert command(*CREATE)[0] == 0
     code, _, told = command(*CREATE)
     assert code == 2
-    assert told.endswith("answers 409: campaign: one of this name is there already. Take another name.\n")
+    assert told.endswith("responds with 409: campaign: one of this name is there already. Take another name.\n")
 
 
 def test_what_a_cache_has_kept_is_not_believed(live, command, monkeypatch):

@@ -9,8 +9,8 @@ import time
 import httpx
 import pytest
 
-from blender_dp_device.agent import Agent, CollectorClient
-from blender_dp_device.wire.documents import opened
+from blender_dp_device import Agent, CollectorClient
+from blender_dp_device.wire.documents import verified_content
 from tests.collector_http.conftest import RECORDS
 
 UNUSABLE = [
@@ -54,7 +54,7 @@ def test_the_manifest_counts_opt_in_users_whatever_they_have_searched_for(live, 
         http.post(f"/v1/rounds/{round_id}/reports", json={"reports": live.messages(listed, 200)})
         live.operator("POST", f"/v1/operator/rounds/{round_id}/close")
         body = http.get(f"/v1/releases/{live.reached(round_id, 'released')['release']}").content
-    manifest = opened(body, "release", live.service.signer.public)["release"]["manifest"]
+    manifest = verified_content(body, "release", live.service.signer.public)["release"]["manifest"]
     assert [group["users"] for group in manifest["groups"]] == [120, 200]
 
 

@@ -33,7 +33,7 @@ from blender_dp.engines import DuckDBEngine
 from blender_dp.logs import find_reports
 from blender_dp_device.records.head_list import HeadList
 from blender_dp_device.records.reporting_list import ChannelSettings, ReportingList
-from blender_dp_device.wire.documents import opened
+from blender_dp_device.wire.documents import verified_content
 from tests.collector_http.conftest import CAMPAIGN, RECORDS, listening
 
 
@@ -87,7 +87,7 @@ def test_a_whole_round(live):
         pointer = http.get("/v1/rounds/current").json()
         assert pointer["round"] == pointer["released"] == done
         release = http.get(f"/v1/releases/{done['release']}")
-        content = opened(release.content, "release", pointer["key"])
+        content = verified_content(release.content, "release", pointer["key"])
         assert content["release"]["manifest"]["reports"] == 200
         assert content["poisoning"]["reports"] == 200
         trends = http.get(f"/v1/releases/{done['release']}/trends", params={"n": 2}).json()

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from blender_dp.collector.secrets.signing import Signer
 from blender_dp.errors import BlenderError, DocumentError, ParameterError, StateError
 from blender_dp.evaluation.crowd import Crowd
-from blender_dp_device.agent.http import CollectorClient
+from blender_dp_device import CollectorClient
 from tests.collector_http.test_operate import command  # noqa: F401 (a fixture)
 
 FEW = {"min_opt_in": 60, "min_reports": 500}

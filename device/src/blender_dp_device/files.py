@@ -1,36 +1,111 @@
-"""Small files that must not be lost, not be half written, and not be read by others."""
+"""Small files that must not be lost, not be half written, and not be read by others; and a lock between processes.
+
+On Windows a file mode protects nothing (a user's folder does), and a folder cannot be synced (renaming is durable there).
+"""
 
 from __future__ import annotations
 
 import errno
 import os
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+_BINARY = getattr(os, "O_BINARY", 0)  # or Windows would translate line ends
+_RETRY_SECONDS = 0.05
+_TRIES = 100
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _lock(handle: int) -> None:
+        while True:
+            try:
+                msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)  # LK_LOCK would give up after ten seconds
+            except OSError as error:
+                if error.errno not in {errno.EACCES, errno.EDEADLK}:
+                    raise
+                time.sleep(_RETRY_SECONDS)
+            else:
+                return
+
+    def _unlock(handle: int) -> None:
+        msvcrt.locking(handle, msvcrt.LK_UNLCK, 1)
+
+else:
+    import fcntl
+
+    def _lock(handle: int) -> None:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+
+    def _unlock(handle: int) -> None:
+        fcntl.flock(handle, fcntl.LOCK_UN)
 
 
 def write_over(path: Path, content: bytes) -> None:
-    """Replace a file whole: whoever reads it finds the old or the new one, and the new one is on the disk."""
+    """Replace a whole file: a reader finds the old or the new one, and the new one is on the disk."""
     partial = path.with_suffix(".partial")
-    partial.unlink(missing_ok=True)  # of a crash
-    handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    partial.unlink(missing_ok=True)  # left by a crash
+    handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, 0o600)
     try:
         write_whole(handle, content)
     finally:
         os.close(handle)
-    partial.replace(path)
+    replace(partial, path)
+    sync_folder(path.parent)
+
+
+def replace(source: Path, target: Path) -> None:
+    """Rename a file over another one. Windows refuses that while somebody reads the other one, for a moment."""
+    for _ in range(_TRIES if sys.platform == "win32" else 0):
+        try:
+            source.replace(target)
+        except PermissionError:
+            time.sleep(_RETRY_SECONDS)
+        else:
+            return
+    source.replace(target)
+
+
+def create(path: Path) -> None:
+    """Create an empty file, durably; it may exist already."""
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT, 0o600)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
     sync_folder(path.parent)
 
 
 def write_whole(handle: int, content: bytes) -> None:
-    """Write all of it, to the disk; a disk that takes only a part of it is full."""
+    """Write all bytes to the disk; a disk that takes only a part of them is full."""
     if os.write(handle, content) != len(content):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     os.fsync(handle)
 
 
 def sync_folder(folder: Path) -> None:
-    """Have on the disk which files are in a folder."""
+    """Write a folder's list of files to the disk."""
+    if sys.platform == "win32":
+        return
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+@contextmanager
+def exclusive(path: Path) -> Iterator[None]:
+    """Hold a lock that one process, and one thread of it, has at a time. It ends with the process, whatever happens."""
+    handle = os.open(path, os.O_RDWR | os.O_CREAT | _BINARY, 0o600)
+    try:
+        _lock(handle)
+        try:
+            yield
+        finally:
+            _unlock(handle)
     finally:
         os.close(handle)

@@ -11,7 +11,7 @@ import typer
 from blender_dp.cli.output import AsJson, ForceWeakPrivacy, print_json, print_table, say, warn
 
 if TYPE_CHECKING:
-    from blender_dp_device.agent import CollectorClient
+    from blender_dp_device.agent.client import CollectorClient
 
 Url = Annotated[str, typer.Option(envvar="BLENDER_DP_URL", help="The collector.")]
 Token = Annotated[str, typer.Option(envvar="BLENDER_DP_TOKEN", help="The operator's token.")]
@@ -110,9 +110,9 @@ def _check_limit(max_epsilon: str | None) -> None:
 
 def client(url: str, token: str | None = None) -> CollectorClient:
     """A connection to the collector."""
-    from blender_dp_device.agent import CollectorClient
+    from blender_dp_device.agent.client import CollectorClient
 
-    return CollectorClient(url, token, most_bytes=_MOST_BYTES)
+    return CollectorClient(url, token, max_bytes=_MOST_BYTES)
 
 
 def campaign_found(collector: CollectorClient, name: str | None) -> dict[str, Any]:

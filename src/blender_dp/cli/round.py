@@ -16,7 +16,7 @@ from blender_dp.cli.times import iso, seconds, with_iso_times
 from blender_dp.errors import ParameterError
 
 if TYPE_CHECKING:
-    from blender_dp_device.agent import CollectorClient
+    from blender_dp_device.agent.client import CollectorClient
 
 RoundId = Annotated[str | None, typer.Argument(metavar="[ROUND]", help="The round's id (default: the current one).")]
 

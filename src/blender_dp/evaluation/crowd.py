@@ -12,12 +12,14 @@ from typing import Any
 
 from blender_dp.errors import DocumentError, ParameterError, StateError
 from blender_dp.logs import aol_like
-from blender_dp_device.agent.http import BusyError, CollectorClient
-from blender_dp_device.agent.opening import upload_message, verified_opening
-from blender_dp_device.channel import Device
+from blender_dp_device.agent.client import BusyError, CollectorClient
+from blender_dp_device.agent.outgoing import upload_body
+from blender_dp_device.agent.verification import verified_opening
+from blender_dp_device.channel.device import Device
+from blender_dp_device.digests import document_digest
 from blender_dp_device.entropy import system_bytes
 from blender_dp_device.records.reporting_list import ReportingList
-from blender_dp_device.wire.documents import digest, opened
+from blender_dp_device.wire.documents import verified_content
 
 _BATCH = 1_000  # reports that one relay sends at a time
 _THREADS = 8
@@ -73,14 +75,14 @@ class Crowd:
         """Open a round, enrol the opt-in users and let them upload, once they have verified the opening."""
         made = self._operator.post(f"/v1/operator/campaigns/{self._id}/rounds", {})
         body = self._anybody.document(f"/v1/openings/{made['opening']}")
-        if digest(body) != made["opening"]:
+        if document_digest(body) != made["opening"]:
             raise DocumentError("opening", "is not what its name says", "Nothing is uploaded")
         opening = verified_opening(
-            opened(body, "opening", self._key, "opening"),
+            verified_content(body, "opening", self._key, "opening"),
             campaign=self._id,
             round_id=made["id"],
             epsilon=Fraction(self._promised["epsilon"]),
-            most_delta=Fraction(self._promised["delta"]),
+            max_delta=Fraction(self._promised["delta"]),
             now=time.time(),
         )
         tokens: list[str] = []
@@ -90,7 +92,7 @@ class Crowd:
 
         def upload(one: tuple[str, dict[str, str]]) -> None:
             token, row = one
-            message = upload_message(row["query"], row["url"], system_bytes(32).hex())
+            message = upload_body(row["query"], row["url"], system_bytes(32).hex())
             self._anybody.post_bytes(f"/v1/rounds/{opening.round_id}/records", message, Authorization=f"Bearer {token}")
 
         _all(upload, zip(tokens, self._opt_in, strict=True))
@@ -99,8 +101,8 @@ class Crowd:
     def report(self, listed: dict[str, Any]) -> Outcome:
         """Let everybody report against the list of a round."""
         body = self._anybody.document(f"/v1/head-lists/{listed['head_list']}")
-        content = opened(body, "head-list", self._key)
-        found = digest(body), content["campaign"], content["round_id"]
+        content = verified_content(body, "head-list", self._key)
+        found = document_digest(body), content["campaign"], content["round_id"]
         if found != (listed["head_list"], self._id, listed["id"]):
             raise DocumentError("head list", "is not the list of this round", "Nothing is reported")
         published = ReportingList.from_document(content["head_list"])

@@ -1,14 +1,12 @@
-"""What a device keeps of itself on its disk: all that it has sent, what that has cost, and that its user opted out.
+"""A device's own account on its disk: everything it has sent, what that has cost, and whether its user opted out.
 
-It is read anew whenever it is needed, and changed by one process at a time. The lock is never held while anybody is
-waited for, and opting out does not need it: nobody can keep a user from that.
+It is read from the disk whenever it is needed, and changed by one process at a time. The lock is never held while
+waiting for the network, and opting out does not need it: nothing can keep a user from that.
 """
 
 from __future__ import annotations
 
-import fcntl
 import json
-import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,14 +15,17 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from blender_dp_device.agent.shapes import MOST_ROUNDS, as_document, digest_name, finite, identifier, whole
 from blender_dp_device.errors import DocumentError, StateError
-from blender_dp_device.files import sync_folder, write_over
+from blender_dp_device.files import create, exclusive, sync_folder, write_over
+from blender_dp_device.wire.shapes import MAX_ROUNDS, as_document, digest_name, finite, identifier, text, whole
+
+# What this device writes as a cost; a short string can stand for a number without end.
+_COST = re.compile("[0-9]{1,1000}(/0{0,9}[1-9][0-9]{0,999})?")
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What a device allows, whatever a collector asks for: ε of one round, of its life, and the time between two."""
+    """What a device allows, whatever a collector asks for: ε of one round, ε of its life, and the time between rounds."""
 
     epsilon: Fraction
     lifetime_epsilon: Fraction
@@ -33,9 +34,9 @@ class Limits:
 
 @dataclass(frozen=True)
 class Sent:
-    """One report in the account: in which round, what it cost, the very bytes, and whether they have arrived.
+    """One report in the account: its round, its cost, its exact bytes, and whether they have arrived.
 
-    `over` is true of one that has not, and never will: its round is over.
+    `over` is true for a report that never will arrive, because its round is over.
     """
 
     campaign: str
@@ -49,11 +50,11 @@ class Sent:
 
 @dataclass(frozen=True)
 class Uploaded:
-    """An opt-in user's upload in the account: in which round, what it cost, and the receipt that takes it back.
+    """An opt-in user's upload in the account: its round, its cost, and the receipt that withdraws it.
 
-    It is here before anything leaves, so that a lost answer takes nothing with it, and it stays here, `withdrawn` or not:
-    the device takes no other part in the round. Whether there was a record in it is nobody's business. Uploads of earlier
-    versions have no number, ε or δ.
+    It is stored before anything leaves, so a lost response loses nothing, and it stays, `withdrawn` or not: the device
+    does not report in this round. Whether the upload had a record in it is not stored. Uploads of earlier versions have
+    no number, ε or δ.
     """
 
     campaign: str
@@ -67,7 +68,7 @@ class Uploaded:
 
 @dataclass
 class Account:
-    """All of it, of all campaigns; whoever asks for a round says of which, for another collector could name one alike.
+    """Everything, of all campaigns. A round is looked up with its campaign: another collector could use the same id.
 
     `newest` has the highest round of each campaign that this device has taken part in, `bundles` the one it searches.
     """
@@ -77,10 +78,10 @@ class Account:
     newest: dict[str, int] = field(default_factory=dict)
     bundles: dict[str, int] = field(default_factory=dict)
     charged: float | None = None
-    """When something was charged last, by the device's clock."""
+    """When something was last charged, by the device's clock."""
 
     def spent(self, unknown: Fraction) -> Fraction:
-        """What all reports and uploads have cost; `unknown` is for an upload that an earlier version did not charge."""
+        """The cost of all reports and uploads; `unknown` is for an upload that an earlier version did not charge."""
         costs = [*(one.epsilon for one in self.sent), *(one.epsilon for one in self.records)]
         return sum((unknown if cost is None else Fraction(cost) for cost in costs), Fraction(0))
 
@@ -92,35 +93,35 @@ class Account:
         """The upload of a round, withdrawn or not, if there is one."""
         return next((one for one in self.records if (one.campaign, one.round_id) == (campaign, round_id)), None)
 
-    def charge(self, made: Sent | Uploaded, cost: Fraction, limits: Limits, now: float) -> None:
-        """Put in a report or an upload that is about to leave.
+    def charge(self, entry: Sent | Uploaded, cost: Fraction, limits: Limits, now: float) -> None:
+        """Add a report or an upload that is about to leave.
 
-        A round is known by its number: whoever signs documents chooses ids at will. And documents that come faster than
-        rounds do are not answered, or a life's budget could be drained in a minute.
+        A round is known by its number, because the signer of documents chooses ids at will. Documents that come faster
+        than rounds do are refused, or a lifetime's budget could be drained in a minute.
         """
-        if made.round <= self.newest.get(made.campaign, 0):
-            problem = "is of an older round than one that this device has taken part in, or of the same number"
+        if entry.round <= self.newest.get(entry.campaign, 0):
+            problem = "belongs to an older round than one that this device has taken part in, or has the same number"
             raise DocumentError("signed document", problem, "Wait for the next round")
         if self.spent(limits.epsilon) + cost > limits.lifetime_epsilon:
-            raise StateError("budget", "of this device is used up", "Take part in no more rounds")
+            raise StateError("budget", "of this device is used up", "Do not participate in more rounds")
         if self.charged is not None and now < self.charged + limits.least_seconds:
-            wait = f"Wait until {limits.least_seconds:.0f} seconds are over"
+            wait = f"Wait {limits.least_seconds:.0f} seconds between rounds"
             raise StateError("budget", "was charged a short while ago", wait)
-        if isinstance(made, Sent):
-            self.sent.append(made)
+        if isinstance(entry, Sent):
+            self.sent.append(entry)
         else:
-            self.records.append(made)
-        self.newest[made.campaign] = made.round
+            self.records.append(entry)
+        self.newest[entry.campaign] = entry.round
         self.charged = now
 
     def withdraw(self, upload: Uploaded) -> None:
-        """Note that an upload was taken back. It stays charged: the collector has seen it."""
+        """Note that an upload was withdrawn. It stays charged: the collector has seen it."""
         self.records = [replace(one, withdrawn=True) if one.receipt == upload.receipt else one for one in self.records]
 
     def settle(self, sent: Sent, *, arrived: bool) -> Sent:
-        """Note what has become of a report; what has arrived once has arrived."""
-        named = (sent.campaign, sent.round_id)
-        place = next(i for i, one in enumerate(self.sent) if (one.campaign, one.round_id) == named)
+        """Note what became of a report; one that has arrived once has arrived."""
+        known = (sent.campaign, sent.round_id)
+        place = next(i for i, one in enumerate(self.sent) if (one.campaign, one.round_id) == known)
         arrived = arrived or self.sent[place].arrived
         self.sent[place] = replace(self.sent[place], arrived=arrived, over=not arrived)
         return self.sent[place]
@@ -134,82 +135,62 @@ class AccountFile:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         for one in new:
             sync_folder(one.parent)  # or a power failure could take the folder, and the account in it
-        self._folder = folder
+        self._lock = folder / "lock"
         self._file = folder / "account.json"
         self._opted_out = folder / "opted-out"
 
     @property
     def opted_out(self) -> bool:
-        """Whether the user wants no more of this."""
+        """Whether the user has opted out."""
         return self._opted_out.exists()
 
     def opt_out(self) -> None:
-        """Note it, for good, without waiting for anybody."""
-        handle = os.open(self._opted_out, os.O_WRONLY | os.O_CREAT, 0o600)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
-        sync_folder(self._folder)
+        """Store an opt-out, for good, without waiting for anything."""
+        create(self._opted_out)
 
     def read(self) -> Account:
-        """The account as it is."""
+        """The account as stored."""
         if not self._file.exists():
             return Account()
-        with as_document(str(self._file)):  # an account that cannot be read is not begun anew: it may be all spent
-            kept = json.loads(self._file.read_text(encoding="utf-8"))
+        with as_document(str(self._file)):  # an unreadable account is not started anew: its budget may be used up
+            stored = json.loads(self._file.read_text(encoding="utf-8"))
             return Account(
-                [_sent(**one) for one in kept["sent"]],
-                [_uploaded(**one) for one in kept["records"]],
-                {name: whole(number, 0, MOST_ROUNDS) for name, number in kept["newest"].items()},
-                {name: whole(number, 0, MOST_ROUNDS) for name, number in kept["bundles"].items()},
-                None if kept["charged"] is None else finite(kept["charged"]),
+                [_sent(**one) for one in stored["sent"]],
+                [_uploaded(**one) for one in stored["records"]],
+                {name: whole(number, 0, MAX_ROUNDS) for name, number in stored["newest"].items()},
+                {name: whole(number, 0, MAX_ROUNDS) for name, number in stored["bundles"].items()},
+                None if stored["charged"] is None else finite(stored["charged"]),
             )
 
     @contextmanager
     def locked(self) -> Iterator[Account]:
-        """Alone with the account: another process of this device may have spent from it."""
-        handle = os.open(self._folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX)
+        """Read the account and lock it: another process of this device may have spent from it."""
+        with exclusive(self._lock):
             yield self.read()
-        finally:
-            os.close(handle)
 
     def save(self, account: Account) -> None:
-        """Write it down; whoever calls this has it locked."""
+        """Write the account; the caller has locked it."""
         write_over(self._file, json.dumps(asdict(account)).encode())
 
 
-def _sent(**kept: Any) -> Sent:  # noqa: ANN401 (JSON)
-    sent = Sent(**kept)
-    whole(sent.round, 0, MOST_ROUNDS)
-    identifier(sent.round_id)
-    _cost(sent.epsilon)
-    _all_are(str, sent.campaign, sent.body)
-    _all_are(bool, sent.arrived, sent.over)
+def _sent(**stored: Any) -> Sent:  # noqa: ANN401 (JSON)
+    sent = Sent(**stored)
+    _check(sent, costs=[sent.epsilon], flags=[sent.arrived, sent.over])
+    text(sent.body)
     return sent
 
 
-def _uploaded(**kept: Any) -> Uploaded:  # noqa: ANN401 (JSON)
-    uploaded = Uploaded(**kept)
-    whole(uploaded.round, 0, MOST_ROUNDS)
-    identifier(uploaded.round_id)
+def _uploaded(**stored: Any) -> Uploaded:  # noqa: ANN401 (JSON)
+    uploaded = Uploaded(**stored)
+    costs = [cost for cost in (uploaded.epsilon, uploaded.delta) if cost is not None]
+    _check(uploaded, costs=costs, flags=[uploaded.withdrawn])
     digest_name(uploaded.receipt)
-    for cost in (uploaded.epsilon, uploaded.delta):
-        if cost is not None:
-            _cost(cost)
-    _all_are(str, uploaded.campaign)
-    _all_are(bool, uploaded.withdrawn)
     return uploaded
 
 
-def _all_are(kind: type, *values: object) -> None:
-    if not all(isinstance(value, kind) for value in values):
-        raise TypeError
-
-
-def _cost(text: str) -> None:
-    """What a number that this device has written looks like; a short text can stand for a number without end."""
-    if not re.fullmatch("[0-9]{1,1000}(/0{0,9}[1-9][0-9]{0,999})?", text):
+def _check(entry: Sent | Uploaded, *, costs: list[str], flags: list[bool]) -> None:
+    text(entry.campaign)
+    identifier(entry.round_id)
+    whole(entry.round, 0, MAX_ROUNDS)
+    if not all(_COST.fullmatch(cost) for cost in costs) or not all(type(flag) is bool for flag in flags):
         raise ValueError

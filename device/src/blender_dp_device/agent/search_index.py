@@ -1,4 +1,4 @@
-"""A bundle as a database, for devices that want to find words in the middle: SQLite with FTS5, of the standard library."""
+"""A bundle as a database that also finds words in the middle of a query: SQLite with FTS5, from the standard library."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from blender_dp_device.digests import DocumentDigest
+from blender_dp_device.files import replace
 from blender_dp_device.records.canonical import canonical_query
 from blender_dp_device.wire.suggestions import Row
 
@@ -26,32 +28,32 @@ CREATE VIRTUAL TABLE words USING fts5 (query, content='queries', content_rowid='
 
 @dataclass(frozen=True)
 class SearchIndex:
-    """Answers exact, prefix and word queries, best first, each with its URLs and their probabilities, best first."""
+    """Finds queries by their whole text, their beginning or their words, most popular first, each with its URLs."""
 
     path: Path
 
     @classmethod
-    def of(cls, path: Path, digest: str, queries: Sequence[Row]) -> SearchIndex:
-        """The index of a verified bundle: the one that is there, or else one that is made now."""
+    def of(cls, path: Path, digest: DocumentDigest, queries: Sequence[Row]) -> SearchIndex:
+        """The index of a verified bundle: the existing one, or a new one."""
         index = cls(path)
         if index._digest() != digest:
             partial = path.with_suffix(".db-partial")
             partial.unlink(missing_ok=True)
             with closing(sqlite3.connect(partial)) as database, database:
                 _fill(database, digest, queries)
-            partial.replace(path)
+            replace(partial, path)
         return index
 
     def exact(self, typed: str) -> list[Row]:
-        """The query that was typed, if it is one."""
+        """The typed query, if the bundle has it."""
         return self._rows("query = ?", canonical_query(typed), 1)
 
     def prefix(self, typed: str, n: int = 10) -> list[Row]:
-        """The best queries that begin so."""
+        """The most popular queries that start like this."""
         return self._rows("substr(query, 1, length(?1)) = ?1", canonical_query(typed), n)
 
     def words(self, typed: str, n: int = 10) -> list[Row]:
-        """The best queries that have all these words in them; the last one may be the beginning of one."""
+        """The most popular queries that contain all these words; the last one may be the beginning of a word."""
         terms = ['"' + word.replace('"', '""') + '"' for word in canonical_query(typed).split()]
         if not terms:
             return []
@@ -66,13 +68,13 @@ class SearchIndex:
             ]
 
     def _digest(self) -> str | None:
-        """Of which bundle this is; of none, if it is not there or cannot be read."""
+        """The digest of the indexed bundle; None if the index is missing or damaged."""
         try:
             with self._opened() as database:
-                found = database.execute("SELECT digest FROM bundle").fetchone()
+                row = database.execute("SELECT digest FROM bundle").fetchone()
         except sqlite3.Error:
             return None
-        return str(found[0]) if found else None
+        return str(row[0]) if row else None
 
     @contextmanager
     def _opened(self) -> Iterator[sqlite3.Connection]:
@@ -80,7 +82,7 @@ class SearchIndex:
             yield database
 
 
-def _fill(database: sqlite3.Connection, digest: str, queries: Sequence[Row]) -> None:
+def _fill(database: sqlite3.Connection, digest: DocumentDigest, queries: Sequence[Row]) -> None:
     database.executescript(_SCHEMA)
     database.execute("INSERT INTO bundle VALUES (?)", (digest,))
     database.executemany(
@@ -92,5 +94,5 @@ def _fill(database: sqlite3.Connection, digest: str, queries: Sequence[Row]) -> 
 
 
 def _urls(database: sqlite3.Connection, query: int) -> list[list[Any]]:
-    found = database.execute("SELECT url, probability FROM urls WHERE query = ? ORDER BY place", (query,))
-    return [list(one) for one in found]
+    rows = database.execute("SELECT url, probability FROM urls WHERE query = ? ORDER BY place", (query,))
+    return [list(row) for row in rows]

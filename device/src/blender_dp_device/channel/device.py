@@ -10,6 +10,7 @@ from io import BytesIO
 from blender_dp_device.arithmetic import Number
 from blender_dp_device.channel.subset import AnyChannel, channel_of, words_from
 from blender_dp_device.channel.two_stage import WORD_BITS, Channel, Position
+from blender_dp_device.digests import ListDigest
 from blender_dp_device.entropy import system_bytes
 from blender_dp_device.errors import ParameterError
 from blender_dp_device.records.checks import at_least_one, checked_delta, checked_epsilon
@@ -23,7 +24,7 @@ _WORD_BYTES = WORD_BITS // 8
 class Report:
     """What leaves the device: the digest of the `ReportingList` it answers, and the reported cells, sorted."""
 
-    head_list: str
+    head_list: ListDigest
     cells: tuple[int, ...]
 
 

@@ -12,7 +12,6 @@ the item itself.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -22,6 +21,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
+from blender_dp_device.digests import ListDigest, list_digest
 from blender_dp_device.errors import DocumentError, ParameterError
 from blender_dp_device.records.canonical import CANONICAL_VERSION
 from blender_dp_device.records.record import Record
@@ -119,10 +119,9 @@ class HeadList:
         return {query: (i, {url: j for j, url in enumerate(urls)}) for i, (query, urls) in enumerate(self.entries)}
 
     @cached_property
-    def digest(self) -> str:
+    def digest(self) -> ListDigest:
         """SHA-256 of the canonical JSON of the names. Reports name `ReportingList.digest`, which covers the channel."""
-        text = json.dumps(self.to_document(), ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-        return hashlib.sha256(text.encode()).hexdigest()
+        return list_digest(self.to_document())
 
     def to_document(self) -> dict[str, Any]:
         """The names as plain JSON values, without a channel."""

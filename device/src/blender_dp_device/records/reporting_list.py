@@ -6,7 +6,6 @@ with the same queries and different channels are different lists, and their repo
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from blender_dp_device.arithmetic import Number
+from blender_dp_device.digests import ListDigest, list_digest
 from blender_dp_device.errors import DocumentError, ParameterError
 from blender_dp_device.records.checks import at_least_one, checked_delta, checked_epsilon, open_unit
 from blender_dp_device.records.head_list import CHANNEL_SCHEMA, HeadList, read_json
@@ -120,13 +120,12 @@ class ReportingList:
         return min(self.channel.subset_size, max(1, len(self.head_list)))
 
     @cached_property
-    def digest(self) -> str:
+    def digest(self) -> ListDigest:
         """SHA-256 of the canonical JSON of list and channel: what a `Report` names to say which list it answers.
 
         A collector's signed document that holds this list has another digest, which is that of its own bytes.
         """
-        text = json.dumps(self.to_document(), ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-        return hashlib.sha256(text.encode()).hexdigest()
+        return list_digest(self.to_document())
 
     def to_document(self) -> dict[str, Any]:
         """List and channel as JSON values."""

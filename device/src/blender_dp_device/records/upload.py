@@ -23,11 +23,11 @@ def upload_record(query: str | None, url: str | None) -> Record:
     Whoever has no record uploads all the same: how many opt-in users there are is public, and must not depend on anybody's
     record.
     """
-    record = usable_record(*canonical_texts(query, url))
+    record = usable_record(*canonical_parts(query, url))
     return record if len(_text(record)) <= RECORD_BYTES else NO_RECORD
 
 
-def canonical_texts(query: str | None, url: str | None) -> Record:
+def canonical_parts(query: str | None, url: str | None) -> Record:
     """Query and URL in canonical form, each by itself; None for one that no uploaded record can have, as it is too long.
 
     It takes some 0.1 s at most, whatever the texts say; to make canonical again what comes of it takes far less.

@@ -1,1 +1,1 @@
-"""What goes over the wire: messages, signed documents, digests, cells and suggestions, the same on both sides."""
+"""The wire format, the same on both sides: messages, signed documents, problem types, cells and suggestions."""

@@ -1,9 +1,8 @@
-"""Signed documents: an Ed25519 signature over exact bytes, and the digest that a document is fetched by."""
+"""Signed documents: an Ed25519 signature over exact bytes."""
 
 from __future__ import annotations
 
 import base64
-import hashlib
 import json
 from typing import Any
 
@@ -15,21 +14,17 @@ from blender_dp_device.errors import DocumentError
 _SIGNATURE_CHARACTERS = 88  # 64 bytes in base64
 
 DOMAIN = b"blender-dp/1\x00"
-"""What every signed text starts with, so that no signature made for another purpose fits."""
+"""The beginning of everything that is signed, so that no signature made for another purpose fits."""
 
 
-def digest(body: bytes) -> str:
-    """What a document is fetched by."""
-    return hashlib.sha256(body).hexdigest()
+def verified_content(body: bytes, kind: str, key: str, source: str = "document") -> dict[str, Any]:
+    """Return the content of a signed document of this kind, if the pinned key signed it.
 
-
-def opened(body: bytes, kind: str, key: str, source: str = "document") -> dict[str, Any]:
-    """The content of a signed document of this kind, if the pinned key signed it.
-
-    A document is canonical JSON (RFC 8785), in which names are sorted: the content comes first, then the key, the kind and
-    the signature. So the signed bytes are a part of the document's own bytes, and nothing is serialised again to verify.
+    A document is canonical JSON (RFC 8785), in which names are sorted: the content comes first, then the key, the kind
+    and the signature. So the signed bytes are a part of the document's own bytes, and nothing is serialised again to
+    verify them. The same JSON written in any other way is refused.
     """
-    refused = DocumentError(source, f"is not signed by the pinned key as: {kind}", "Do not use it; ask for another")
+    refused = DocumentError(source, f"is not signed by the pinned key as {kind!r}", "Do not use it")
     start, middle, end = b'{"content":', f',"key":"{key}","kind":"{kind}","signature":"'.encode(), b'"}'
     place = len(body) - len(middle) - _SIGNATURE_CHARACTERS - len(end)
     if not body.startswith(start) or not body.endswith(end) or place < 0 or body[place : place + len(middle)] != middle:
@@ -43,5 +38,5 @@ def opened(body: bytes, kind: str, key: str, source: str = "document") -> dict[s
     except (ValueError, RecursionError, InvalidSignature):
         raise refused from None
     if not isinstance(content, dict):
-        raise DocumentError(source, "is signed, but has no content", "Ask for another")
+        raise DocumentError(source, "is signed, but has no content", "Do not use it")
     return content

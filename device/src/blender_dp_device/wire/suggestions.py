@@ -6,23 +6,36 @@ from collections.abc import Sequence
 from typing import Any
 
 from blender_dp_device.records.canonical import canonical_query
+from blender_dp_device.wire.shapes import text
 
 Row = dict[str, Any]
 """A query with its share and its URLs, as in a bundle."""
 
 
+def bundle_rows(content: dict[str, Any]) -> list[Row]:
+    """The rows of a bundle: queries, each with a share and with URLs and their probabilities."""
+    return [
+        {
+            "query": text(row["query"]),
+            "share": _share(row["share"]),
+            "urls": [[text(url), _share(probability)] for url, probability in row["urls"]],
+        }
+        for row in content["queries"]
+    ]
+
+
 class Suggester:
-    """Finds queries of a bundle, most popular first, by what was typed so far."""
+    """Finds queries of a bundle by what was typed so far, most popular first."""
 
     def __init__(self, queries: Sequence[Row]) -> None:
         self._queries = queries
         self._texts = [row["query"] for row in queries]
-        self._places = {text: place for place, text in enumerate(self._texts)}
+        self._places = {query: place for place, query in enumerate(self._texts)}
         self._descriptions = [f"{row['share']:.2%}" for row in queries]
         self._urls = [row["urls"][0][0] if row["urls"] else "" for row in queries]
 
     def matching(self, typed: str, n: int) -> list[Row]:
-        """The query that was typed, if the bundle has it, then the most popular ones that start with it."""
+        """The typed query, if the bundle has it, then the most popular ones that start with it."""
         return [self._queries[place] for place in self._matching(typed, n)]
 
     def opensearch(self, typed: str, n: int) -> list[Any]:
@@ -35,9 +48,15 @@ class Suggester:
         wanted = canonical_query(typed)
         exact = self._places.get(wanted)
         places = [] if exact is None else [exact]
-        for place, text in enumerate(self._texts):
+        for place, query in enumerate(self._texts):
             if len(places) >= n:
                 break
-            if text.startswith(wanted) and place != exact:
+            if query.startswith(wanted) and place != exact:
                 places.append(place)
         return places[:n]
+
+
+def _share(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError
+    return value

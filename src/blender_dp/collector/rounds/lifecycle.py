@@ -42,9 +42,9 @@ from blender_dp.errors import BlenderError, ParameterError, StateError
 from blender_dp.poisoning.forging import forging
 from blender_dp.release import document
 from blender_dp.sampling.secret import Secret
+from blender_dp_device.digests import document_digest
 from blender_dp_device.records.head_list import HeadList
 from blender_dp_device.records.reporting_list import ReportingList
-from blender_dp_device.wire.documents import digest
 
 _FETCHED = 10_000  # records in one statement
 
@@ -126,7 +126,7 @@ class Rounds(Contributions, Reading):
                     "lists_at": lists_at,
                     "closes_at": closes_at,
                     "created": self._now(),
-                    "opening": digest(body),
+                    "opening": document_digest(body),
                 },
             )
             self._event(connection, name, "opened")
@@ -192,7 +192,7 @@ class Rounds(Contributions, Reading):
             changes: dict[str, Any] = {
                 "state": "listed",
                 "listing": listing.dump(made, collection),
-                "head_list": digest(body),
+                "head_list": document_digest(body),
                 "noise": None,
                 "problem": None,
             }
@@ -246,7 +246,7 @@ class Rounds(Contributions, Reading):
         body = self.signer.sign("release", content)
         suggestions = [asdict(suggestion) for suggestion in release.search("", len(release.queries))]
         bundle = self.signer.sign("bundle", {"campaign": row.campaign, "round": row.number, "queries": suggestions})
-        ending = Ending(name, "released", digest(body))
+        ending = Ending(name, "released", document_digest(body))
         known = self.endings.of(name) or ending
         if known != ending:  # the database was restored, and with it fewer or other reports than were released
             self.abort(name, known.problem)
@@ -254,7 +254,12 @@ class Rounds(Contributions, Reading):
         with self.store.write("release") as connection:
             self._hold(connection, name)
             (claim or Claim()).check(connection)
-            changes = {"state": "released", "release": digest(body), "bundle": digest(bundle), "problem": None}
+            changes = {
+                "state": "released",
+                "release": document_digest(body),
+                "bundle": document_digest(bundle),
+                "problem": None,
+            }
             if not self._advance(connection, name, "closed", changes):
                 return
             self._publish(connection, "release", body)
@@ -402,7 +407,7 @@ class Rounds(Contributions, Reading):
             self.store.delete_round(connection, table, name)
 
     def _publish(self, connection: Connection, kind: str, body: bytes) -> None:
-        self.store.insert_new(connection, objects, [{"digest": digest(body), "kind": kind, "body": body}])
+        self.store.insert_new(connection, objects, [{"digest": document_digest(body), "kind": kind, "body": body}])
 
     def _advance(self, connection: Connection, name: str, state: State, changes: dict[str, Any]) -> bool:
         """Move on, if the round is still where it was; exactly one of all who try succeeds."""

@@ -8,53 +8,37 @@ import json
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-import httpx
 import pytest
 
 from blender_dp.collector.secrets.signing import Signer
 from blender_dp.errors import BlenderError, DocumentError, ParameterError, StateError
-from blender_dp_device.agent import Agent, CollectorClient
-from blender_dp_device.wire.documents import digest
-from tests.collector_http.test_agent import KEY, PINNED, Liar, next_round
+from blender_dp_device.agent.agent import Agent
+from blender_dp_device.digests import document_digest
+from tests.device.agent.fake_collector import KEY, FakeCollector, next_round
+from tests.device.agent.http_server import Answer
 
 TOKEN = "5" * 64
 SECRETS = ("a secret query", "secret.example", TOKEN)
 
 
-class Changing(Liar):
-    """Answers as its `answer` is now, also to devices that were made before it was replaced."""
-
-    def now(self, request: httpx.Request) -> httpx.Response:
-        return self.answer(request)
-
-
 @pytest.fixture
-def liar(tmp_path) -> Liar:
-    made = Changing(tmp_path / "collector")
-    made.state["state"] = "open"
-    return made
-
-
-@pytest.fixture
-def agent(tmp_path, liar):
-    def made(**changed) -> Agent:
-        collector = CollectorClient("https://collector", transport=httpx.MockTransport(liar.now))
-        return Agent(tmp_path / "device", collector, **{**PINNED, "key": liar.signer.public, **changed})
-
-    return made
+def fake(fake) -> FakeCollector:
+    """A collector whose round is open."""
+    fake.state["state"] = "open"
+    return fake
 
 
 def upload(device: Agent):
     return device.upload(TOKEN, SECRETS[0], SECRETS[1])
 
 
-def nothing_left(device: Agent, liar: Liar, lifetime: int = 8) -> bool:
+def nothing_left(device: Agent, fake: FakeCollector, lifetime: int = 8) -> bool:
     """No record, no token, nothing charged, and nothing that keeps the device from reporting."""
-    for request in liar.asked:
-        sent = str(request.url) + str(request.headers) + request.content.decode()
+    for request in fake.requests:
+        sent = request.target + str(request.headers) + request.content.decode()
         assert not any(secret in sent for secret in SECRETS)
         assert "authorization" not in request.headers
-    assert liar.got == []
+    assert fake.posted == []
     return (device.left, device.uploaded, device.sent) == (lifetime, [], [])
 
 
@@ -88,59 +72,59 @@ def nothing_left(device: Agent, liar: Liar, lifetime: int = 8) -> bool:
         ({"delta": "1e-400000000"}, "shape"),
     ],
 )
-def test_signed_openings_that_are_refused(agent, liar, changed, said):
-    liar.publish_opening(**changed)
+def test_signed_openings_that_are_refused(agent, fake, changed, said):
+    fake.publish_opening(**changed)
     with pytest.raises(DocumentError, match=said):
         upload(agent())
-    assert nothing_left(agent(), liar)
+    assert nothing_left(agent(), fake)
 
 
 @pytest.mark.parametrize("field", ["campaign", "round", "round_id", "epsilon", "delta", "expires"])
-def test_an_opening_that_says_less(agent, liar, field):
-    content = json.loads(liar.documents[liar.state["opening"]])["content"]
+def test_an_opening_that_says_less(agent, fake, field):
+    content = json.loads(fake.documents[fake.state["opening"]])["content"]
     del content[field]
-    liar.state["opening"] = liar.publish("opening", content)
+    fake.state["opening"] = fake.publish("opening", content)
     with pytest.raises(DocumentError, match="shape"):
         upload(agent())
-    assert nothing_left(agent(), liar)
+    assert nothing_left(agent(), fake)
 
 
 @pytest.mark.parametrize("delta", ["1e-6", "1/1000000", "1e-9", "0"])
-def test_a_smaller_delta_is_welcome(agent, liar, delta):
-    liar.publish_opening(delta=delta, epsilon="4.0")
+def test_a_smaller_delta_is_welcome(agent, fake, delta):
+    fake.publish_opening(delta=delta, epsilon="4.0")
     assert upload(agent())
 
 
 @pytest.mark.parametrize("wrong", [None, "", "0" * 63, "../rounds", 7, "0" * 64])
-def test_a_round_without_an_opening(agent, liar, wrong):
+def test_a_round_without_an_opening(agent, fake, wrong):
     """Of an earlier version, or of somebody who would like to do without."""
-    liar.state["opening"] = wrong
-    liar.documents["0" * 64] = b"{}"
+    fake.state["opening"] = wrong
+    fake.documents["0" * 64] = b"{}"
     with pytest.raises(DocumentError):
         upload(agent())
-    del liar.state["opening"]
+    del fake.state["opening"]
     with pytest.raises(DocumentError):
         upload(agent())
-    assert nothing_left(agent(), liar)
+    assert nothing_left(agent(), fake)
 
 
-def test_another_key_six_rounds_in_a_row(tmp_path, agent, liar):
+def test_another_key_six_rounds_in_a_row(tmp_path, agent, fake):
     """A server with a key of its own, and a pointer that nobody has signed."""
     pinned = Signer.load(tmp_path / "pinned.pem").public
     for number in range(1, 7):
-        next_round(liar, number)
-        liar.publish_opening(round=number)
+        next_round(fake, number)
+        fake.publish_opening(round=number)
         for act in (upload, lambda device: device.take_part(*SECRETS[:2]), lambda device: device.refresh_bundle()):
-            liar.publish_bundle(number)
-            liar.state["state"] = "open" if act is upload else "listed"
+            fake.publish_bundle(number)
+            fake.state["state"] = "open" if act is upload else "listed"
             with pytest.raises(DocumentError, match="not signed by the pinned key"):
                 act(agent(key=pinned))
-    assert nothing_left(agent(key=pinned), liar)
+    assert nothing_left(agent(key=pinned), fake)
 
 
 @pytest.mark.parametrize("tamper", ["content", "kind", "signature", "unsigned", "nonsense", "deep", "digest"])
-def test_an_opening_that_was_tampered_with(agent, liar, tamper):
-    body = json.loads(liar.documents[liar.state["opening"]])
+def test_an_opening_that_was_tampered_with(agent, fake, tamper):
+    body = json.loads(fake.documents[fake.state["opening"]])
     if tamper == "content":
         body["content"]["expires"] -= 1
     if tamper == "kind":
@@ -150,171 +134,171 @@ def test_an_opening_that_was_tampered_with(agent, liar, tamper):
     if tamper == "unsigned":
         del body["signature"]
     text = {"nonsense": b"[]", "deep": b"[" * 100_000}.get(tamper, json.dumps(body).encode())
-    name = digest(text) if tamper != "digest" else "0" * 64
-    liar.documents[name] = text
-    liar.state["opening"] = name
-    with pytest.raises(DocumentError, match="not what its name says" if tamper == "digest" else "not signed"):
+    name = document_digest(text) if tamper != "digest" else "0" * 64
+    fake.documents[name] = text
+    fake.state["opening"] = name
+    with pytest.raises(DocumentError, match="does not have the digest" if tamper == "digest" else "not signed"):
         upload(agent())
-    assert nothing_left(agent(), liar)
+    assert nothing_left(agent(), fake)
 
 
 @pytest.mark.parametrize("kind", ["head-list", "bundle", "release"])
-def test_another_signed_document_in_its_place(agent, liar, kind):
-    content = json.loads(liar.documents[liar.state["opening"]])["content"]
-    liar.state["opening"] = liar.publish(kind, content)
-    with pytest.raises(DocumentError, match="as: opening"):
+def test_another_signed_document_in_its_place(agent, fake, kind):
+    content = json.loads(fake.documents[fake.state["opening"]])["content"]
+    fake.state["opening"] = fake.publish(kind, content)
+    with pytest.raises(DocumentError, match="as 'opening'"):
         upload(agent())
-    liar.state["head_list"] = liar.publish("opening", content)
-    liar.state["state"] = "listed"
-    with pytest.raises(DocumentError, match="as: head-list"):
+    fake.state["head_list"] = fake.publish("opening", content)
+    fake.state["state"] = "listed"
+    with pytest.raises(DocumentError, match="as 'head-list'"):
         agent().take_part(*SECRETS[:2])
-    assert nothing_left(agent(), liar)
+    assert nothing_left(agent(), fake)
 
 
 class TestReplay:
     """Documents that were good once, or are good for something else."""
 
-    def test_an_older_round(self, agent, liar):
-        liar.publish_opening(round=5)
+    def test_an_older_round(self, agent, fake):
+        fake.publish_opening(round=5)
         assert upload(agent(lifetime_epsilon=40))
         for name, number in (("2", 4), ("2", 5), ("2", 1)):
-            liar.state["id"] = name * 32
-            liar.publish_opening(round=number)
+            fake.state["id"] = name * 32
+            fake.publish_opening(round=number)
             with pytest.raises(DocumentError, match="older"):
                 upload(agent(lifetime_epsilon=40))
-        assert len(liar.got) == 1
-        liar.publish_opening(round=6)
+        assert len(fake.posted) == 1
+        fake.publish_opening(round=6)
         assert upload(agent(lifetime_epsilon=40)).round == 6
 
-    def test_older_than_a_report(self, agent, liar):
-        liar.state["state"] = "listed"
-        liar.publish_list(round=5)
+    def test_older_than_a_report(self, agent, fake):
+        fake.state["state"] = "listed"
+        fake.publish_list(round=5)
         agent().take_part("query 1")
-        liar.state |= {"state": "open", "id": "2" * 32}
-        liar.publish_opening(round=4)
+        fake.state |= {"state": "open", "id": "2" * 32}
+        fake.publish_opening(round=4)
         with pytest.raises(DocumentError, match="older"):
             upload(agent())
-        liar.publish_opening(round=5)
+        fake.publish_opening(round=5)
         with pytest.raises(DocumentError, match="older"):
             upload(agent())
-        assert len(liar.got) == 1
+        assert len(fake.posted) == 1
 
-    def test_a_round_that_was_reported_to(self, agent, liar):
-        liar.state["state"] = "listed"
+    def test_a_round_that_was_reported_to(self, agent, fake):
+        fake.state["state"] = "listed"
         agent().take_part("query 1")
-        liar.state["state"] = "open"
+        fake.state["state"] = "open"
         with pytest.raises(DocumentError, match="older"):
             upload(agent())
-        assert (len(liar.got), agent().uploaded) == (1, [])
+        assert (len(fake.posted), agent().uploaded) == (1, [])
 
-    def test_a_list_older_than_an_upload(self, agent, liar):
-        liar.publish_opening(round=5)
+    def test_a_list_older_than_an_upload(self, agent, fake):
+        fake.publish_opening(round=5)
         upload(agent())
-        liar.state |= {"state": "listed", "id": "2" * 32}
+        fake.state |= {"state": "listed", "id": "2" * 32}
         for number in (4, 5):
-            liar.publish_list(round=number)
+            fake.publish_list(round=number)
             with pytest.raises(DocumentError, match="older round"):
                 agent().take_part("query 1")
-        assert len(liar.got) == 1
+        assert len(fake.posted) == 1
 
-    def test_one_round_under_another_number(self, agent, liar):
+    def test_one_round_under_another_number(self, agent, fake):
         """Or it could be asked for again and again, also after a withdrawal."""
         upload(agent(lifetime_epsilon=40))
         agent(lifetime_epsilon=40).withdraw()
-        liar.publish_opening(round=2)
+        fake.publish_opening(round=2)
         with pytest.raises(DocumentError, match="another number"):
             upload(agent(lifetime_epsilon=40))
-        assert len(liar.got) == 1
+        assert len(fake.posted) == 1
 
-    def test_an_opening_that_has_expired_since(self, agent, liar):
+    def test_an_opening_that_has_expired_since(self, agent, fake):
         now = [1_000.0]
-        liar.publish_opening(expires=2_000)
+        fake.publish_opening(expires=2_000)
         assert upload(agent(clock=lambda: now[0]))
         now[0] = 2_001
         with pytest.raises(DocumentError, match="expired"):
             upload(agent(clock=lambda: now[0]))
-        assert len(liar.got) == 1
+        assert len(fake.posted) == 1
 
-    def test_of_another_campaign_of_the_same_collector(self, agent, liar):
-        liar.publish_opening(campaign="d" * 32)
+    def test_of_another_campaign_of_the_same_collector(self, agent, fake):
+        fake.publish_opening(campaign="d" * 32)
         with pytest.raises(DocumentError, match="another campaign"):
             upload(agent())
-        assert nothing_left(agent(), liar)
+        assert nothing_left(agent(), fake)
 
 
 class TestBudget:
     """Uploads are paced and charged as reports are."""
 
-    def test_a_life(self, agent, liar):
+    def test_a_life(self, agent, fake):
         for number in (1, 2):
-            next_round(liar, number)
-            liar.publish_opening(round=number)
+            next_round(fake, number)
+            fake.publish_opening(round=number)
             assert upload(agent())
         assert agent().left == 0
-        next_round(liar, 3)
-        liar.publish_opening(round=3)
+        next_round(fake, 3)
+        fake.publish_opening(round=3)
         with pytest.raises(StateError, match="used up"):
             upload(agent())
-        liar.state["state"] = "listed"
+        fake.state["state"] = "listed"
         with pytest.raises(StateError, match="used up"):
             agent().take_part("query 1")
-        assert len(liar.got) == 2
+        assert len(fake.posted) == 2
 
-    def test_openings_faster_than_days(self, agent, liar):
+    def test_openings_faster_than_days(self, agent, fake):
         now = [1_000_000.0]
         patient = {"lifetime_epsilon": 40, "least_seconds": 86_400, "clock": lambda: now[0]}
         upload(agent(**patient))
         for number in range(2, 6):
-            next_round(liar, number)
-            liar.publish_opening(round=number)
+            next_round(fake, number)
+            fake.publish_opening(round=number)
             now[0] += 20_000
             with pytest.raises(StateError, match="a short while ago"):
                 upload(agent(**patient))
-            liar.state["state"] = "listed"
+            fake.state["state"] = "listed"
             with pytest.raises(StateError, match="a short while ago"):
                 agent(**patient).take_part("query 1")
-            liar.state["state"] = "open"
-        assert len(liar.got) == 1
+            fake.state["state"] = "open"
+        assert len(fake.posted) == 1
         now[0] += 6_400
         assert upload(agent(**patient))
 
-    def test_replacing_a_record_is_not_paced(self, agent, liar):
+    def test_replacing_a_record_is_not_paced(self, agent, fake):
         patient = {"least_seconds": 86_400}
         assert upload(agent(**patient)) == upload(agent(**patient))
-        assert (len(liar.got), agent().left) == (2, 4)
+        assert (len(fake.posted), agent().left) == (2, 4)
 
-    def test_another_process_uploads_meanwhile(self, agent, liar, monkeypatch):
+    def test_another_process_uploads_meanwhile(self, agent, fake, monkeypatch):
         """The network is asked without the lock: everything is looked at again when it is charged."""
-        made = Agent._made
+        made = Agent._randomise
 
         def slowly(device, *arguments):
             mine = made(device, *arguments)
-            liar.state["state"] = "open"
+            fake.state["state"] = "open"
             upload(agent())
             return mine
 
-        liar.state["state"] = "listed"
-        monkeypatch.setattr(Agent, "_made", slowly)
+        fake.state["state"] = "listed"
+        monkeypatch.setattr(Agent, "_randomise", slowly)
         assert agent().take_part("query 1") is None
-        assert [len(agent().sent), len(agent().uploaded), len(liar.got)] == [0, 1, 1]
+        assert [len(agent().sent), len(agent().uploaded), len(fake.posted)] == [0, 1, 1]
 
-    def test_an_opt_out_between_charging_and_sending(self, agent, liar, monkeypatch):
-        charged = Agent._charged_upload
+    def test_an_opt_out_between_charging_and_sending(self, agent, fake, monkeypatch):
+        charged = Agent._charge_upload
 
         def then_opt_out(device, opening):
             made = charged(device, opening)
             device.opt_out()
             return made
 
-        monkeypatch.setattr(Agent, "_charged_upload", then_opt_out)
+        monkeypatch.setattr(Agent, "_charge_upload", then_opt_out)
         assert upload(agent()) is None
-        assert liar.got == []
+        assert fake.posted == []
 
-    def test_a_device_without_a_delta_uploads_nothing(self, agent, liar):
+    def test_a_device_without_a_delta_uploads_nothing(self, agent, fake):
         with pytest.raises(ParameterError, match="delta"):
             upload(agent(delta=None))
-        assert liar.asked == []
-        liar.state["state"] = "listed"
+        assert fake.requests == []
+        fake.state["state"] = "listed"
         assert agent(delta=None).take_part("query 1").arrived  # a report has no δ
 
 
@@ -330,53 +314,53 @@ class TestRedirects:
 
     @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
     @pytest.mark.parametrize("name", METHODS)
-    @pytest.mark.parametrize("where", ["https://elsewhere/", "https://collector/elsewhere"])
-    def test_none_is_followed(self, agent, liar, name, status, where):
-        liar.publish_bundle(1)
+    @pytest.mark.parametrize("where", ["https://elsewhere/", "/elsewhere"])
+    def test_none_is_followed(self, agent, fake, name, status, where):
+        fake.publish_bundle(1)
         if name == "withdraw":
             upload(agent())
-        liar.state["state"] = "listed" if name == "take part" else "open"
-        answer, hosts = liar.answer, []
+        fake.state["state"] = "listed" if name == "take part" else "open"
+        answer, seen = fake.answer, []
 
-        def astray(request, until: str) -> httpx.Response:
-            hosts.append((request.url.host, request.url.path))
-            return httpx.Response(status, headers={"Location": where}) if until in request.url.path else answer(request)
+        def astray(request, until: str) -> Answer:
+            seen.append((request.headers["host"], request.path))
+            return Answer(status, headers={"Location": where}) if until in request.path else answer(request)
 
         for until in ("/v1/rounds/current", "/v1/openings/", "/v1/head-lists/", "/v1/bundles/", "/records", "/reports"):
-            liar.answer = lambda request, until=until: astray(request, until)
+            fake.answer = lambda request, until=until: astray(request, until)
             with contextlib.suppress(BlenderError):
                 self.METHODS[name](agent())
-        assert {host for host, _ in hosts} == {"collector"}
-        assert not any("elsewhere" in path for _, path in hosts)
+        assert len({host for host, _ in seen}) == 1
+        assert not any("elsewhere" in path for _, path in seen)
 
 
-def test_old_reports_are_sent_to_their_round_and_as_they_were(agent, liar):
+def test_old_reports_are_sent_to_their_round_and_as_they_were(agent, fake):
     """A server that says that they were lost gets the same bytes, and nothing new."""
-    liar.state["state"], liar.lost = "listed", True
+    fake.state["state"], fake.lost = "listed", True
     with pytest.raises(StateError):
         agent().take_part("query 1")
-    liar.lost, first = False, liar.got[0]
-    liar.refused = [{"index": 0, "reason": "another head list"}]
-    liar.state = {**liar.state, "state": "open", "id": "9" * 32}
+    fake.lost, first = False, fake.posted[0]
+    fake.refused = [{"index": 0, "reason": "another head list"}]
+    fake.state = {**fake.state, "state": "open", "id": "9" * 32}
     for _ in range(4):
         agent().take_part(*SECRETS[:2])
-    assert {*liar.got} == {first}
-    assert {one.url.path for one in liar.asked if one.method == "POST"} == {f"/v1/rounds/{'1' * 32}/reports"}
+    assert {*fake.posted} == {first}
+    assert {one.path for one in fake.requests if one.method == "POST"} == {f"/v1/rounds/{'1' * 32}/reports"}
     assert agent().left == 4
 
 
-def test_withdrawing_shows_the_receipt_and_nothing_else(agent, liar):
+def test_withdrawing_shows_the_receipt_and_nothing_else(agent, fake):
     made = upload(agent())
-    before = len(liar.asked)
+    before = len(fake.requests)
     for status in (401, 403, 500, 301):
-        liar.answer, answer = lambda request, s=status: (liar.asked.append(request), httpx.Response(s))[1], liar.answer
+        fake.answer, answer = lambda request, s=status: (fake.requests.append(request), Answer(s))[1], fake.answer
         with pytest.raises(StateError):
             agent().withdraw()
-        liar.answer = answer
+        fake.answer = answer
         assert [one.withdrawn for one in agent().uploaded] == [False]
     assert agent().withdraw() == 1
-    for request in liar.asked[before:]:
-        assert (request.method, request.url.path, request.content) == ("DELETE", f"/v1/records/{made.receipt}", b"")
+    for request in fake.requests[before:]:
+        assert (request.method, request.path, request.content) == ("DELETE", f"/v1/records/{made.receipt}", b"")
         assert not any(secret in str(request.headers) for secret in SECRETS)
 
 

@@ -6,7 +6,7 @@ import sqlite3
 
 import pytest
 
-from blender_dp_device.agent import SearchIndex
+from blender_dp_device.agent.search_index import SearchIndex
 from blender_dp_device.wire.suggestions import Suggester
 
 QUERIES = [

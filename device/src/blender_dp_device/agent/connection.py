@@ -1,0 +1,234 @@
+"""HTTP/1.1 connections to one server, on the standard library, with limits of time and length for every exchange.
+
+The caller's own thread sends and receives, so nothing leaves the device after a request has failed or timed out. Only
+resolving a name and connecting runs in another thread, because the system offers no deadline for it; a connection that
+comes too late is closed unused.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+import selectors
+import socket
+import ssl
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import Future, InvalidStateError
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from http.client import HTTPException, HTTPResponse
+from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import unquote, urlsplit
+from urllib.request import getproxies, proxy_bypass
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+
+_STEP_SECONDS = 30.0  # without a byte sent or received
+_IDLE_SECONDS = 5.0
+
+
+class Origin(NamedTuple):
+    """Where a server listens."""
+
+    is_tls: bool
+    host: str
+    port: int
+
+    @property
+    def authority(self) -> str:
+        """Host and port as the Host header names them."""
+        return self._name if self.port == (443 if self.is_tls else 80) else self.full_authority
+
+    @property
+    def full_authority(self) -> str:
+        """Host and port, whatever the port is."""
+        return f"{self._name}:{self.port}"
+
+    @property
+    def _name(self) -> str:
+        return f"[{self.host}]" if ":" in self.host else self.host.encode("idna").decode()
+
+
+class Allowance:
+    """What one exchange may take: seconds in all, and bytes received, headers included. None sets no limit."""
+
+    def __init__(self, seconds: float | None, max_bytes: int | None) -> None:
+        self._until = None if seconds is None else time.monotonic() + seconds
+        self._bytes = max_bytes
+
+    def step(self) -> float:
+        """How long the next step may take; `TimeoutError` if no time is left."""
+        left = _STEP_SECONDS if self._until is None else min(_STEP_SECONDS, self._until - time.monotonic())
+        if left <= 0:
+            raise TimeoutError
+        return left
+
+    def receive(self, count: int) -> int:
+        """Subtract received bytes: whatever length a server announces, this is the end of it."""
+        if self._bytes is not None:
+            self._bytes -= count
+            if self._bytes < 0:
+                raise HTTPException("too long")
+        return count
+
+
+class _Reader(io.RawIOBase):
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        connection = self._connection
+        connection.socket.settimeout(connection.allowance.step())
+        return connection.allowance.receive(connection.socket.recv_into(buffer))
+
+
+@dataclass(eq=False)
+class Connection:
+    """A socket on which everything stays within the allowance of the current exchange."""
+
+    socket: socket.socket
+    allowance: Allowance
+    idle_since: float = 0.0
+
+    def exchange(self, method: str, request: bytes) -> HTTPResponse:
+        """Send a request and read the head of its response."""
+        rest = memoryview(request)
+        while rest:
+            self.socket.settimeout(self.allowance.step())
+            rest = rest[self.socket.send(rest) :]
+        response = HTTPResponse(self, method=method)  # type: ignore[arg-type]  # all it uses is `makefile`
+        response.begin()
+        return response
+
+    def makefile(self, _mode: str) -> io.BufferedReader:
+        """What a response is read from."""
+        return io.BufferedReader(_Reader(self))
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether an idle connection can take another request: a server that closed it has made it readable."""
+        if time.monotonic() - self.idle_since > _IDLE_SECONDS:
+            return False
+        with selectors.DefaultSelector() as selector:
+            selector.register(self.socket, selectors.EVENT_READ)
+            return not selector.select(0)
+
+
+class Connections:
+    """Connections to one server, kept for a few seconds for the next request. Safe for several threads."""
+
+    def __init__(self, origin: Origin, tls: ssl.SSLContext | None = None) -> None:
+        self._origin = origin
+        self._tls = (tls or ssl.create_default_context()) if origin.is_tls else None
+        self._idle: list[Connection] = []
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def exchange(self, allowance: Allowance, method: str, request: bytes) -> Iterator[HTTPResponse]:
+        """Send a request and hand out its response; unless that is read to its end, the connection is closed."""
+        connection = self._taken(allowance) or self._opened(allowance)
+        try:
+            with connection.exchange(method, request) as response:
+                yield response
+                is_whole = response.isclosed() and not response.length and not response.will_close
+        except BaseException:
+            connection.socket.close()
+            raise
+        if not is_whole:
+            connection.socket.close()
+            return
+        connection.idle_since = time.monotonic()
+        with self._lock:
+            self._idle.append(connection)
+
+    def close(self) -> None:
+        """Close all idle connections."""
+        with self._lock:
+            idle, self._idle = self._idle, []
+        for connection in idle:
+            connection.socket.close()
+
+    def _taken(self, allowance: Allowance) -> Connection | None:
+        while True:
+            with self._lock:
+                if not self._idle:
+                    return None
+                connection = self._idle.pop()
+            if connection.is_usable:
+                connection.allowance = allowance
+                return connection
+            connection.socket.close()
+
+    def _opened(self, allowance: Allowance) -> Connection:
+        proxy = _proxy(self._origin) if self._origin.is_tls else None  # a proxy must not see what is not encrypted
+        connection = Connection(_connected(*(proxy.address if proxy else self._origin[1:]), allowance.step()), allowance)
+        try:
+            connection.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            if proxy:
+                _tunnel(connection, self._origin, proxy)
+            if self._tls:
+                connection.socket.settimeout(allowance.step())
+                connection.socket = self._tls.wrap_socket(connection.socket, server_hostname=self._origin.host)
+        except BaseException:
+            connection.socket.close()
+            raise
+        return connection
+
+
+class _Proxy(NamedTuple):
+    address: tuple[str, int]
+    credentials: str
+
+
+def _proxy(origin: Origin) -> _Proxy | None:
+    """The proxy that the environment (or, on Windows and macOS, the system) names for TLS, if there is one."""
+    named = getproxies()
+    url = named.get("https") or named.get("all")
+    if not url or proxy_bypass(origin.host):
+        return None
+    parts = urlsplit(url if "://" in url else f"http://{url}")
+    if parts.scheme != "http" or not parts.hostname:
+        raise HTTPException("unsupported proxy")
+    credentials = f"{unquote(parts.username or '')}:{unquote(parts.password or '')}" if parts.username else ""
+    return _Proxy((parts.hostname, parts.port or 80), credentials)
+
+
+def _tunnel(connection: Connection, origin: Origin, proxy: _Proxy) -> None:
+    """Have a proxy pass on encrypted bytes, of which it sees the length only."""
+    head = f"CONNECT {origin.full_authority} HTTP/1.1\r\nHost: {origin.full_authority}\r\n"
+    if proxy.credentials:
+        head += f"Proxy-Authorization: Basic {base64.b64encode(proxy.credentials.encode()).decode()}\r\n"
+    response = connection.exchange("CONNECT", f"{head}\r\n".encode("ascii"))
+    if response.status != 200:
+        raise HTTPException("proxy refused")
+
+
+def _connected(host: str, port: int, seconds: float) -> socket.socket:
+    """Connect, or raise `TimeoutError`; a connection that is made after that is closed at once."""
+    made: Future[socket.socket] = Future()
+
+    def connect() -> None:
+        try:
+            one = socket.create_connection((host, port), seconds)
+        except BaseException as error:  # noqa: BLE001 (raised again in the thread that waits)
+            with suppress(InvalidStateError):
+                made.set_exception(error)
+            return
+        try:
+            made.set_result(one)
+        except InvalidStateError:  # nobody waits any more
+            one.close()
+
+    threading.Thread(target=connect, daemon=True).start()
+    try:
+        return made.result(seconds)
+    except TimeoutError:
+        if not made.cancel() and made.exception() is None:  # it was made at the last moment
+            made.result().close()
+        raise

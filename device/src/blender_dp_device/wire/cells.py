@@ -1,0 +1,29 @@
+"""Cells of a head list: what a report may name, and how a store keeps them, 4 bytes each, little-endian."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+MAX_CELLS = 10_000
+"""Cells in one report."""
+
+CELL_BYTES = 4
+"""The length of an encoded cell."""
+
+CELL_LIMIT = 1 << (8 * CELL_BYTES)
+"""Every cell is below this."""
+
+CELL_TYPE = "<u4"
+"""An encoded cell as numpy and Arrow name it."""
+
+
+def encode_cells(cells: Iterable[int]) -> bytes:
+    """The cells of a report as bytes."""
+    return b"".join(cell.to_bytes(CELL_BYTES, "little") for cell in cells)
+
+
+def decode_cells(encoded: bytes) -> tuple[int, ...]:
+    """The cells again. Bytes that are not whole cells are a ValueError."""
+    if len(encoded) % CELL_BYTES:
+        raise ValueError("not whole cells")
+    return tuple(int.from_bytes(encoded[i : i + CELL_BYTES], "little") for i in range(0, len(encoded), CELL_BYTES))

@@ -1,0 +1,207 @@
+"""A device's account: shared by its processes, safe on the disk, and never started anew."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+
+from blender_dp.errors import DocumentError, StateError
+from blender_dp_device.agent.account import AccountFile, Sent, Uploaded
+from blender_dp_device.agent.verification import Opening
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_real_processes_at_once(agent, monkeypatch):
+    """Each has made a report of a campaign of its own. The budget is for three of them, whoever comes when."""
+    agent(lifetime_epsilon=12)
+    save, saves = AccountFile.save, []
+
+    def slowly(file, account):
+        time.sleep(0.05)  # so that without a lock all of them have read before anybody has written
+        save(file, account)
+        saves.append(account)
+
+    monkeypatch.setattr(AccountFile, "save", slowly)
+    children = []
+    for number in range(1, 9):
+        child = os.fork()
+        if child == 0:
+            try:
+                device = agent(lifetime_epsilon=12)
+                if number % 2:
+                    device._charge_report(Sent(f"{number:032x}", 1, f"{number:032x}", "4", ""))
+                else:
+                    opening = Opening(f"{number:032x}", 1, f"{number:032x}", Fraction(4), Fraction(1, 10**6))
+                    device._charge_upload(opening)
+            except StateError:
+                pass
+            finally:
+                os._exit(len(saves))  # nobody's tests go on in here
+        children.append(child)
+    charged = sum(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children)
+    assert charged == len(agent().sent) + len(agent().uploaded) == 3
+    assert agent(lifetime_epsilon=12).left == 0
+
+
+def test_two_processes_share_one_account(agent, fake):
+    """Both were started before either has spent anything."""
+    one, other = agent(lifetime_epsilon=4), agent(lifetime_epsilon=4)
+    one.take_part("query 1")
+    fake.state["id"] = "2" * 32
+    fake.publish_list(round=2)
+    with pytest.raises(StateError, match="used up"):
+        other.take_part("query 1")
+
+
+EMPTY = {"sent": [], "records": [], "newest": {}, "bundles": {}, "charged": None}
+SENT = {"campaign": "c" * 32, "round": 1, "round_id": "1" * 32, "epsilon": "4", "body": ""}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{",
+        "{}",
+        "[" * 100_000,
+        json.dumps({**EMPTY, "sent": [{}]}),
+        *[
+            json.dumps({**EMPTY, "sent": [{**SENT, "epsilon": wrong}]})
+            for wrong in ("x", "1e400000000", "1/0", "-4", "", 4, None, "9" * 5_000)
+        ],
+        *[
+            json.dumps({**EMPTY, "sent": [{**SENT, **wrong}]})
+            for wrong in (
+                {"round": "1"},
+                {"round": True},
+                {"round": -1},
+                {"round_id": "../../x"},
+                {"campaign": 7},
+                {"body": 7},
+                {"arrived": "no"},
+                {"over": 0},
+            )
+        ],
+        *[
+            json.dumps({**EMPTY, "records": [{"campaign": "c" * 32, "round_id": "1" * 32, "receipt": "ab" * 32} | wrong]})
+            for wrong in (
+                {"receipt": None},
+                {"epsilon": "1e400000000"},
+                {"epsilon": "-4"},
+                {"epsilon": 4},
+                {"delta": "x"},
+                {"withdrawn": "no"},
+                {"round": "1"},
+                {"round_id": 7},
+                {"campaign": None},
+                {"more": 1},
+            )
+        ],
+        *[json.dumps({**EMPTY, "newest": {"c" * 32: wrong}}) for wrong in ("x", "1", 0.5, True, -5, None)],
+        *[json.dumps({**EMPTY, "bundles": {"c" * 32: wrong}}) for wrong in ("x", "1", 0.5, True, -5, None)],
+        *[
+            json.dumps({**EMPTY, "charged": wrong})
+            for wrong in ("x", "1", "nan", True, float("nan"), float("inf"), float("-inf"))  # after NaN nobody would wait
+        ],
+    ],
+)
+class TestDamagedAccount:
+    @pytest.fixture(autouse=True)
+    def damaged(self, agent, tmp_path, text) -> None:
+        agent()
+        (tmp_path / "device/account.json").write_text(text)
+
+    def test_it_is_not_begun_anew(self, agent, fake, tmp_path, text):
+        fake.publish_bundle(1)
+        for act in (
+            lambda: agent().take_part("query 1"),
+            lambda: agent().upload("t", "query", "a.example"),
+            lambda: agent().withdraw(),
+            lambda: agent().refresh_bundle(),
+            lambda: agent().left,
+            lambda: agent().sent,
+        ):
+            with pytest.raises(DocumentError, match="shape"):
+                act()
+        assert fake.requests == []
+        assert (tmp_path / "device/account.json").read_text() == text
+
+    def test_its_user_can_opt_out(self, agent, fake):
+        assert not agent().opted_out
+        agent().opt_out()
+        assert agent().opted_out
+        assert agent().take_part("query 1") is None
+        assert fake.requests == []
+
+
+class TestAccountOfAnEarlierVersion:
+    """Its uploads have neither a number nor an ε, and were not charged."""
+
+    OLD: ClassVar = {**EMPTY, "records": [{"campaign": "c" * 32, "round_id": "1" * 32, "receipt": "ab" * 32}]}
+
+    @pytest.fixture(autouse=True)
+    def old(self, agent, tmp_path) -> None:
+        agent()
+        (tmp_path / "device/account.json").write_text(json.dumps({**self.OLD, "sent": [SENT], "newest": {"c" * 32: 1}}))
+
+    def test_they_are_charged_as_much_as_a_round_may_cost(self, agent):
+        assert (agent().spent, agent().left) == (8, 0)
+        assert agent().uploaded == [Uploaded("c" * 32, "1" * 32, "ab" * 32)]
+
+    def test_the_rounds_they_were_in_are_known(self, agent, fake):
+        assert agent(lifetime_epsilon=40).take_part("query 1") is None
+        fake.state["state"] = "open"
+        with pytest.raises(DocumentError, match="another number"):
+            agent(lifetime_epsilon=40).upload("t", "query", "a.example")
+        assert not fake.posted
+
+    def test_they_can_be_withdrawn(self, agent, fake):
+        fake.records["ab" * 32] = b""
+        assert agent().withdraw() == 1
+        assert [one.withdrawn for one in agent().uploaded] == [True]
+
+
+class TestFiles:
+    """What a device keeps is on the disk, and for nobody else."""
+
+    @pytest.fixture(autouse=True)
+    def everybody_may_read_new_files(self) -> Iterator[None]:
+        before = os.umask(0)
+        yield
+        os.umask(before)
+
+    @pytest.fixture
+    def synced(self, monkeypatch) -> list[Path]:
+        """What is synced, in order."""
+        names, sync = [], os.fsync
+
+        def recorded(handle):
+            names.append(Path(f"/proc/self/fd/{handle}").readlink())
+            sync(handle)
+
+        monkeypatch.setattr(os, "fsync", recorded)
+        return names
+
+    def test_modes(self, agent, tmp_path):
+        agent().take_part("query 1")
+        agent().opt_out()
+        folder = tmp_path / "device"
+        modes = {one.name: one.stat().st_mode & 0o777 for one in (folder, *folder.iterdir())}
+        assert modes == {"device": 0o700, "account.json": 0o600, "lock": 0o600, "opted-out": 0o600}
+
+    def test_a_new_folder_is_synced_with_those_above_it(self, tmp_path, synced):
+        AccountFile(tmp_path / "a/b/device")
+        assert synced == [tmp_path / "a/b", tmp_path / "a", tmp_path]
+        AccountFile(tmp_path / "a/b/device")
+        assert len(synced) == 3  # once
+
+    def test_an_opt_out_is_synced_and_then_its_folder(self, agent, tmp_path, synced):
+        agent().opt_out()
+        assert synced[-2:] == [tmp_path / "device/opted-out", tmp_path / "device"]

@@ -1,0 +1,391 @@
+"""Connections: their deadlines, their end, TLS and proxies, over real sockets."""
+
+from __future__ import annotations
+
+import base64
+import datetime
+import socket
+import ssl
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+from blender_dp.errors import DocumentError, StateError
+from blender_dp_device.agent import connection as module
+from blender_dp_device.agent.client import CollectorClient, NoResponseError
+from tests.device.agent.http_server import Answer, listening
+
+OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
+
+
+@contextmanager
+def serving(serve: Callable[[socket.socket], None], connections: int = 1) -> Iterator[str]:
+    """Handle so many connections, one after the other; the URL."""
+
+    def run() -> None:
+        for _ in range(connections):
+            with suppress(OSError):
+                connection, _ = listener.accept()
+                with connection:
+                    connection.settimeout(5)
+                    serve(connection)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.settimeout(5)
+        thread = threading.Thread(target=run, daemon=True)
+        thread.start()
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        thread.join()
+
+
+@pytest.fixture
+def no_threads_left() -> Iterator[None]:
+    before = set(threading.enumerate())
+    yield
+    until = time.monotonic() + 5
+    while set(threading.enumerate()) - before:
+        assert time.monotonic() < until
+        time.sleep(0.01)
+
+
+def test_nothing_listens():
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    with pytest.raises(NoResponseError, match="does not respond"):
+        CollectorClient(f"http://127.0.0.1:{port}").get("/")
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        b"",
+        b"\r\n",
+        b"nonsense\r\n\r\n",
+        b"HTTP/1.1 200",
+        b"HTTP/9.9 200 OK\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{}",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n0\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 200 + b"\r\n{}",
+        b"HTTP/1.1 200 OK\r\nX: " + b"y" * 100_000 + b"\r\n\r\n{}",
+    ],
+)
+@pytest.mark.usefixtures("no_threads_left")
+def test_a_response_that_is_cut_short_or_is_not_http(response):
+    def serve(connection: socket.socket) -> None:
+        connection.recv(10_000)
+        connection.sendall(response)
+
+    with serving(serve) as url, pytest.raises((NoResponseError, DocumentError)):
+        CollectorClient(url, seconds=3).get("/")
+
+
+@pytest.mark.parametrize("size", [b"-1", b"ffffffffffff"])
+def test_a_chunk_of_any_announced_size_is_not_read_whole(size):
+    """A negative size means to the end of the connection, which a server can put off for ever."""
+    sent = []
+
+    def serve(connection: socket.socket) -> None:
+        connection.recv(10_000)
+        connection.sendall(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + size + b"\r\n")
+        for _ in range(2_000):
+            connection.sendall(bytes(10_000))
+            sent.append(10_000)
+
+    with serving(serve) as url, pytest.raises(StateError):
+        CollectorClient(url, seconds=5).get("/")
+    assert sum(sent) < 15_000_000
+
+
+def test_a_connection_is_used_again():
+    seen = []
+
+    def serve(connection: socket.socket) -> None:
+        for _ in range(3):
+            seen.append(connection.recv(10_000)[:5])
+            connection.sendall(OK)
+
+    with serving(serve) as url:
+        one = CollectorClient(url, seconds=3)
+        assert [one.get("/"), one.post("/", None), one.get("/")] == [{}, {}, {}]
+        one.close()
+    assert seen == [b"GET /", b"POST ", b"GET /"]
+
+
+def test_a_connection_that_the_server_has_closed_is_not_used_again():
+    """A request that was lost on the way could not be sent again without a doubt."""
+
+    def serve(connection: socket.socket) -> None:
+        connection.recv(10_000)
+        connection.sendall(OK)
+
+    with serving(serve, connections=3) as url:
+        one = CollectorClient(url, seconds=3)
+        for _ in range(3):
+            assert one.post_bytes("/", b"{}") == {}
+            time.sleep(0.1)
+        one.close()
+
+
+def test_an_old_connection_is_not_used_again(monkeypatch):
+    def serve(connection: socket.socket) -> None:
+        connection.recv(10_000)
+        connection.sendall(OK)
+        connection.recv(10_000)
+
+    monkeypatch.setattr(module, "_IDLE_SECONDS", 0.0)
+    with serving(serve, connections=2) as url:
+        one = CollectorClient(url, seconds=3)
+        assert [one.get("/"), one.get("/")] == [{}, {}]
+        one.close()
+
+
+def test_several_threads_use_one_client():
+    with listening(lambda request: Answer(json=request.target)) as url:
+        one, results = CollectorClient(url), []
+        threads = [
+            threading.Thread(target=lambda i=i: results.extend(one.get(f"/{i}-{j}") for j in range(20))) for i in range(8)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        one.close()
+    assert sorted(results) == sorted(f"/{i}-{j}" for i in range(8) for j in range(20))
+
+
+@pytest.mark.usefixtures("no_threads_left")
+def test_a_connection_that_comes_too_late_is_not_used(monkeypatch):
+    """The user may opt out after the error, and nothing leaves after that."""
+    go_on, connect = threading.Event(), socket.create_connection
+
+    def late(*arguments, **more):
+        go_on.wait(10)
+        return connect(*arguments, **more)
+
+    monkeypatch.setattr(socket, "create_connection", late)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.settimeout(5)
+        one = CollectorClient(f"http://127.0.0.1:{listener.getsockname()[1]}", token="t" * 64, seconds=0.2)
+        with pytest.raises(NoResponseError, match="too slow"):
+            one.post("/", {"query": "private"})
+        go_on.set()
+        connection, _ = listener.accept()
+        with connection:
+            connection.settimeout(5)
+            assert connection.recv(1000) == b""
+        one.close()
+
+
+def test_a_connection_that_is_used_again_is_closed_after_a_timeout():
+    ended = threading.Event()
+
+    def serve(connection: socket.socket) -> None:
+        connection.recv(10_000)
+        connection.sendall(OK)
+        while connection.recv(10_000):
+            pass
+        ended.set()
+
+    with serving(serve) as url:
+        one = CollectorClient(url, seconds=0.5)
+        one.get("/")
+        with pytest.raises(NoResponseError, match="too slow"):
+            one.post_bytes("/", b"{}")
+        assert ended.wait(5)
+        one.close()
+
+
+def test_nothing_is_sent_after_a_timeout_while_sending():
+    """The server reads nothing until the client has given up: then only what was in the buffers arrives, and no more."""
+    go_on, received = threading.Event(), []
+
+    def serve(connection: socket.socket) -> None:
+        go_on.wait(5)
+        while piece := connection.recv(1_000_000):
+            received.append(len(piece))
+
+    body = bytes(50_000_000)
+    with serving(serve) as url:
+        with pytest.raises(NoResponseError, match="too slow"):
+            CollectorClient(url, seconds=0.3).post_bytes("/", body)
+        go_on.set()
+    assert sum(received) < len(body)
+
+
+@pytest.mark.parametrize("start", [b"", b"HTTP/1.1 200 OK\r\nX: ", b"HTTP/1.1 200 OK\r\nContent-Length: 9999\r\n\r\n"])
+def test_a_response_that_trickles_ends_at_the_deadline(start):
+    """Every byte comes in time, and there is no end of them, in the headers or in the body."""
+    stop = threading.Event()
+
+    def serve(connection: socket.socket) -> None:
+        connection.sendall(start)
+        while not stop.wait(0.02):
+            connection.sendall(b"x")
+
+    with serving(serve) as url:
+        one, started = CollectorClient(url, seconds=0.5), time.monotonic()
+        with pytest.raises(NoResponseError, match="too slow"):
+            one.get("/")
+        assert time.monotonic() - started < 3
+        stop.set()
+
+
+def test_no_cookies_threads_or_sockets_remain_after_an_interruption(monkeypatch):
+    """A user's Ctrl-C while a response is read closes the connection."""
+    ended = threading.Event()
+
+    def serve(connection: socket.socket) -> None:
+        connection.recv(10_000)
+        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 9999\r\n\r\n{")
+        connection.recv(10_000)
+        ended.set()
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(module.Allowance, "receive", interrupted)
+    with serving(serve) as url:
+        with pytest.raises(KeyboardInterrupt):
+            CollectorClient(url).get("/")
+        assert ended.wait(5)
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory) -> Path:
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
+    now = datetime.datetime.now(datetime.UTC)
+    names = [x509.DNSName("localhost")]
+    made = (
+        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+        .not_valid_before(now - datetime.timedelta(days=1))
+        .not_valid_after(now + datetime.timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName(names), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    file = tmp_path_factory.mktemp("tls") / "certificate.pem"
+    private = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    file.write_bytes(private + made.public_bytes(serialization.Encoding.PEM))
+    return file
+
+
+class TestTls:
+    """Certificates are checked, and a proxy sees encrypted bytes only."""
+
+    @pytest.fixture
+    def tls(self, certificate) -> ssl.SSLContext:
+        return ssl.create_default_context(cafile=str(certificate))
+
+    @pytest.fixture
+    def port(self, certificate) -> Iterator[int]:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate)
+
+        def serve(connection: socket.socket) -> None:
+            with context.wrap_socket(connection, server_side=True) as stream:
+                while stream.recv(10_000):
+                    stream.sendall(OK)
+
+        with serving(serve) as url:
+            yield int(url.rpartition(":")[2])
+
+    def test_a_trusted_certificate(self, port, tls):
+        one = CollectorClient(f"https://localhost:{port}", tls=tls, seconds=5)
+        assert [one.get("/"), one.get("/")] == [{}, {}]
+        one.close()
+
+    def test_an_unknown_certificate_is_refused(self, port):
+        with pytest.raises(NoResponseError, match="SSLCertVerificationError"):
+            CollectorClient(f"https://localhost:{port}", seconds=5).get("/")
+
+    def test_a_certificate_of_another_name_is_refused(self, port, tls):
+        with pytest.raises(NoResponseError, match="SSLCertVerificationError"):
+            CollectorClient(f"https://127.0.0.1:{port}", tls=tls, seconds=5).get("/")
+
+    def test_a_server_that_never_shakes_hands(self, tls):
+        silent = serving(lambda connection: connection.recv(10_000) and time.sleep(1))
+        with silent as url, pytest.raises(NoResponseError, match="too slow"):
+            CollectorClient(url.replace("http:", "https:"), tls=tls, seconds=0.3).get("/")
+
+    @pytest.mark.parametrize("user", ["", "joe:s%40cret@"])
+    def test_a_proxy_of_the_environment_is_used_and_reads_nothing(self, port, tls, monkeypatch, user):
+        seen = []
+
+        def proxy(connection: socket.socket) -> None:
+            seen.append(connection.recv(10_000))
+            connection.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
+            with socket.create_connection(("127.0.0.1", port)) as onward:
+                back = threading.Thread(target=pipe, args=(onward, connection))
+                back.start()
+                seen.append(pipe(connection, onward))
+                back.join()
+
+        def pipe(source: socket.socket, sink: socket.socket) -> bytes:
+            whole = b""
+            with suppress(OSError):
+                while piece := source.recv(10_000):
+                    whole += piece
+                    sink.sendall(piece)
+                sink.shutdown(socket.SHUT_WR)
+            return whole
+
+        for name in ("NO_PROXY", "no_proxy", "https_proxy"):
+            monkeypatch.delenv(name, raising=False)
+        with serving(proxy) as url:
+            monkeypatch.setenv("HTTPS_PROXY", url.replace("://", f"://{user}"))
+            one = CollectorClient(f"https://localhost:{port}", "token" * 9, tls=tls, seconds=5)
+            assert one.get("/private") == {}
+            one.close()
+        login = base64.b64encode(b"joe:s@cret").decode()
+        head = f"CONNECT localhost:{port} HTTP/1.1\r\nHost: localhost:{port}\r\n"
+        assert seen[0].decode() == head + (f"Proxy-Authorization: Basic {login}\r\n" if user else "") + "\r\n"
+        assert seen[1]
+        assert b"private" not in seen[1]
+        assert b"token" not in seen[1]
+
+    def test_a_proxy_that_refuses(self, tls, monkeypatch):
+        def proxy(connection: socket.socket) -> None:
+            connection.recv(10_000)
+            connection.sendall(b"HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n")
+
+        for name in ("NO_PROXY", "no_proxy", "https_proxy"):
+            monkeypatch.delenv(name, raising=False)
+        with serving(proxy) as url:
+            monkeypatch.setenv("HTTPS_PROXY", url)
+            with pytest.raises(NoResponseError):
+                CollectorClient("https://collector.example", tls=tls, seconds=5).get("/")
+
+    def test_no_proxy_for_hosts_without_one(self, port, tls, monkeypatch):
+        monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:9")
+        monkeypatch.setenv("NO_PROXY", "localhost")
+        one = CollectorClient(f"https://localhost:{port}", tls=tls, seconds=5)
+        assert one.get("/") == {}
+        one.close()
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+@pytest.mark.parametrize("scheme", ["http", "HTTP"])
+def test_no_proxy_sees_plain_http(monkeypatch, host, scheme):
+    """What is not encrypted does not leave this machine, through a proxy either."""
+    with socket.create_server(("127.0.0.1", 0)) as proxy, socket.create_server(("127.0.0.1", 0)) as gone:
+        port = gone.getsockname()[1]
+        gone.close()
+        for name in ("NO_PROXY", "no_proxy"):
+            monkeypatch.delenv(name, raising=False)
+        for name in ("HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"):
+            monkeypatch.setenv(name, f"http://127.0.0.1:{proxy.getsockname()[1]}")
+        with pytest.raises(StateError, match="does not respond"):
+            CollectorClient(f"{scheme}://{host}:{port}", token="t" * 64, seconds=2).get("/")
+        proxy.settimeout(0.2)
+        with pytest.raises(TimeoutError):
+            proxy.accept()

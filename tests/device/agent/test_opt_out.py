@@ -1,0 +1,61 @@
+"""After an opt-out nothing leaves the device, and nothing can delay it."""
+
+from __future__ import annotations
+
+import threading
+
+from blender_dp_device.agent.account import AccountFile
+
+
+def test_opting_out_survives(agent, fake):
+    running = agent()
+    agent().opt_out()
+    assert running.take_part("query 1") is None
+    assert agent().take_part("query 1") is None
+    assert running.upload("t", "query", "a.example") is None
+    assert fake.requests == []  # not even that there is such a device
+
+
+def test_opting_out_waits_for_nothing(agent, fake):
+    """However slowly the collector answers: the opt-out is there at once, and nothing is charged or sent after it."""
+    asked, go_on = threading.Event(), threading.Event()
+    answer = fake.answer
+
+    def slowly(request):
+        if "/head-lists/" in request.path:
+            asked.set()
+            go_on.wait(20)
+        return answer(request)
+
+    fake.answer = slowly
+    device, came = agent(), []
+    thread = threading.Thread(target=lambda: came.append(device.take_part("query 1")))
+    thread.start()
+    assert asked.wait(20)
+    agent().opt_out()
+    assert agent().opted_out
+    go_on.set()
+    thread.join(20)
+    assert came == [None]
+    assert agent().sent == []
+    assert not fake.posted
+
+
+def test_opting_out_while_another_process_holds_the_account(agent, tmp_path):
+    with AccountFile(tmp_path / "device").locked():
+        agent().opt_out()
+    assert agent().opted_out
+
+
+def test_opting_out_between_charging_and_sending(agent, fake, monkeypatch):
+    save = AccountFile.save
+
+    def then_opt_out(file, account):
+        save(file, account)
+        file.opt_out()
+
+    monkeypatch.setattr(AccountFile, "save", then_opt_out)
+    assert agent().take_part("query 1") is None
+    assert not fake.posted
+    (charged,) = agent().sent  # it may look as if it had left, never the other way round
+    assert not charged.arrived

@@ -1,0 +1,144 @@
+"""One report in a round, charged before it leaves, and the same bytes whenever it is sent again."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from blender_dp.errors import StateError
+from blender_dp_device.agent.agent import Agent
+from blender_dp_device.records.head_list import HeadList
+from tests.device.agent.fake_collector import PINNED, next_round
+from tests.lists import reporting
+
+
+def test_one_report_in_a_round_and_an_account_of_it(agent, fake):
+    device = agent()
+    first = device.take_part("query 1", "https://site1.example/")
+    assert first.arrived
+    assert [agent().take_part("query 2", None), device.take_part("query 3", None)] == [first, first]
+    assert len(fake.posted) == 1
+    assert agent().sent == [first]
+    assert agent().left == 4
+
+
+def test_a_round_without_a_list(agent, fake):
+    fake.state["state"] = "open"
+    assert agent().take_part("query 1") is None
+    fake.state = None
+    assert agent().take_part("query 1") is None
+    assert not fake.posted
+
+
+def test_a_report_that_may_not_have_arrived_is_sent_again_as_it_was(agent, fake):
+    fake.lost = True
+    for _ in range(3):
+        with pytest.raises(StateError, match="does not respond"):
+            agent().take_part("query 1", "https://site1.example/")
+    assert agent().left == 4  # charged once
+    fake.lost = False
+    sent = agent().take_part("query 2", "https://site2.example/")  # whatever the record is now
+    assert sent.arrived
+    assert len(fake.posted) == 4
+    assert len(set(fake.posted)) == 1
+    assert agent().left == 4
+
+
+def test_a_crash_before_anything_is_sent(agent, fake, monkeypatch):
+    """The account is on the disk before the report leaves."""
+    with monkeypatch.context() as patch:
+        patch.setattr(Agent, "_deliver", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            agent().take_part("query 1")
+    (charged,) = agent().sent
+    assert not charged.arrived
+    agent().take_part("query 1")
+    assert fake.posted == [charged.body.encode()]
+
+
+class TestEarlierRounds:
+    """What may not have arrived is sent again by its own round's id, and is in nobody's way."""
+
+    @pytest.fixture
+    def undelivered(self, agent, fake) -> bytes:
+        fake.lost = True
+        with pytest.raises(StateError, match="does not respond"):
+            agent().take_part("query 1")
+        fake.lost = False
+        next_round(fake, 2)
+        return fake.posted.pop()
+
+    def test_it_is_sent_again_first(self, agent, fake, undelivered):
+        assert agent().take_part("query 2").round == 2
+        paths = [request.path for request in fake.requests if request.method == "POST"][1:]
+        assert paths == [f"/v1/rounds/{number * 32}/reports" for number in "12"]
+        assert fake.posted[0] == undelivered
+        assert [one.arrived for one in agent().sent] == [True, True]
+
+    def test_also_while_there_is_no_list(self, agent, fake, undelivered):
+        fake.state["state"] = "open"
+        assert agent().take_part("query 2") is None
+        assert fake.posted == [undelivered]
+
+    @pytest.mark.usefixtures("undelivered")
+    def test_a_round_that_is_over(self, agent, fake):
+        fake.over.add("1" * 32)
+        assert agent().take_part("query 2").arrived
+        assert [(one.arrived, one.over) for one in agent().sent] == [(False, True), (True, False)]
+        assert agent().left == 0  # it stays charged
+        agent().take_part("query 2")
+        assert fake.posted[2:] == []  # nobody asks for it again
+
+    def test_a_silent_collector_is_asked_once(self, agent, fake):
+        """There may be many, and each of them would wait for two minutes."""
+        fake.lost = True
+        for number in (1, 2, 3):
+            next_round(fake, number)
+            with pytest.raises(StateError, match="does not respond"):
+                agent(lifetime_epsilon=40).take_part("query 1")
+        fake.state["state"], before = "open", len(fake.posted)
+        assert agent().take_part("query 1") is None
+        assert len(fake.posted) == before + 1
+
+    def test_what_has_arrived_has_arrived(self, agent):
+        """Another process has sent it too, later, and was told that the round is over."""
+        arrived = agent().take_part("query 1")
+        assert agent()._settle(arrived, arrived=False) == arrived
+        assert agent().sent == [arrived]
+
+    @pytest.mark.usefixtures("undelivered")
+    def test_one_that_is_refused(self, agent, fake):
+        fake.refused = [{"index": 0, "reason": "another head list"}]
+        fake.state["state"] = "open"
+        assert agent().take_part("query 2") is None
+        assert [(one.arrived, one.over) for one in agent().sent] == [(False, False)]
+
+
+def test_a_refused_report_stays_charged(agent, fake):
+    fake.refused = [{"index": 0, "reason": "another head list"}]
+    with pytest.raises(StateError, match="refused"):
+        agent().take_part("query 1")
+    assert agent().left == 4
+    assert not agent().sent[0].arrived
+
+
+def test_all_reports_have_one_length(tmp_path, fake, collector):
+    names = HeadList.of([(f"query {i}", f"https://site{i}.example/") for i in range(300)])
+    fake.head_list = reporting(names, epsilon=4, subset_size=3)
+    fake.publish_list()
+    for i in range(40):
+        device = Agent(tmp_path / f"{i}", collector, key=fake.signer.public, **PINNED)
+        device.take_part(f"query {i}" if i % 3 else None)
+    assert len({len(body) for body in fake.posted}) == 1
+    written = [json.loads(body)["reports"][0]["cells"] for body in fake.posted]
+    assert len({len(json.dumps(cells)) for cells in written}) > 1  # without the padding it would tell
+
+
+def test_reports_have_random_ids(tmp_path, fake, collector):
+    for i in range(8):
+        Agent(tmp_path / f"{i}", collector, key=fake.signer.public, **PINNED).take_part("query 1")
+    ids = [json.loads(body)["reports"][0]["id"] for body in fake.posted]
+    assert len(set(ids)) == 8
+    assert all(re.fullmatch("[0-9a-f]{32}", one) for one in ids)

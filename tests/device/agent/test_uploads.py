@@ -1,0 +1,185 @@
+"""Uploads of opt-in users' records."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+
+import pytest
+
+from blender_dp.errors import DocumentError, StateError
+from blender_dp_device.agent.account import Uploaded
+from blender_dp_device.agent.client import CollectorClient
+from blender_dp_device.records import canonical
+from tests.device.agent.fake_collector import next_round
+from tests.device.agent.http_server import Answer
+
+
+class TestRecords:
+    """What a device of an opt-in user does."""
+
+    @pytest.fixture(autouse=True)
+    def open(self, fake) -> None:
+        fake.state["state"] = "open"
+
+    def test_upload_and_withdraw(self, agent, fake):
+        made = agent().upload("t" * 64, " Query ", "Site.example?utm_source=x")
+        assert json.loads(fake.posted[0]) == {"query": "query", "url": "https://site.example/", "receipt": made.receipt}
+        assert fake.requests[-1].headers["authorization"] == "Bearer " + "t" * 64
+        assert [request for request in fake.requests[:-1] if "authorization" in request.headers] == []
+        assert agent().uploaded == [made] == [Uploaded("c" * 32, "1" * 32, made.receipt, 1, "4", "1/1000000")]
+        assert re.fullmatch("[0-9a-f]{64}", made.receipt)
+        assert (agent().spent, agent().left) == (4, 4)
+        agent().opt_out()
+        assert agent().withdraw() == 1
+        assert fake.requests[-1].path == f"/v1/records/{made.receipt}"
+        assert (agent().uploaded, agent().withdraw()) == ([replace(made, withdrawn=True)], 0)
+        assert agent().left == 4  # it was with the collector
+
+    @pytest.mark.parametrize(
+        ("query", "url"),
+        [
+            ("joe@example.com", "a.example"),
+            ("query", "https://a.example/?token=x"),
+            ("query", None),
+            (None, "a.example"),
+            ("", ""),
+            ("\ud800\x00", "a.example"),
+            ("x" * 2_048, "a.example"),
+            ('"' * 1_024, "a.example"),  # twice as long in JSON
+            ("ä" * 1_024, "a.example"),
+            ("x" * 10_000_000, "a.example"),
+        ],
+    )
+    def test_what_cannot_be_used_is_uploaded_as_no_record(self, agent, fake, query, url):
+        """How many opt-in users there are is public: it must not depend on anybody's record."""
+        made = agent().upload("t", query, url)
+        assert json.loads(fake.posted[0]) == {"query": None, "url": None, "receipt": made.receipt}
+        assert (agent().uploaded, agent().left) == ([made], 4)
+        fake.state["state"] = "listed"
+        assert agent().take_part(query, url) is None
+
+    def test_all_uploads_have_one_length(self, agent, fake):
+        told = [
+            (None, None), ("a", "a.example"), ("é" * 300, "b.example/🦊"), ("x" * 2_000, "c.example"), ("x" * 9_999, "d"),
+            ('a"b\\c' * 100, "e.example/\"\"\\"), ("joe@example.com", "f.example"), ("\u2028\n\x1f\x7f", "g.example"),
+        ]  # fmt: skip
+        for query, url in told:
+            agent().upload("t" * 64, query, url)
+        assert len({len(body) for body in fake.posted}) == 1
+        lengths = {len(request.target + str(request.headers)) for request in fake.requests if request.content}
+        assert len(lengths) == 1
+        assert sum(json.loads(body)["query"] is not None for body in fake.posted) == 4
+
+    @pytest.mark.parametrize("state", ["open", "listed"])
+    def test_the_record_is_read_before_anybody_is_asked(self, agent, fake, monkeypatch, state):
+        """How long that takes depends on the record, and whoever is asked sees the time between two requests."""
+        fake.state["state"] = state
+        raw = "HTTPS://A.example:443/%7Ejoe?utm_source=x"
+        read = []
+        step = canonical._url_step
+        monkeypatch.setattr(canonical, "_url_step", lambda url: read.append((url, len(fake.requests))) or step(url))
+        assert agent().upload("t", "Query 1", raw) if state == "open" else agent().take_part("Query 1", raw)
+        assert (raw, 0) in read
+        assert {url for url, asked in read if asked} <= {canonical.canonical_url(raw)}
+
+    @pytest.mark.parametrize("state", ["open", "listed"])
+    @pytest.mark.parametrize("raw", ["x" * 10_000_000, "https://a.example/" + "%3" * 5_000_000, "\ufdfa" * 1_000_000])
+    def test_giant_texts_are_not_read(self, agent, fake, state, raw):
+        fake.state["state"] = state
+        assert agent().upload("t", raw, raw) if state == "open" else agent().take_part(raw, raw)
+
+    def test_the_longest_record_fits(self, agent, fake):
+        room = 2_048 - len('["", "https://a.example/"]')
+        for length in (room, room + 1):
+            agent().upload("t", "x" * length, "a.example")
+        assert [json.loads(body)["query"] is None for body in fake.posted] == [False, True]
+
+    def test_no_round_is_open(self, agent, fake):
+        fake.state["state"] = "listed"
+        assert agent().upload("t", "query", "a.example") is None
+        fake.state["state"] = "open"
+        agent().opt_out()
+        assert agent().upload("t", "query", "a.example") is None
+        assert not fake.posted
+
+    def test_a_second_one_has_the_same_receipt(self, agent, fake):
+        """Whichever of them has arrived, the receipt takes it back."""
+        first = agent().upload("t", "query", "a.example")
+        assert agent().upload("t", "other", "a.example") == first
+        assert [json.loads(body)["query"] for body in fake.posted] == ["query", "other"]
+        assert agent().uploaded == [first]
+        assert agent().left == 4  # charged once
+
+    def test_after_a_withdrawal_no_other_part_is_taken_in_the_round(self, agent, fake):
+        first = agent().upload("t", "query", "a.example")
+        assert agent().withdraw() == 1
+        assert agent().upload("t", "query", "a.example") is None
+        fake.state["state"] = "listed"
+        assert agent().take_part("query 1") is None
+        assert len(fake.posted) == 1
+        next_round(fake, 2)
+        fake.publish_opening(round=2)
+        fake.state["state"] = "open"
+        assert agent().upload("t", "query", "a.example").receipt != first.receipt
+
+    def test_one_that_may_have_arrived(self, agent, fake):
+        """Nobody is in both groups: the account knows of it, and how to take it back, before it leaves."""
+        fake.lost = True
+        with pytest.raises(StateError, match="does not respond"):
+            agent().upload("t", "query", "a.example")
+        fake.lost = False
+        (made,) = agent().uploaded
+        assert json.loads(fake.posted[0])["receipt"] == made.receipt
+        fake.state["state"] = "listed"
+        assert agent().take_part("query 1") is None
+        assert len(fake.posted) == 1
+        assert agent().withdraw() == 1
+        assert (fake.records, agent().uploaded) == ({}, [replace(made, withdrawn=True)])
+        assert agent().take_part("query 1") is None
+
+    def test_the_account_is_written_before_it_leaves(self, agent, monkeypatch):
+        def crashes(*_, **__):
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(CollectorClient, "post_bytes", crashes)
+        with pytest.raises(KeyboardInterrupt):
+            agent().upload("t", "query", "a.example")
+        assert (len(agent().uploaded), agent().left) == (1, 4)
+
+    @pytest.mark.parametrize("status", [403, 404, 409, 422, 429, 500, 503])
+    def test_one_that_was_refused_is_begun_all_the_same(self, agent, fake, status):
+        """Whether it is refused may depend on the record, at a collector that wants it so; the group must not."""
+        answer = fake.answer
+        fake.answer = lambda request: Answer(status) if request.method == "POST" else answer(request)
+        with pytest.raises(StateError):
+            agent().upload("t", "query", "a.example")
+        fake.answer = answer
+        fake.state["state"] = "listed"
+        assert agent().take_part("query 1") is None
+        assert (len(agent().uploaded), agent().left) == (1, 4)
+
+    def test_an_answer_about_another_receipt(self, agent, fake):
+        fake.receipt = "f" * 64
+        with pytest.raises(DocumentError, match="another receipt"):
+            agent().upload("t", "query", "a.example")
+        assert agent().uploaded[0].receipt != "f" * 64
+        assert agent().withdraw() == 1
+
+    def test_opting_out_while_the_collector_is_asked(self, agent, fake):
+        answer = fake.answer
+
+        def then_opt_out(request):
+            agent().opt_out()
+            return answer(request)
+
+        fake.answer = then_opt_out
+        assert agent().upload("t", "query", "a.example") is None
+        assert (fake.posted, agent().uploaded) == ([], [])
+
+    def test_too_late_to_withdraw(self, agent, fake):
+        made = agent().upload("t", "query", "a.example")
+        fake.records.clear()
+        assert agent().withdraw() == 0
+        assert agent().uploaded == [made]
