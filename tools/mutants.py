@@ -141,6 +141,7 @@ def start_child(change: Mutation | None, tests: list[str], limit: int) -> int:
     if change is not None:
         sys.meta_path.insert(0, _Finder(change))
     os.chdir(ROOT)
+    os.environ["BLENDER_DP_HYPOTHESIS"] = "fast"  # most mutants fall to the first examples
     flags = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--no-header", "-W", "ignore"]
     os._exit(int(pytest.main([*flags, *tests])))
 

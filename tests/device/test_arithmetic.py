@@ -117,6 +117,28 @@ def test_a_printed_loss_is_never_flattered(ratio):
     assert 0 <= log_above(ratio) - math.log(ratio) + 1e-13 < 1e-11
 
 
+def test_the_ceiling_at_zero_is_rounded_up():
+    assert ceil_decreasing_in_exp(lambda e: Fraction(1, 2) / e, Fraction(0)) == 1
+
+
+# Of whole numbers and fractions the bits are counted, three tenths of a digit each: 350 digits are 1,169 bits.
+@pytest.mark.parametrize(
+    ("longest", "too_long"),
+    [
+        ("1" * 350, "1" * 351),
+        ("1e349", "1e350"),
+        (2**1168, 2**1169),
+        (-(2**1168), -(2**1169)),
+        (Fraction(2**1168, 3), Fraction(2**1169, 3)),
+        (Fraction(1, 2**1168), Fraction(1, 2**1169)),
+    ],
+)
+def test_350_digits_are_allowed_and_no_more(longest, too_long):
+    assert exact(longest, "x") == Fraction(longest)
+    with pytest.raises(ParameterError, match="more than 350 digits"):
+        exact(too_long, "x")
+
+
 @given(st.fractions(min_value=0))
 def test_exact_text_is_read_back(value):
     assert read_exact(str(value), "x") == value

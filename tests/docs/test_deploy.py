@@ -96,6 +96,12 @@ def test_the_recipes_make_a_token_and_keep_its_digest(tmp_path: Path) -> None:
     assert {one.get("restart") for one in COMPOSE["services"].values()} == {"unless-stopped"}
 
 
+def test_the_image_installs_both_packages_with_bytecode() -> None:
+    text = (DEPLOY / "Dockerfile").read_text(encoding="utf-8").replace("\\\n", " ")
+    (command,) = re.findall(r"^RUN (pip install .*?) +&& ", text, re.MULTILINE)
+    assert {"/src/device", "/src[collector]", "--compile"} <= set(shlex.split(command))
+
+
 def test_the_image_is_made_of_what_is_there() -> None:
     text = (DEPLOY / "Dockerfile").read_text(encoding="utf-8")
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -115,7 +121,7 @@ def test_the_image_gets_nothing_that_is_not_named() -> None:
     first, *rules = [line for line in lines if line and not line.startswith("#")]
     assert first == "*"
     allowed = {rule.removeprefix("!") for rule in rules if rule.startswith("!")}
-    assert allowed == {"src", "pyproject.toml", "README.md", "LICENSE", "constraints.txt"}
+    assert allowed == {"src", "device", "pyproject.toml", "README.md", "LICENSE", "constraints.txt"}
     assert all((ROOT / one).exists() for one in allowed)
     copied = re.findall(r"/src/([\w.-]+)", (DEPLOY / "Dockerfile").read_text(encoding="utf-8"))
     assert {*copied} <= allowed

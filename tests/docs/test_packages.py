@@ -1,0 +1,57 @@
+"""The metadata of both packages agree with each other and with what CI tests."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+
+import pytest
+import yaml
+
+from tests.conftest import ROOT
+
+FOLDERS = {"blender-dp": ROOT, "blender-dp-device": ROOT / "device"}
+PROJECTS = {
+    name: tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    for name, folder in FOLDERS.items()
+}
+
+
+@pytest.fixture(params=PROJECTS)
+def name(request):
+    return request.param
+
+
+def test_both_packages_have_one_version():
+    server, device = PROJECTS["blender-dp"], PROJECTS["blender-dp-device"]
+    assert server["version"] == device["version"]
+    assert f"blender-dp-device=={device['version']}" in server["dependencies"]
+
+
+def test_the_claimed_python_versions_are_those_that_ci_tests(name):
+    claimed = set(re.findall(r"Python :: (3\.\d+)", " ".join(PROJECTS[name]["classifiers"])))
+    (others,) = re.findall(r"^for version in (.*); do$", (ROOT / ".ci/run").read_text(encoding="utf-8"), re.MULTILINE)
+    oldest = PROJECTS[name]["requires-python"].removeprefix(">=")
+    assert claimed == {oldest, *others.split()}
+    assert oldest == min(claimed, key=lambda version: int(version.split(".")[1]))
+
+
+def test_the_metadata_are_complete(name):
+    project = PROJECTS[name]
+    assert project["name"] == name
+    assert {"description", "readme", "license", "authors", "keywords", "urls"} <= set(project)
+    assert "Typing :: Typed" in project["classifiers"]
+    assert (FOLDERS[name] / project["readme"]).exists()
+
+
+def test_every_package_contains_the_license(name):
+    for file in PROJECTS[name]["license-files"]:
+        assert (FOLDERS[name] / file).read_bytes() == (ROOT / "LICENSE").read_bytes()
+
+
+def test_hooks_call_tools_that_make_installs():
+    config = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))
+    assert {repo["repo"] for repo in config["repos"]} == {"local"}
+    hooks = [hook["entry"].split()[0] for repo in config["repos"] for hook in repo["hooks"]]
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert all(entry.replace(".venv/bin", "$(BIN)") in makefile for entry in hooks)
