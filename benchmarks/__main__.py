@@ -7,7 +7,7 @@ import json
 from dataclasses import asdict
 from pathlib import Path
 
-from benchmarks import collector, discovery, engine, estimator, growth, hostile, machine, reporting, utility
+from benchmarks import collector, discovery, engine, estimator, growth, hostile, machine, reporting, startup, utility
 from benchmarks.result import show, show_machine
 
 BENCHMARKS = {
@@ -19,8 +19,9 @@ BENCHMARKS = {
     "engine": engine.measure,
     "collector": collector.measure,
     "hostile": hostile.measure,
+    "startup": startup.measure,
 }
-DEFAULTS = ("reporting", "discovery", "growth", "estimator")
+DEFAULTS = ("reporting", "discovery", "growth", "estimator", "startup")
 
 
 def main() -> None:

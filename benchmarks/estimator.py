@@ -46,10 +46,10 @@ def _row(queries: int) -> dict[str, Cell]:
     blender = Blender(epsilon=4, delta="1e-7", max_queries=queries)
     head_list = HeadList.of((f"query {q:05}", f"https://{u}.example/") for q in range(queries) for u in range(URLS[q % 5]))
     calibrated, reports, design, context = _evidence(blender, head_list)
-    channel = blender.channel(head_list, design)
+    channel = blender.collection.channel(head_list, design)
 
     def combine() -> None:
-        blender.estimator.combine(calibrated, reports, channel, context)
+        blender.collection.estimator.combine(calibrated, reports, channel, context)
 
     seconds = []
     for _ in range(ROUNDS):
@@ -75,10 +75,10 @@ def _evidence(blender: Blender, head_list: HeadList) -> tuple[Calibration, np.nd
     shares[-1] += 0.5
     sizes = Sizes(round(USERS * 0.0475), round(USERS * 0.0025), round(USERS * 0.95))
     counted = [np.round(users * shares).astype(np.int64) for users in (sizes.discovery, sizes.calibration, sizes.clients)]
-    listed = counted[0][record_cells(head_list)] + blender.discovery.tau
-    context = blender.context(
+    listed = counted[0][record_cells(head_list)] + blender.collection.discovery.tau
+    context = blender.collection.context(
         Discovery(head_list, listed, np.zeros(listed.size, np.bool_)), sizes.discovery, sizes.calibration
     )
-    design = blender.design(context, sizes.clients)
-    calibrated = Calibration(head_list, blender.calibration.release(counted[1], entropy))
-    return calibrated, simulate(counted[2], blender.channel(head_list, design), entropy), design, context
+    design = blender.collection.design(context, sizes.clients)
+    calibrated = Calibration(head_list, blender.collection.calibration.release(counted[1], entropy))
+    return calibrated, simulate(counted[2], blender.collection.channel(head_list, design), entropy), design, context

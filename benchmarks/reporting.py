@@ -60,7 +60,7 @@ def measure() -> Result:
 def _rates(k: int) -> dict[str, float]:
     """Reports per second of ours and of every form of plain numpy, for a list of k queries (⋆ is one of them)."""
     head_list = HeadList.of((f"query {q}", f"url {u}") for q in range(k - 1) for u in range(1 + q % 4))
-    mechanism = TwoStageResponse(Blender(epsilon=EPSILON, delta="1e-5").channel(head_list))
+    mechanism = TwoStageResponse(Blender(epsilon=EPSILON, delta="1e-5").collection.channel(head_list))
     entropy, rng = Entropy.system(), np.random.default_rng()
     cells = rng.integers(0, mechanism.cell_count, CLIENTS, dtype=np.int32)
     values = rng.integers(0, k, CLIENTS, dtype=np.int32)

@@ -100,19 +100,21 @@ def run(blender: Blender, groups: Groups, entropy: Entropy) -> tuple[Release, Ou
     """Run one collection through the product's stages and score it."""
     p = blender.parameters
     found, number = _discover(blender, groups, entropy)
-    found = blender.estimator.shortlist(found, p.max_queries)
+    found = blender.collection.estimator.shortlist(found, p.max_queries)
     place = _Places(groups.population, found.head_list, number)
-    calibrated = blender.estimator.calibrate(place(groups.calibration), found, blender.calibration, p.max_queries, entropy)
+    calibrated = blender.collection.estimator.calibrate(
+        place(groups.calibration), found, blender.collection.calibration, p.max_queries, entropy
+    )
     head_list: HeadList = calibrated.head_list
     sizes = groups.sizes
-    context = blender.context(found.restrict(head_list.queries), sizes.discovery, sizes.calibration)
-    design = blender.design(context, groups.sizes.clients)
-    channel, published = blender.channel(head_list, design), blender.published(head_list, design)
+    context = blender.collection.context(found.restrict(head_list.queries), sizes.discovery, sizes.calibration)
+    design = blender.collection.design(context, groups.sizes.clients)
+    channel, published = blender.collection.channel(head_list, design), blender.collection.published(head_list, design)
     place = _Places(groups.population, head_list, number)
     reports = simulate(place(groups.clients), channel, entropy)
-    result = blender.estimator.combine(calibrated, reports, channel, context)
+    result = blender.collection.estimator.combine(calibrated, reports, channel, context)
     manifest = manifest_of(
-        p, blender.promises(), groups.sizes, design=design, threshold=blender.discovery.tau,
+        p, blender.collection.promises(), groups.sizes, design=design, threshold=blender.collection.discovery.tau,
         reports=result.client.reports, head_list=published, seeded=entropy.is_seeded,
     )  # fmt: skip
     release = assemble(manifest, published, result)
@@ -130,7 +132,7 @@ def run(blender: Blender, groups: Groups, entropy: Entropy) -> tuple[Release, Ou
 
 def _discover(blender: Blender, groups: Groups, entropy: Entropy) -> tuple[Discovery, dict[tuple[str, str], int]]:
     held = np.flatnonzero(groups.discovery)
-    selection = blender.discovery.selector(entropy).select(groups.discovery[held])
+    selection = blender.collection.discovery.selector(entropy).select(groups.discovery[held])
     named = sorted(
         (groups.population.name(int(held[row])), float(count), int(held[row]))
         for row, count in zip(selection.rows, selection.noisy_counts, strict=True)

@@ -29,21 +29,24 @@ def release_of_items() -> Release:
     discovering, calibrating, clients = population(10), population(10), population(40)
     held = discovering.filter(discovering["query"].is_valid())
     counts = held.group_by(["query", "url"]).aggregate([([], "count_all")]).rename_columns({"count_all": "count"})
-    found = discover(counts.to_batches(), BLENDER.discovery, entropy).head_list
+    found = discover(counts.to_batches(), BLENDER.collection.discovery, entropy).head_list
     cells = count_cells(cells_of(calibrating.to_batches(), found), found.cell_count)
-    opt_in = calibrate(cells, found, BLENDER.calibration, BLENDER.parameters.max_queries, entropy)
-    design = BLENDER.randomiser.designs(BLENDER.parameters, opt_in.head_list)[0]
-    channel, published = BLENDER.channel(opt_in.head_list, design), BLENDER.published(opt_in.head_list, design)
+    opt_in = calibrate(cells, found, BLENDER.collection.calibration, BLENDER.parameters.max_queries, entropy)
+    design = BLENDER.collection.randomiser.designs(BLENDER.parameters, opt_in.head_list)[0]
+    channel, published = (
+        BLENDER.collection.channel(opt_in.head_list, design),
+        BLENDER.collection.published(opt_in.head_list, design),
+    )
     reports = report(cells_of(clients.to_batches(), opt_in.head_list), channel, entropy)
     client = denoise(count_cells(reports, opt_in.head_list.cell_count), channel)
     manifest = manifest_of(
         BLENDER.parameters,
-        BLENDER.promises(),
+        BLENDER.collection.promises(),
         Sizes(discovering.num_rows, calibrating.num_rows, clients.num_rows),
         design=design,
-        threshold=BLENDER.discovery.tau,
+        threshold=BLENDER.collection.discovery.tau,
         reports=client.reports,
         head_list=published,
         seeded=True,
     )
-    return assemble(manifest, published, Result(opt_in, client, blend(opt_in, client)))
+    return assemble(manifest, published, Result(opt_in, client, blend(opt_in, client, project=True)))

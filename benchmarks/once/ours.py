@@ -11,10 +11,9 @@ from blender_dp.engines import DuckDBEngine
 from blender_dp.engines.duckdb import DuckDBGroup
 from blender_dp.logs import find
 from blender_dp.sampling import Entropy
-from blender_dp.stages.discovery import listed as listed_of
-from blender_dp.stages.discovery import survivors
+from blender_dp.stages.discovery import combine_survivors, survivors
 
-MECHANISM = Blender(epsilon=4, delta="1e-5").discovery
+MECHANISM = Blender(epsilon=4, delta="1e-5").collection.discovery
 
 
 def listed(log: Path) -> int:
@@ -22,7 +21,7 @@ def listed(log: Path) -> int:
     engine = DuckDBEngine()
     group = DuckDBGroup(engine, engine.read(find(log)).rows)
     work = partial(survivors, mechanism=MECHANISM, entropy=Entropy.system())
-    return len(listed_of(group.over_record_counts(work)).noisy_counts)
+    return len(combine_survivors(group.over_record_counts(work)).noisy_counts)
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ from tests.collector.places import settings
         ({"min_reports": 10**13}, "min_reports"),
         ({"period_epsilon": "8", "period_days": 10**6}, "period_days"),
         ({"epsilon": "0"}, "epsilon"),
-        ({"epsilon": "21"}, "epsilon: 21 is above 20 and protects nobody"),
+        ({"epsilon": "21"}, "epsilon: 21 is above 20 and offers no meaningful privacy"),
         ({"delta": "0.17"}, "delta: 0.17 is not below 1 / 6 opt-in users"),
         ({"delta": "1"}, "delta"),
     ],
@@ -61,7 +61,7 @@ def test_campaigns_from_before_the_limit_was_required_are_read(before: dict[str,
 def test_weak_privacy_is_a_decision_that_is_kept() -> None:
     weak = settings(epsilon="21", delta="0.17", allow_weak_privacy=True)
     assert weak.too_weak(10**6) is None
-    assert weak.collection().allow_weak_privacy
+    assert weak.collection().parameters.allow_weak_privacy
     assert CampaignSettings.stored(weak.model_dump_json()) == weak
 
 

@@ -39,7 +39,7 @@ def command(live, monkeypatch, capsys):
 def test_one_campaign_needs_no_name(live, command):
     code, _, said = command("round", "show")
     assert code != 0
-    assert "there is none" in said
+    assert "none exists" in said
     round_id = live.opened(live.campaign())
     code, printed, _ = command("round", "show", "--json")
     assert (code, json.loads(printed)["id"]) == (0, round_id)
@@ -52,7 +52,7 @@ def test_several_are_told_apart(live, command):
     for words in (("show",), ("make-list", "--yes"), ("close",), ("abort", "enough")):
         code, _, said = command("round", *words)
         assert code != 0
-        assert "there are several" in " ".join(said.split())
+        assert "several exist" in " ".join(said.split())
     code, printed, _ = command("round", "show", "--campaign", "first", "--json")
     assert (code, json.loads(printed)["id"]) == (0, first["id"])
     code, printed, _ = command("round", "abort", "enough", "--campaign", "first", "--json")
@@ -86,7 +86,7 @@ def test_a_mistake_is_named(command, words, said):
 def test_a_campaign_wants_a_limit_or_the_word_unlimited(live, command):
     code, _, told = command(*CREATE[:-2])
     assert code == 2
-    assert "nothing limits what" in (said := " ".join(told.split()))
+    assert "nothing limits the total ε" in (said := " ".join(told.split()))
     assert "--max-epsilon unlimited" in said
     assert live.operator("GET", "/v1/operator/campaigns") == []
     assert command(*CREATE[:-1], "unlimited")[0] == 0

@@ -77,7 +77,7 @@ def test_it_shows_what_it_costs_and_spends_after_a_yes(live):
     round_id = ready_to_list(live, max_epsilon="10", max_delta="1e-5", period_epsilon="8", period_days=7)
     code, printed, shown = in_a_terminal(live, b"y\n", "round", "make-list", "--json")
     assert (code, json.loads(printed)["state"]) == (0, "listed"), shown
-    assert "Making the list of round 1 of searches spends, for good" in shown
+    assert "Making the list of round 1 of searches permanently spends" in shown
     rows = [re.split(r" {2,}", line.strip()) for line in shown.splitlines()]
     for row in (
         ["opt-in", "ε", "4", "0", "4", "10"],
@@ -145,8 +145,8 @@ def test_times_are_iso_8601(live, command):  # noqa: F811
 @pytest.mark.parametrize(
     ("time", "said"),
     [
-        ("2033-05-18T05:33:20", "has no zone"),
-        ("2033-05-18", "has no zone"),
+        ("2033-05-18T05:33:20", "has no time zone"),
+        ("2033-05-18", "has no time zone"),
         ("tomorrow", "is not an ISO 8601 time"),
         ("2000000000", "is not an ISO 8601 time"),
     ],

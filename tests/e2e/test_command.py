@@ -74,7 +74,7 @@ def test_run_then_disagreement(command, log):
     assert command("run", log, *PRIVACY, "--opt-in", "0.3", "--max-queries", "10", "--out", "r", *COLUMNS).returncode == 0
     done = command("disagreement", "r", "-n", "2")
     assert done.returncode == 0, done.stderr
-    for text in ("Queries that opt-in users and clients differ about most", "Records that", "10 degrees of freedom"):
+    for text in ("Queries on which opt-in users and clients differ most", "Records on which", "10 degrees of freedom"):
         assert text in done.stdout
     report = json.loads(command("disagreement", "r/release.json", "--json").stdout)
     assert (len(report["queries"]), report["degrees"]) == (10, 10)
@@ -106,7 +106,7 @@ def test_run_refuses_weak_privacy_and_warns(command, log, tmp_path):
     run = ("run", log, "--epsilon", "4", "--opt-in", "0.5", "--out", "r", *COLUMNS)
     refused = command(*run, "--delta", "0.01")
     assert (refused.returncode, refused.stdout) == (2, "")
-    assert "would expose records of single people" in " ".join(refused.stderr.split())
+    assert "would expose records that only one person has" in " ".join(refused.stderr.split())
     assert not (tmp_path / "r/release.json").exists()
     forced = json.loads(command(*run, "--delta", "0.01", "--force-weak-privacy", "--json").stdout)
     assert forced["manifest"]["weak_privacy_allowed"]
@@ -153,11 +153,11 @@ def test_run_does_not_overwrite_without_being_told(command, log, tmp_path):
     before = (tmp_path / "r/release.json").read_bytes()
     refused = command(*arguments)
     assert refused.returncode == 2
-    assert "already holds a release" in refused.stderr
+    assert "already contains a release" in refused.stderr
     assert (tmp_path / "r/release.json").read_bytes() == before
     demo = command("demo", "--users", "2000", "--out", "r")
     assert demo.returncode == 2
-    assert "already holds a release" in demo.stderr
+    assert "already contains a release" in demo.stderr
     assert command(*arguments, "--force").returncode == 0
     assert (tmp_path / "r/release.json").read_bytes() != before
 
@@ -180,13 +180,16 @@ def test_run_does_not_overwrite_without_being_told(command, log, tmp_path):
         ),
         (
             ("run", "LOG", *PRIVACY, "--opt-in", "0.1", "--out", "r", "--estimator", "best", *COLUMNS),
-            "estimator: 'best' is not known. Take one of: likelihood, average",
+            "estimator: 'best' is unknown. Use one of: likelihood, average",
         ),
         (
             ("run", "LOG", *PRIVACY, "--opt-in", "0.1", "--out", "r", "--candidates", "none.json", *COLUMNS),
             "none.json: cannot be read",
         ),
-        (("run", "LOG", *PRIVACY, "--opt-in", "0.1", "--out", "r", "--subset-size", "0", *COLUMNS), "'--subset-size'"),
+        (
+            ("run", "LOG", *PRIVACY, "--opt-in", "0.1", "--out", "r", "--subset-size", "0", *COLUMNS),
+            "subset_size: 0 is not a",
+        ),
         (("disagreement", "nowhere"), "nowhere: cannot be read"),
         (
             ("run", "LOG", "--epsilon", "four", "--delta", "1e-5", "--opt-in", "0.1", "--out", "r"),
@@ -203,7 +206,7 @@ def test_run_does_not_overwrite_without_being_told(command, log, tmp_path):
         ),
         (
             ("run", "LOG", *PRIVACY, "--opt-in", "0.1", "--out", "r", "--profile", "loose", *COLUMNS),
-            "profile: 'loose' is not known",
+            "profile: 'loose' is unknown",
         ),
         (("run", "LOG", "--opt-in", "0.1", "--out", "r"), "Missing option '--epsilon'"),
         (("run", "LOG", *PRIVACY, "--opt-in", "0.1", "--out", "/proc/none/r", *COLUMNS), "/proc/none"),
@@ -243,7 +246,7 @@ def test_brackets_are_only_brackets(command, tmp_path):
 def test_a_seeded_release_warns_wherever_it_is_read(command):
     assert command("demo", "--users", "60000", "--out", "made").returncode == 0
     for arguments in (("trends", "made"), ("search", "made", "goo")):
-        assert "protects nobody" in " ".join(command(*arguments).stderr.split())
+        assert "offers no privacy" in " ".join(command(*arguments).stderr.split())
 
 
 def test_a_hard_parameter_is_no_trouble(command):
@@ -269,7 +272,7 @@ def test_audit_holds_for_parameters_and_for_a_list(command, tmp_path, small_list
     done = command("audit", *PRIVACY)
     assert done.returncode == 0
     assert done.stdout.count("holds") == 3
-    assert "designs may be chosen" in done.stdout
+    assert "designs are possible" in done.stdout
     small_list.save(tmp_path / "names.json")
     findings = json.loads(command("audit", *PRIVACY, "--head-list", "names.json", "--json").stdout)["findings"]
     assert [f["verdict"] for f in findings] == ["holds"] * len(findings)
@@ -290,6 +293,28 @@ def test_audit_of_a_list_audits_its_own_channel(command, tmp_path, small_list):
     other = command("audit", *PRIVACY, "--tables", "tables.json")
     assert other.returncode == 2
     assert "may be chosen" in other.stderr
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        ("--epsilon", "4"), ("--delta", "1e-5"), ("--m-c", "2"), ("--profile", "paper"), ("--max-queries", "10"),
+        ("--urls", "0"), ("--f-c", "0.8"), ("--subset-size", "2"), ("--head-list", "list.json"),
+    ],
+    ids=" ".join,
+)  # fmt: skip
+def test_audit_refuses_options_that_a_release_would_override(command, option):
+    done = command("audit", "--release", "made", *option)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"{option[0]}: cannot be combined with --release" in " ".join(done.stderr.split())
+
+
+@pytest.mark.parametrize("option", [("--max-queries", "10"), ("--urls", "0"), ("--m-c", "1")], ids=" ".join)
+def test_audit_refuses_options_that_a_head_list_would_override(command, tmp_path, small_list, option):
+    reporting(small_list, epsilon=4, f_c="0.9").save(tmp_path / "list.json")
+    done = command("audit", *PRIVACY, "--head-list", "list.json", *option)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"{option[0]}: cannot be combined with --head-list" in " ".join(done.stderr.split())
 
 
 def test_audit_says_violated_for_sabotaged_tables(command, tmp_path):
@@ -424,7 +449,7 @@ def test_aggregate_assumes_nothing_about_an_old_list(command, tmp_path):
     for silent in ((), ("--epsilon", "4", "--subset-size", "1"), ("--f-c", "0.85", "--subset-size", "1")):
         refused = command(*options, *silent)
         assert (refused.returncode, refused.stdout) == (2, "")
-        assert "does not say how devices randomise" in " ".join(refused.stderr.split())
+        assert "does not state how devices randomise" in " ".join(refused.stderr.split())
     sizeless = command(*options, "--epsilon", "4", "--f-c", "0.85")
     assert (sizeless.returncode, sizeless.stdout) == (2, "")
     assert "subset_size" in sizeless.stderr

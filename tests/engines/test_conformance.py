@@ -20,7 +20,7 @@ import pytest
 from blender_dp import Columns, Entropy, LogError
 from blender_dp.engines import PLAIN_COLUMNS, DuckDBEngine, Problem, Tally
 from blender_dp.logs import as_table, find
-from blender_dp.stages.reporting import counted_reports, total
+from blender_dp.stages.reporting import counted_reports, sum_counts
 from blender_dp_device.channel.two_stage import Channel
 from tests.generators.aol import write_aol
 from tests.generators.yandex import write_yandex
@@ -517,6 +517,6 @@ def test_clients_report_where_the_rows_are(engine, small_list):
     group, _ = engine.bound(engine.load(data, PLAIN_COLUMNS, "table"), 1, KEY)
     channel = Channel.of(small_list, 1, Fraction(1, 100), Fraction(85, 100))
     work = partial(counted_reports, head_list=small_list, channel=channel, entropy=Entropy.system())
-    first, second = total(group.over_records(work)), total(group.over_records(work))
+    first, second = sum_counts(group.over_records(work)), sum_counts(group.over_records(work))
     assert first.sum() == second.sum() == group.users == 3_000
     assert first.tolist() != second.tolist()

@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from blender_dp import HeadList
-from blender_dp.stages.reporting import counted_cells, counted_reports, simulate, total
+from blender_dp.stages.reporting import counted_cells, counted_reports, simulate, sum_counts
 from blender_dp.stages.response import Response
 from blender_dp_device.channel import Channel
 from blender_dp_device.channel.subset import SubsetChannel, slack_free
@@ -32,9 +32,9 @@ def clients() -> list[pa.RecordBatch]:
 
 def test_both_ways_agree_with_the_channel_and_with_each_other(entropy):
     batches = clients()
-    true = total([counted_cells(batches, LIST)])
+    true = sum_counts([counted_cells(batches, LIST)])
     assert true.sum() == CLIENTS
-    one_by_one = total(
+    one_by_one = sum_counts(
         [counted_reports(batches[:3], LIST, CHANNEL, entropy), counted_reports(batches[3:], LIST, CHANNEL, entropy)]
     )
     by_cells = simulate(true, CHANNEL, entropy)
@@ -57,9 +57,9 @@ def test_both_ways_agree_for_reports_of_several_queries(entropy):
     """Every cell's number of reports by itself, since the cells of one report depend on each other (10 checks a way)."""
     channel = slack_free(LIST, 2, "0.7", 2)
     batches = clients()
-    true = total([counted_cells(batches, LIST)])
+    true = sum_counts([counted_cells(batches, LIST)])
     chances = Response.of(channel).expected(true / CLIENTS)
-    for reported in (total([counted_reports(batches, LIST, channel, entropy)]), simulate(true, channel, entropy)):
+    for reported in (sum_counts([counted_reports(batches, LIST, channel, entropy)]), simulate(true, channel, entropy)):
         assert reported.sum() == 2 * CLIENTS
         for number, chance in zip(reported.tolist(), chances.tolist(), strict=True):
             assert_share(number, CLIENTS, chance)
@@ -80,8 +80,8 @@ def test_both_ways_agree_when_several_queries_are_told(entropy, size):
     channel = slack_free(LIST, 2, "0.7", size)
     assert isinstance(channel, SubsetChannel)
     batches = clients()
-    true = total([counted_cells(batches, LIST)])
-    one_by_one = total(
+    true = sum_counts([counted_cells(batches, LIST)])
+    one_by_one = sum_counts(
         [counted_reports(batches[:3], LIST, channel, entropy), counted_reports(batches[3:], LIST, channel, entropy)]
     )
     by_cells = simulate(true, channel, entropy)

@@ -8,16 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from blender_dp.cli.output import (
-    AsJson,
-    Engine,
-    Memory,
-    OtherRandomiser,
-    Steps,
-    print_json,
-    print_table,
-    print_tally,
-)
+from blender_dp.cli.options import AsJson, Engine, MaxBad, Memory, given, parameter_options
+from blender_dp.cli.output import Steps, print_json, print_table, print_tally
 from blender_dp.errors import ParameterError
 from blender_dp_device.arithmetic import exact
 
@@ -25,29 +17,26 @@ if TYPE_CHECKING:
     from blender_dp_device.records.reporting_list import ReportingList
 
 
+@parameter_options("epsilon", "delta", "f_c", "subset_size", "m_c", "randomiser", given_only=True)
 def aggregate(
     reports: Annotated[list[str], typer.Argument(help="The reports: .parquet or .jsonl files, folders, patterns or URIs.")],
     head_list: Annotated[Path, typer.Option(metavar="FILE", help="The head list that the reports answer.")],
-    epsilon: Annotated[str | None, typer.Option(metavar="NUMBER", help="For a list without a channel: the ε.")] = None,
-    delta: Annotated[str | None, typer.Option(metavar="NUMBER", help="Likewise: the δ (two-stage only).")] = None,
-    f_c: Annotated[str | None, typer.Option("--f-c", metavar="NUMBER", help="Likewise: the f_C.")] = None,
-    subset_size: Annotated[int | None, typer.Option(metavar="N", min=1, help="Likewise: queries per report.")] = None,
-    m_c: Annotated[int | None, typer.Option("--m-c", metavar="N", help="Likewise: records per client (m_C).")] = None,
-    randomiser: OtherRandomiser = None,
-    top: Annotated[int, typer.Option(metavar="N", min=1, help="How many queries to show.")] = 10,
+    top: Annotated[int, typer.Option(metavar="N", min=1, help="Number of queries to show.")] = 10,
     out_file: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Write all estimates (Parquet).")] = None,
-    max_bad: Annotated[str, typer.Option(metavar="SHARE", help="Stop if more than this share is bad.")] = "0.01",
+    max_bad: MaxBad = "0.01",
     engine: Engine = "duckdb",
     memory: Memory = None,
     as_json: AsJson = False,
+    **parameters: Any,  # noqa: ANN401 (an option for each of the parameters above)
 ) -> None:
     """Estimate the shares of a head list from reports that real clients sent.
 
-    A report has the digest of the list it answers and the cell it reports (columns or keys head_list and cell); one that
-    tells several queries has a row for each. Reports that answer another list, or no cell of this one, are counted and
-    left out.
+    A report contains the digest of the list it answers and the cell it reports (columns or keys head_list and cell). A
+    report of several queries has one row for each. Reports for another list, or for a cell that this list does not have,
+    are counted and left out.
 
-    The list names the channel that is undone. Only a list of the old schema 1 does not: then say what the devices used.
+    The list states the channel that the devices used. Only lists of the old schema 1 do not: for those, pass the
+    parameters.
 
     \b
     Examples:
@@ -58,19 +47,15 @@ def aggregate(
     import pyarrow.parquet as pq
 
     from blender_dp.cli.engine import watched
-    from blender_dp.cli.files import write_whole
+    from blender_dp.cli.files import write_atomically
     from blender_dp.engines.choice import chosen_engine
     from blender_dp.logs import find_reports
     from blender_dp.logs.intake import check_tally, most_bad
     from blender_dp.release.shares import client_shares
-    from blender_dp.stages import denoise
-    from blender_dp.stages.plausibility import check_fit
+    from blender_dp.stages import check_fit, denoise
     from blender_dp_device.channel.subset import channel_of
 
-    given = {
-        "epsilon": epsilon, "delta": delta, "f_c": f_c, "subset_size": subset_size, "m_c": m_c, "randomiser": randomiser
-    }  # fmt: skip
-    listed, digest = _listed(head_list, {name: value for name, value in given.items() if value is not None})
+    listed, digest = _listed(head_list, given(parameters))
     answered, most = listed.head_list, most_bad(max_bad)
     channel = channel_of(answered, listed.channel)
     source, counting = find_reports(reports), chosen_engine(engine, memory)
@@ -81,7 +66,7 @@ def aggregate(
         check_fit(counts, channel, answered.queries, f"the channel {listed.channel}")
         shares = client_shares(answered, denoise(counts, channel))
     if out_file is not None:
-        write_whole(out_file, lambda path: pq.write_table(shares, path))
+        write_atomically(out_file, lambda path: pq.write_table(shares, path))
     queries = [row for row in shares.to_pylist() if row["level"] == "query" and row["query"] is not None]
     best = sorted(queries, key=lambda row: -row["share"])[:top]
     if as_json:
@@ -95,27 +80,27 @@ def aggregate(
     )
 
 
-def _listed(path: Path, given: dict[str, Any]) -> tuple[ReportingList, str]:
-    """The list with its channel, and the digest that reports name; an old list has the channel of the options."""
+def _listed(path: Path, values: dict[str, Any]) -> tuple[ReportingList, str]:
+    """The list with its channel, and the digest in its reports. The channel of an old list comes from the options."""
     from blender_dp_device.records.head_list import HeadList, read_json
     from blender_dp_device.records.reporting_list import ChannelSettings, ReportingList, names_channel
 
     document = read_json(path)
     if names_channel(document):
         listed = ReportingList.from_document(document, str(path))
-        for name, value in given.items():
+        for name, value in values.items():
             _check_same(name, value, getattr(listed.channel, name))
         return listed, listed.digest
     head_list = HeadList.from_document(document, str(path))
-    if not {"epsilon", "f_c"} <= given.keys():
-        problem = f"{path} does not say how devices randomise (it has schema 1)"
-        fix = "Give --epsilon, --f-c and --subset-size, or --randomiser two-stage with --epsilon, --delta and --f-c"
+    if not {"epsilon", "f_c"} <= values.keys():
+        problem = f"{path} does not state how devices randomise (it has schema 1)"
+        fix = "Pass --epsilon, --f-c and --subset-size, or --randomiser two-stage with --epsilon, --delta and --f-c"
         raise ParameterError("head_list", problem, fix)
-    return ReportingList(head_list, ChannelSettings.of(**given)), head_list.digest
+    return ReportingList(head_list, ChannelSettings.of(**values)), head_list.digest
 
 
-def _check_same(name: str, given: str | int, listed: Fraction | int | str | None) -> None:
-    """Refuse an option that contradicts the list. A δ may be given beside a randomiser that has none."""
-    value = given if name == "randomiser" else exact(given, name)
-    if listed is not None and value != listed:
-        raise ParameterError(name, f"the list was made with {listed}, not {given}", "Leave it out: the list names it")
+def _check_same(name: str, value: str | int, listed: Fraction | int | str | None) -> None:
+    """Refuse an option that contradicts the list. δ is ignored for a randomiser that does not use it."""
+    number = value if name == "randomiser" else exact(value, name)
+    if listed is not None and number != listed:
+        raise ParameterError(name, f"the list was made with {listed}, not {value}", "Leave it out: the list states it")

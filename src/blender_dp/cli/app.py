@@ -1,4 +1,4 @@
-"""The command's verbs and what happens when one fails."""
+"""The command's verbs and its handling of errors."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from blender_dp.cli.simulate import simulate
 from blender_dp.cli.trends import trends
 from blender_dp.errors import BlenderError
 
-EXIT_CODES = "Exit codes: 0 done · 1 an audited claim is violated · 2 a mistake in what was asked · 130 interrupted"
+EXIT_CODES = "Exit codes: 0 done · 1 an audited claim is violated · 2 invalid input · 130 interrupted"
 
 app = typer.Typer(
     name="blender-dp",
@@ -50,7 +50,7 @@ def _options(
 
 
 def main() -> None:
-    """Run the command. A user's mistake is one line on standard error and exit code 2, never a traceback."""
+    """Run the command. Invalid input gives one line on standard error and exit code 2, never a traceback."""
     try:
         app()
     except BlenderError as error:

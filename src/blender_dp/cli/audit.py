@@ -7,21 +7,14 @@ import math
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from blender_dp.cli.output import (
-    AsJson,
-    ClientRecords,
-    Profile,
-    QueryBudget,
-    SubsetSize,
-    print_json,
-    print_table,
-    say,
-)
+from blender_dp.cli.options import AsJson, flag_of, given, parameter_options
+from blender_dp.cli.output import print_json, print_table, say
 from blender_dp.errors import ParameterError
+from blender_dp.parameters import Parameters
 from blender_dp.privacy.rounding import readable, rounded_up
 
 if TYPE_CHECKING:
@@ -29,25 +22,27 @@ if TYPE_CHECKING:
     from blender_dp_device.records.head_list import HeadList
     from blender_dp_device.records.reporting_list import ChannelSettings
 
+_URLS = 2
 
+
+@parameter_options("epsilon", "delta", "f_c", "subset_size", "m_c", "max_queries", "profile", given_only=True)
 def audit(
-    epsilon: Annotated[str | None, typer.Option(metavar="NUMBER", help="Privacy loss ε that is claimed.")] = None,
-    delta: Annotated[str | None, typer.Option(metavar="NUMBER", help="Probability δ that is claimed.")] = None,
     release: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Audit what this release was made with.")] = None,
     head_list: Annotated[Path | None, typer.Option(metavar="FILE", help="Audit the channel of this head list.")] = None,
-    max_queries: Annotated[int, typer.Option(metavar="N", min=1, help="Without a list: how many queries.")] = 50,
-    urls: Annotated[int, typer.Option(metavar="N", min=0, help="Without a list: how many URLs each (0: items).")] = 2,
-    f_c: QueryBudget = None,
-    subset_size: SubsetSize = None,
-    m_c: ClientRecords = 1,
-    profile: Profile = "tight",
-    tables: Annotated[Path | None, typer.Option(metavar="FILE", help="Audit these integers instead (from --json).")] = None,
+    urls: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=0, show_default=str(_URLS), help="Without a list: URLs per query (0: single items)."),
+    ] = None,
+    tables: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Audit the integers in this file instead (from --json).")
+    ] = None,
     as_json: AsJson = False,
+    **parameters: Any,  # noqa: ANN401 (an option for each of the parameters above)
 ) -> None:
-    """Compute the exact privacy loss of every mechanism from the integers it ships with.
+    """Compute the exact privacy loss of every mechanism from the integers it uses.
 
     \b
-    The worst ε is over outputs that both neighbours can give; δ is the exact divergence at the claimed ε.
+    The worst ε is the largest over the outputs that both neighbours can produce; δ is the exact divergence at the claimed ε.
     \b
     Examples:
       blender-dp audit --epsilon 4 --delta 1e-5
@@ -56,61 +51,79 @@ def audit(
       blender-dp audit --epsilon 4 --delta 1e-5 --json > audit.json
       blender-dp audit --epsilon 4 --delta 1e-5 --tables audit.json
     """
-    from blender_dp.cli.files import load_release
-    from blender_dp.parameters import Parameters
-    from blender_dp.pipeline.audit import Tables, audit_tables, made_with
+    from blender_dp.pipeline.audit import Tables, audit_tables
 
-    channel: ChannelSettings | None
+    values = given(parameters)
     if release is not None:
-        if any(given is not None for given in (epsilon, delta, head_list, f_c, subset_size)):
-            raise ParameterError("release", "says itself what it was made with", "Leave the other parameters out")
-        loaded = load_release(release)
-        parameters = made_with(loaded.manifest.settings)
-        listed, channel = loaded.head_list, loaded.reporting_list.channel
-    elif epsilon is None or delta is None:
-        raise ParameterError("epsilon", "and delta are what is audited", "Give both, or a release")
+        _refuse({**values, **given({"head_list": head_list, "urls": urls})}, "--release", "its parameters")
+        audited = _of_release(release)
+    elif not {"epsilon", "delta"} <= values.keys():
+        raise ParameterError("epsilon", "an audit needs --epsilon and --delta", "Pass both, or --release")
+    elif head_list is not None:
+        _refuse(given({"max_queries": values.get("max_queries"), "urls": urls}), "--head-list", "its queries and URLs")
+        audited = _of_list(head_list, values)
     else:
-        listed, channel = _listed(head_list) if head_list else (_made_up(max_queries, urls), None)
-        if channel and (f_c is not None or subset_size is not None or m_c not in {1, channel.m_c}):
-            raise ParameterError("head_list", "names its channel itself", "Leave --f-c, --subset-size and --m-c out")
-        randomiser, m_c = (channel.randomiser, channel.m_c) if channel else (None, m_c)
-        parameters = Parameters.of(
-            epsilon=epsilon, delta=delta, f_c=f_c, subset_size=subset_size, m_c=m_c, profile=profile, randomiser=randomiser
-        )
-    expected = Tables.of(parameters, listed, channel)
+        audited = _of_parameters(values, _URLS if urls is None else urls)
+    expected = Tables.of(audited.parameters, audited.head_list, audited.channel)
     shipped = expected if tables is None else Tables.load(tables, expected)
-    findings = audit_tables(shipped, parameters, listed)
+    findings = audit_tables(shipped, audited.parameters, audited.head_list)
     if as_json:
         print_json({"findings": [_finding(f) for f in findings], "tables": shipped.to_document()})
     else:
-        _show(findings, parameters.m_c)
+        _show(findings, audited.parameters.m_c)
     if not all(finding.holds for finding in findings):
         raise typer.Exit(1)
 
 
-def _listed(path: Path) -> tuple[HeadList, ChannelSettings | None]:
-    """A list, and its channel if it names one."""
+class _Audited(NamedTuple):
+    """What is audited. Without a channel, every design that may be chosen for the list."""
+
+    parameters: Parameters
+    head_list: HeadList
+    channel: ChannelSettings | None
+
+
+def _refuse(values: dict[str, Any], source: str, content: str) -> None:
+    """Refuse options that would be ignored, by name."""
+    for name in values:
+        raise ParameterError(flag_of(name), f"cannot be combined with {source}, which states {content}", "Leave it out")
+
+
+def _of_release(folder: Path) -> _Audited:
+    from blender_dp.cli.files import load_release
+
+    loaded = load_release(folder)
+    return _Audited(loaded.manifest.settings, loaded.head_list, loaded.reporting_list.channel)
+
+
+def _of_list(path: Path, values: dict[str, Any]) -> _Audited:
+    """A head list, with its channel if it states one."""
     from blender_dp_device.records.head_list import HeadList, read_json
     from blender_dp_device.records.reporting_list import ReportingList, names_channel
 
     document = read_json(path)
     if not names_channel(document):
-        return HeadList.from_document(document, str(path)), None
-    found = ReportingList.from_document(document, str(path))
-    return found.head_list, found.channel
+        return _Audited(Parameters(**values), HeadList.from_document(document, str(path)), None)
+    listed = ReportingList.from_document(document, str(path))
+    _refuse({name: values[name] for name in ("f_c", "subset_size", "m_c") if name in values}, "--head-list", "its channel")
+    parameters = Parameters(**values, randomiser=listed.channel.randomiser, m_c=listed.channel.m_c)
+    return _Audited(parameters, listed.head_list, listed.channel)
 
 
-def _made_up(queries: int, urls: int) -> HeadList:
+def _of_parameters(values: dict[str, Any], urls: int) -> _Audited:
+    """A synthetic list: only its numbers of queries and URLs matter."""
     from blender_dp_device.records.head_list import HeadList
 
-    names: list[str | None] = [f"url {u}" for u in range(urls)]
-    return HeadList.of((f"query {q}", name) for q in range(queries) for name in names or [None])
+    parameters = Parameters(**values)
+    names: list[str | None] = [f"url {u}" for u in range(urls)] or [None]
+    records = ((f"query {q}", name) for q in range(parameters.max_queries) for name in names)
+    return _Audited(parameters, HeadList.of(records), None)
 
 
 def _show(findings: list[Finding], m_c: int) -> None:
     columns = {"mechanism": False, "claimed ε": True, "worst ε": True, "claimed δ": True, "exact δ": True, "": False}
     every, designs = findings, [f for f in findings[2:] if f.holds]
-    if len(designs) > 1:  # one line for all that hold: the worst of them
+    if len(designs) > 1:  # one line for all designs that hold: the worst
         worst = max(designs, key=lambda f: (f.delta, f.epsilon))
         findings = [f for f in findings if f not in designs] + [replace(worst, mechanism="local channel")]
     rows = [
@@ -124,11 +137,11 @@ def _show(findings: list[Finding], m_c: int) -> None:
         ]
         for f in findings
     ]
-    print_table("Exact loss of the shipped integers", columns, rows)
+    print_table("Exact privacy loss of the integers in use", columns, rows)
     if len(every) > len(findings):
-        say(f"Local channel: {len(every) - 2} designs may be chosen, {len(designs)} hold. The worst is shown.")
+        say(f"Local channel: {len(every) - 2} designs are possible, {len(designs)} hold. The worst is shown.")
     if m_c > 1:
-        say(f"The local channel is per report; a client sends {m_c} of them.")
+        say(f"The local channel is per report; a client sends {m_c} reports.")
 
 
 def _decimal(value: Fraction) -> str:

@@ -1,4 +1,4 @@
-"""A campaign's budget as tables: what is spent, what is left, and what the next round will spend."""
+"""A campaign's budget as tables: what is spent, what remains and what the next round will spend."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _LIMITS = {"max_epsilon": "ε", "max_delta": "δ", "period_epsilon": "ε in {day
 
 
 def print_remaining(campaigns: list[dict[str, Any]]) -> None:
-    """Print what is left, per campaign, group and limit."""
+    """Print what remains, per campaign, group and limit."""
     columns = {"campaign": False, "group": False, "budget": False, "spent": True, "limit": True, "remaining": True}
     rows = [
         [one["name"], line["group"], _what(line), line["spent"], *_limit(line, line["remaining"])]
@@ -21,13 +21,13 @@ def print_remaining(campaigns: list[dict[str, Any]]) -> None:
 
 
 def print_next_round(campaign: dict[str, Any], number: int) -> None:
-    """Print on standard error what a campaign's next round will spend, and what is left after it."""
+    """Print on standard error what a campaign's next round will spend, and what remains after it."""
     columns = {"group": False, "budget": False, "this round": True, "so far": True, "with it": True, "limit": True}
     rows = [
         [line["group"], _what(line), line["next_round"], line["spent"], line["after"], _limit(line, None)[0]]
         for line in campaign["budget"]
     ]
-    print_table(f"Making the list of round {number} of {campaign['name']} spends, for good", columns, rows, console=err)
+    print_table(f"Making the list of round {number} of {campaign['name']} permanently spends", columns, rows, console=err)
 
 
 def _what(line: dict[str, Any]) -> str:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from blender_dp.cli.output import AsJson, Force, Steps, out, print_files, print_json, print_table, privacy_warnings, say
+from blender_dp.cli.options import AsJson, Force
+from blender_dp.cli.output import Steps, out, print_files, print_json, print_table, privacy_warnings, say
 
 if TYPE_CHECKING:
     from blender_dp.evaluation import Scores, Truth
@@ -21,12 +22,12 @@ _LOG = "log.parquet"
 
 def demo(
     out_folder: Annotated[Path, typer.Option("--out", help="Folder for the files.")] = Path("blender-demo"),
-    users: Annotated[int, typer.Option(min=2000, help="How many made-up users.")] = 519_371,
-    seed: Annotated[int, typer.Option(help="Seed of the made-up population and of the noise.")] = 1,
+    users: Annotated[int, typer.Option(min=2000, help="Number of synthetic users.")] = 519_371,
+    seed: Annotated[int, typer.Option(help="Seed of the synthetic population and of the noise.")] = 1,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
-    """Run the whole system on a made-up population shaped like the papers' AOL log.
+    """Run the whole system on a synthetic population shaped like the papers' AOL log.
 
     \b
     Examples:
@@ -43,7 +44,7 @@ def demo(
     from blender_dp.sampling import Entropy
 
     with output_folder(out_folder, replace=force), Steps(quiet=as_json).shown() as step:
-        step(f"population: {users:,} made-up users")
+        step(f"population: {users:,} synthetic users")
         population = aol_like(seed, users=users)
         pq.write_table(population, out_folder / _LOG)
         truth = Truth.of(population)
@@ -54,7 +55,7 @@ def demo(
             )
         step("writing the report")
         scores = score(release, truth)
-        files = {**write_folder(out_folder, release, truth, scores), "made-up log": out_folder / _LOG}
+        files = {**write_folder(out_folder, release, truth, scores), "synthetic log": out_folder / _LOG}
     if as_json:
         print_json({**_summary(release, truth, scores, files), "privacy_warnings": warned})
     else:
@@ -80,9 +81,9 @@ def _show(release: Release, truth: Truth, scores: Mapping[str, Scores], files: M
     say()
     columns = {"estimates of": False, "query L1": True, "record L1": True, "NDCG": True}
     rows = [[name, f"{s.query_l1:.4f}", f"{s.record_l1:.4f}", f"{s.ndcg:.4f}"] for name, s in scores.items()]
-    print_table("Distance from the truth (L1: less is better; NDCG: 1 is best)", columns, rows)
+    print_table("Distance from the truth (L1: lower is better; NDCG: 1 is best)", columns, rows)
     say()
-    out.print("[bold]What is promised[/]")
+    out.print("[bold]Privacy promise[/]")
     for text in (*statements(release.manifest), seeded_warning()):
         say(text)
     say()
@@ -100,6 +101,6 @@ def _summary(release: Release, truth: Truth, scores: Mapping[str, Scores], files
 
 
 def _top(release: Release, truth: Truth) -> list[QueryEstimate]:
-    """The listed queries that are truly the most popular ones."""
+    """The listed queries with the largest true shares."""
     listed = release.trends(len(release.queries))
     return sorted(listed, key=lambda row: -truth.query_share(row.query or ""))[:_TOP]

@@ -8,15 +8,16 @@ from typing import Annotated
 
 import typer
 
-from blender_dp.cli.output import AsJson, print_json, print_table, say
+from blender_dp.cli.options import AsJson
+from blender_dp.cli.output import print_json, print_table, say
 
 
 def disagreement(
     release: Annotated[Path, typer.Argument(help="A release: its folder or its release.json.")],
-    n: Annotated[int, typer.Option("-n", min=1, help="How many queries and records to show.")] = 10,
+    n: Annotated[int, typer.Option("-n", min=1, help="Number of queries and records to show.")] = 10,
     as_json: AsJson = False,
 ) -> None:
-    """Show how far opt-in users and clients differ, measured by their errors. It costs no privacy.
+    """Show how much opt-in users and clients differ, in standard errors. This costs no privacy.
 
     \b
     Examples:
@@ -34,7 +35,7 @@ def disagreement(
     for title, name, rows in (("Queries", "query", report.queries), ("Records", "record", report.records)):
         if rows:
             print_table(
-                f"{title} that opt-in users and clients differ about most",
+                f"{title} on which opt-in users and clients differ most",
                 {name: False, "opt-in": True, "client": True, "standard errors apart": True, "": False},
                 [
                     [
@@ -49,15 +50,15 @@ def disagreement(
             )
             say()
     if not report.degrees:
-        say("As a whole they cannot be compared: the opt-in users' queries leave unlisted URLs out, as in the papers.")
+        say("There is no overall comparison: as in the papers, the opt-in users' shares of queries leave out unlisted URLs.")
         return
     say(
-        f"As a whole: χ² = {report.chi_square:.1f} with {report.degrees} degrees of freedom; groups that are alike differ "
-        f"more with a probability of {report.p_value:.2g}."
+        f"Overall: χ² = {report.chi_square:.1f} with {report.degrees} degrees of freedom; if the groups "
+        f"had the same shares, they would differ this much or more with a probability of {report.p_value:.2g}."
     )
     cheapest = next((one for one in forging.queries if one.forged is not None), None)
     if cheapest:
         say(
-            f"About {cheapest.forged:,} forged reports beside the {forging.reports:,} that came would bring "
-            f"{cheapest.query} into the top {forging.top}, which is the cheapest."
+            f"An attacker could bring {cheapest.query} into the top {forging.top} with about {cheapest.forged:,} forged "
+            f"reports besides the {forging.reports:,} received ones. No other query needs fewer."
         )

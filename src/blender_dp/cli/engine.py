@@ -1,4 +1,4 @@
-"""The engine that a verb counts with: how far it is, and what it could not read."""
+"""Progress of the engine that counts for a verb, and the rows it could not read."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _EVERY_SECONDS = 0.5
 
 
 def counted(tally: Tally, seconds: float) -> str:
-    """What was counted, and how fast."""
+    """The number of rows and the speed, in words."""
     bad = f", {tally.bad:,} bad" if tally.bad else ""
     return f"{tally.rows:,} rows{bad}, {tally.rows / max(seconds, 1e-9):,.0f} rows/s"
 
 
 @contextmanager
 def watched(engine: Engine, steps: Steps) -> Iterator[None]:
-    """Show how far the engine is while the block runs, if it can tell."""
+    """Show the engine's progress while the block runs, if it reports any."""
     done = threading.Event()
 
     def watch() -> None:
@@ -41,9 +41,9 @@ def watched(engine: Engine, steps: Steps) -> Iterator[None]:
 
 
 def write_bad_rows(path: Path, engine: Engine, source: Source) -> None:
-    """Write the bad rows as JSON lines, for their owner only: they are as private as the log."""
+    """Write the bad rows as JSON lines, readable by their owner only: they are as private as the log."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        os.fchmod(descriptor, 0o600)  # also if the file was there already
+        os.fchmod(descriptor, 0o600)  # also for a file that already existed
         for row in engine.bad_rows(source):
             file.write(json.dumps(row, ensure_ascii=False) + "\n")

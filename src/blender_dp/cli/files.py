@@ -1,4 +1,4 @@
-"""What a run leaves behind: a folder with the release, the head list, the estimates and the report."""
+"""The output of a run: a folder with the release, the head list, the estimates and the report."""
 
 from __future__ import annotations
 
@@ -19,12 +19,14 @@ HEAD_LIST, ESTIMATES, REPORT, RELEASE = "head-list.json", "estimates.parquet", "
 
 @contextmanager
 def output_folder(folder: Path, *, replace: bool) -> Iterator[None]:
-    """Make the folder before any work is done, and leave none behind if the work fails.
+    """Create the folder before any work is done, and remove it if the work fails.
 
-    A folder that holds a release is refused, unless it may be replaced or comes from a seeded run, which protects nobody.
+    A folder that contains a release is refused, unless the release may be replaced or is from a seeded run.
     """
     if (folder / RELEASE).exists() and not (replace or _is_seeded(folder / RELEASE)):
-        raise DocumentError(str(folder), "already holds a release", "Take another folder, or --force to replace it")
+        raise DocumentError(
+            str(folder), "already contains a release", "Use another folder, or --force to replace the release"
+        )
     folder.mkdir(parents=True, exist_ok=True)
     try:
         yield
@@ -36,7 +38,7 @@ def output_folder(folder: Path, *, replace: bool) -> Iterator[None]:
 def write_folder(
     folder: Path, release: Release, truth: Truth | None = None, scores: Mapping[str, Scores] | None = None
 ) -> dict[str, Path]:
-    """Write every file whole or not at all, the release last; return what was written, by what it is."""
+    """Write every file atomically, the release last; return the paths by what they contain."""
     try:
         from blender_dp.report import render
 
@@ -45,26 +47,26 @@ def write_folder(
         page = None
         note(f"No report.html: {error}")
     written = {
-        "head list": write_whole(folder / HEAD_LIST, release.reporting_list.save),
-        "estimates": write_whole(folder / ESTIMATES, lambda path: pq.write_table(release.to_arrow(), path)),
+        "head list": write_atomically(folder / HEAD_LIST, release.reporting_list.save),
+        "estimates": write_atomically(folder / ESTIMATES, lambda path: pq.write_table(release.to_arrow(), path)),
     }
     if page is None:
-        (folder / REPORT).unlink(missing_ok=True)  # an older run's
+        (folder / REPORT).unlink(missing_ok=True)  # from an older run
     else:
-        written["report"] = write_whole(folder / REPORT, lambda path: _write_text(path, page))
-    return {"release": write_whole(folder / RELEASE, release.save), **written}
+        written["report"] = write_atomically(folder / REPORT, lambda path: _write_text(path, page))
+    return {"release": write_atomically(folder / RELEASE, release.save), **written}
 
 
 def load_release(path: Path) -> Release:
-    """Load a release from its file or from the folder it was written to, and warn if it is a seeded one."""
+    """Load a release from its file or folder, and warn if it is from a seeded run."""
     release = Release.load(path / RELEASE if path.is_dir() else path)
     if release.manifest.is_seeded:
         note(seeded_warning())
     return release
 
 
-def write_whole(path: Path, write: Callable[[Path], None]) -> Path:
-    """Write a file whole or not at all."""
+def write_atomically(path: Path, write: Callable[[Path], None]) -> Path:
+    """Write a file atomically: either all of it or nothing."""
     partial = path.with_name(f".{path.name}.partial")
     try:
         write(partial)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from blender_dp.cli.budget import print_remaining
 from blender_dp.cli.operate import LOCAL, Name, Url, client
-from blender_dp.cli.output import AsJson, print_json, print_table, say
+from blender_dp.cli.options import AsJson
+from blender_dp.cli.output import print_json, print_table, say
 
 
 def ledger(name: Name = None, url: Url = LOCAL, as_json: AsJson = False) -> None:
-    """Show what was spent in which round, and what is left of every budget. All of it is public.
+    """Show what each round spent and what remains of every budget. All of this is public.
 
     \b
     Examples:
@@ -19,7 +20,7 @@ def ledger(name: Name = None, url: Url = LOCAL, as_json: AsJson = False) -> None
     campaigns = collector.get("/v1/campaigns", **({} if name is None else {"campaign": name}))
     names = {one["id"]: one["name"] for one in campaigns}
     entries = [
-        {**one, "campaign_name": names.get(one["campaign"])}  # a database that was restored may not know the campaign
+        {**one, "campaign_name": names.get(one["campaign"])}  # a restored database may lack the campaign
         for one in collector.get("/v1/ledger")
         if name is None or one["campaign"] in names
     ]

@@ -1,4 +1,4 @@
-"""How verbs talk: tables for people, JSON for programs, progress on standard error."""
+"""The output of verbs: tables for people, JSON for programs, progress on standard error."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 from rich.console import Console
@@ -22,26 +22,6 @@ from blender_dp.errors import PrivacyWarning
 if TYPE_CHECKING:
     from blender_dp.engines import Tally
 
-ForceWeakPrivacy = Annotated[
-    bool, typer.Option("--force-weak-privacy", help="Allow ε above 20, or δ of 1 / opt-in users or more; it is recorded.")
-]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs instead of tables.")]
-Force = Annotated[bool, typer.Option("--force", help="Replace a release that is already there.")]
-Epsilon = Annotated[str, typer.Option(metavar="NUMBER", help="Privacy loss ε of every user; smaller is more private.")]
-Delta = Annotated[str, typer.Option(metavar="NUMBER", help="Probability δ outside the ε bound; far below 1 / users.")]
-QueryBudget = Annotated[
-    str | None, typer.Option("--f-c", metavar="NUMBER", help="Share of a client's budget for the query (f_C).")
-]
-SubsetSize = Annotated[int | None, typer.Option(metavar="N", min=1, help="Queries told by a report, of the subset one.")]
-Profile = Annotated[str, typer.Option(metavar="tight|paper", help="How the stages are made.")]
-Discovery = Annotated[str | None, typer.Option(metavar="geometric|laplace", help="Another discovery than the profile's.")]
-Randomiser = Annotated[str, typer.Option(metavar="subset|two-stage", help="How clients randomise.")]
-OtherRandomiser = Annotated[str | None, typer.Option("--randomiser", metavar="subset|two-stage", help="Another randomiser.")]
-Estimator = Annotated[str | None, typer.Option(metavar="likelihood|average", help="Another estimator than the profile's.")]
-ClientRecords = Annotated[int, typer.Option("--m-c", metavar="N", help="Records used per client (m_C).")]
-Engine = Annotated[str, typer.Option(metavar="duckdb|spark[:MASTER]", help="What counts: this machine, or a cluster.")]
-Memory = Annotated[str | None, typer.Option(metavar="SIZE", help="Memory for counting, such as 2GB; more goes to disk.")]
-
 _WIDEST = 1000  # characters in a line of a table that is not folded
 
 out = Console(highlight=False)
@@ -49,13 +29,13 @@ err = Console(stderr=True, highlight=False)
 
 
 def fail(message: str) -> NoReturn:
-    """Say what is wrong and stop with exit code 2."""
+    """Print an error and exit with code 2."""
     err.print(f"[bold red]error:[/] {escape(message)}", soft_wrap=True)
     sys.exit(2)
 
 
 def note(message: str) -> None:
-    """Say something that is not the answer."""
+    """Print a remark on standard error."""
     err.print(f"[dim]{escape(message)}[/]", soft_wrap=True)
 
 
@@ -85,12 +65,12 @@ def privacy_warnings() -> Iterator[list[str]]:
 
 
 def warn(message: str) -> None:
-    """Warn on standard error, also beside JSON."""
+    """Print a warning on standard error, also with --json."""
     err.print(f"[bold yellow]warning:[/] {escape(message)}", soft_wrap=True)
 
 
 def say(message: str = "") -> None:
-    """Say a line of the answer."""
+    """Print a line of the result."""
     out.print(escape(message))
 
 
@@ -125,7 +105,7 @@ def print_table(
 
 
 def print_tally(tally: Tally, title: str) -> None:
-    """Print what became of rows."""
+    """Print how many rows were used, and how many were bad for which reason."""
     used: dict[str, int] = {"used": tally.records, "without a record": tally.without_record}
     bad = {f"bad: {problem}": rows for problem, rows in tally.problems.items()}
     shown = [[what, f"{rows:,}"] for what, rows in (used | bad).items() if rows]
@@ -134,12 +114,12 @@ def print_tally(tally: Tally, title: str) -> None:
 
 
 def print_files(files: Mapping[str, Path]) -> None:
-    """Print where the files are."""
+    """Print the paths of the files."""
     print_table("Files", {"what": False, "where": False}, [[what, str(path)] for what, path in files.items()])
 
 
 class Steps:
-    """Tells what is going on, step by step, with the time each one took."""
+    """Shows the current step, and the time that each finished step took."""
 
     def __init__(self, quiet: bool) -> None:
         self._console = Console(stderr=True, highlight=False, quiet=quiet)
@@ -148,17 +128,17 @@ class Steps:
         self._since = time.monotonic()
 
     def __call__(self, step: str) -> None:
-        """Begin the next step."""
+        """Start the next step."""
         self._finish()
         self._current = step
         self._status.update(escape(step))
 
     def update(self, percent: float) -> None:
-        """Say how much of the current step is done."""
+        """Show the progress of the current step."""
         self._status.update(f"{escape(self._current)} [dim]{percent:.0f} %[/]")
 
     def remark(self, message: str) -> None:
-        """Say something about the current step when it is over."""
+        """Add a remark to the current step, shown when it is finished."""
         self._current = f"{self._current}: {message}"
 
     def _finish(self) -> None:

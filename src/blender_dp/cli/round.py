@@ -11,7 +11,8 @@ import typer
 
 from blender_dp.cli.budget import print_next_round
 from blender_dp.cli.operate import LOCAL, Name, Token, Url, campaign_path, client, current_round, wait_for
-from blender_dp.cli.output import AsJson, Steps, ask, note, print_json, print_table, say
+from blender_dp.cli.options import AsJson
+from blender_dp.cli.output import Steps, ask, note, print_json, print_table, say
 from blender_dp.cli.times import iso, seconds, with_iso_times
 from blender_dp.errors import ParameterError
 
@@ -22,7 +23,7 @@ RoundId = Annotated[str | None, typer.Argument(metavar="[ROUND]", help="The roun
 
 _PAGE = 100
 
-round_ = typer.Typer(help="Lead a campaign's rounds: open, make-list, close; and list them.", no_args_is_help=True)
+round_ = typer.Typer(help="Manage the rounds of a campaign: open, make-list, close, list.", no_args_is_help=True)
 
 
 @round_.command("open")
@@ -33,11 +34,11 @@ def open_round(
         str | None,
         typer.Option(metavar="TIME", help="When to make the list, which spends the budget without asking (ISO 8601)."),
     ] = None,
-    closes_at: Annotated[str | None, typer.Option(metavar="TIME", help="When to take no more reports (ISO 8601).")] = None,
+    closes_at: Annotated[str | None, typer.Option(metavar="TIME", help="When to stop accepting reports (ISO 8601).")] = None,
     url: Url = LOCAL,
     as_json: AsJson = False,
 ) -> None:
-    """Open a campaign's next round: opt-in users may upload.
+    """Open the next round of a campaign, so that opt-in users can upload.
 
     \b
     Examples:
@@ -53,11 +54,11 @@ def open_round(
 def list_rounds(
     token: Token,
     name: Annotated[str | None, typer.Option("--campaign", metavar="NAME", help="Only this campaign's rounds.")] = None,
-    limit: Annotated[int, typer.Option("-n", min=1, metavar="N", help="How many rounds to show.")] = 20,
+    limit: Annotated[int, typer.Option("-n", min=1, metavar="N", help="Number of rounds to show.")] = 20,
     url: Url = LOCAL,
     as_json: AsJson = False,
 ) -> None:
-    """List rounds, the newest first. It changes nothing.
+    """List rounds, newest first.
 
     \b
     Examples:
@@ -79,7 +80,7 @@ def list_rounds(
         ]
         for one in found
     ]
-    print_table("", columns, rows, fold=False)  # ids and times are copied, or searched for
+    print_table("", columns, rows, fold=False)  # so that ids and times can be copied and searched
 
 
 @round_.command("make-list")
@@ -90,9 +91,9 @@ def make_list(
     url: Url = LOCAL,
     as_json: AsJson = False,
 ) -> None:
-    """Make the head list of a campaign's current round, and wait for it. This SPENDS privacy budget, for good.
+    """Make the head list of a campaign's current round, and wait for it. This permanently SPENDS privacy budget.
 
-    It shows first what each group of users will have spent, and asks.
+    First it shows what each group of users will have spent, and asks for confirmation.
 
     \b
     Examples:
@@ -101,21 +102,21 @@ def make_list(
     """
     collector = client(url, token)
     current = current_round(collector, name)
-    if current["state"] == "open" and not yes:  # or else it is spent already
+    if current["state"] == "open" and not yes:  # later it has been spent already
         _confirm(collector, current)
-    _show(_lead(collector, current["id"], "list", "listed", as_json), as_json)
+    _show(_change(collector, current["id"], "list", "listed", as_json), as_json)
 
 
 @round_.command("close")
 def close(token: Token, name: Name = None, url: Url = LOCAL, as_json: AsJson = False) -> None:
-    """Close a campaign's current round to reports, and wait for its release."""
+    """Stop accepting reports in a campaign's current round, and wait for its release."""
     collector = client(url, token)
-    _show(_lead(collector, current_round(collector, name)["id"], "close", "released", as_json), as_json)
+    _show(_change(collector, current_round(collector, name)["id"], "close", "released", as_json), as_json)
 
 
 @round_.command("abort")
 def abort(
-    reason: Annotated[str, typer.Argument(help="Why; everybody can read it.")],
+    reason: Annotated[str, typer.Argument(help="Why; this is public.")],
     token: Token,
     name: Name = None,
     url: Url = LOCAL,
@@ -129,25 +130,25 @@ def abort(
 
 @round_.command("export")
 def export(
-    out_file: Annotated[Path, typer.Option("--out", metavar="FILE", help="Where to write them (Parquet).")],
+    out_file: Annotated[Path, typer.Option("--out", metavar="FILE", help="File to write (Parquet).")],
     token: Token,
     round_id: RoundId = None,
     name: Name = None,
     url: Url = LOCAL,
     as_json: AsJson = False,
 ) -> None:
-    """Write the reports of a closed or released round to a file that blender-dp aggregate reads.
+    """Write the reports of a closed or released round to a file for blender-dp aggregate.
 
     \b
     Example:
       blender-dp round export --out reports.parquet
     """
-    from blender_dp.cli.files import write_whole
+    from blender_dp.cli.files import write_atomically
 
     collector = client(url, token)
     chosen = round_id or current_round(collector, name)["id"]
     path = f"/v1/operator/rounds/{quote(chosen, safe='')}/reports"
-    write_whole(out_file, lambda file: collector.download(path, file))
+    write_atomically(out_file, lambda file: collector.download(path, file))
     if as_json:
         print_json({"round": chosen, "file": str(out_file), "bytes": out_file.stat().st_size})
     else:
@@ -156,7 +157,7 @@ def export(
 
 @round_.command("show")
 def show(token: Token, round_id: RoundId = None, name: Name = None, url: Url = LOCAL, as_json: AsJson = False) -> None:
-    """Show a round: by default a campaign's current one."""
+    """Show a round; by default the current one of the campaign."""
     collector = client(url, token)
     path = f"/v1/operator/rounds/{quote(round_id or '', safe='')}"
     _show(collector.get(path) if round_id else current_round(collector, name), as_json)
@@ -177,20 +178,19 @@ def _rounds(collector: CollectorClient, campaign: str | None, limit: int) -> lis
 
 
 def _confirm(collector: CollectorClient, current: dict[str, Any]) -> None:
-    """Show what a list will spend, and go on only if the operator says yes."""
+    """Show what a list will spend, and continue only if the operator confirms."""
     found = collector.get(f"/v1/operator/campaigns/{current['campaign']}/budget")
     if not sys.stdin.isatty():
-        problem = (
-            f"making the list of round {current['number']} of {found['name']} spends budget, and nobody can be asked here"
-        )
-        raise ParameterError("yes", problem, "Give --yes to spend it without being asked")
+        what = f"making the list of round {current['number']} of {found['name']}"
+        problem = f"{what} spends budget, and there is no terminal to confirm that"
+        raise ParameterError("yes", problem, "Pass --yes to spend it without a confirmation")
     print_next_round(found, current["number"])
     if not ask("Spend it?"):
         note("Nothing was spent.")
         raise typer.Exit(2)
 
 
-def _lead(collector: CollectorClient, round_id: str, verb: str, state: str, quiet: bool) -> dict[str, Any]:
+def _change(collector: CollectorClient, round_id: str, verb: str, state: str, quiet: bool) -> dict[str, Any]:
     with Steps(quiet=quiet).shown() as step:
         step(f"waiting until the round is {state}")
         collector.post(f"/v1/operator/rounds/{round_id}/{verb}", None)

@@ -3,87 +3,61 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from blender_dp.cli.output import (
-    AsJson,
-    ClientRecords,
-    Delta,
-    Discovery,
-    Engine,
-    Epsilon,
-    Estimator,
-    Force,
-    ForceWeakPrivacy,
-    Memory,
-    OtherRandomiser,
-    Profile,
-    QueryBudget,
-    Steps,
-    SubsetSize,
-    print_files,
-    print_json,
-    print_tally,
-    privacy_warnings,
-    say,
-)
+from blender_dp.cli.options import AsJson, Engine, Force, MaxBad, Memory, parameter_options
+from blender_dp.cli.output import Steps, print_files, print_json, print_tally, privacy_warnings, say
 from blender_dp.errors import LogError, ParameterError
 from blender_dp_device.arithmetic import exact
+
+if TYPE_CHECKING:
+    from blender_dp.engines import Tally
+    from blender_dp.release import Release
 
 EXACT = "The numbers under 'log' are exact, not private. Do not publish them."
 
 
+@parameter_options()
 def run(
-    log: Annotated[list[str], typer.Argument(help="The log: files, folders or patterns such as 'logs/*.csv.gz'; or URIs.")],
-    epsilon: Epsilon,
-    delta: Delta,
+    log: Annotated[list[str], typer.Argument(help="The log: files, folders, patterns such as 'logs/*.csv.gz', or URIs.")],
     opt_in: Annotated[str, typer.Option(metavar="SHARE|FILE", help="Share of opt-in users, or a file with their ids.")],
     out_folder: Annotated[Path, typer.Option("--out", help="Folder for the files.")],
-    max_queries: Annotated[int, typer.Option(metavar="N", help="How many queries to list at most (M).")] = 50,
-    profile: Profile = "tight",
     user: Annotated[str, typer.Option(metavar="COLUMN", help="Column with the user.")] = "user",
     query: Annotated[str, typer.Option(metavar="COLUMN", help="Column with the query.")] = "query",
     url: Annotated[str, typer.Option(metavar="COLUMN", help="Column with the clicked URL.")] = "url",
     no_url: Annotated[bool, typer.Option("--no-url", help="The log has no URLs: queries are single items.")] = False,
-    f_o: Annotated[str, typer.Option("--f-o", metavar="NUMBER", help="Share of opt-in users who discover (f_O).")] = "0.95",
-    f_c: QueryBudget = None,
-    subset_size: SubsetSize = None,
-    m_c: ClientRecords = 1,
-    project: Annotated[bool, typer.Option(help="Average: make the estimates a probability distribution.")] = True,
-    robust: Annotated[bool, typer.Option(help="Likelihood: doubt opt-in users where clients contradict them.")] = True,
-    discovery: Discovery = None,
-    randomiser: OtherRandomiser = None,
-    estimator: Estimator = None,
-    candidates: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="A public head list: its records need no threshold.")
-    ] = None,
     log_format: Annotated[
-        str | None, typer.Option("--format", help="csv, tsv, jsonl, parquet, aol or yandex, if it cannot be told.")
+        str | None,
+        typer.Option("--format", help="csv, tsv, jsonl, parquet, aol or yandex; by default detected from the files."),
     ] = None,
     delimiter: Annotated[
-        str | None, typer.Option(metavar="CHARACTER", help="What separates the fields of a CSV file, such as ';' or tab.")
+        str | None, typer.Option(metavar="CHARACTER", help="Field separator of a CSV file, such as ';' or tab.")
     ] = None,
     encoding: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Encoding of text files, such as latin-1 or utf-16, if not UTF-8.")
+        str | None, typer.Option(metavar="NAME", help="Encoding of text files, such as latin-1; UTF-8 by default.")
     ] = None,
-    max_bad: Annotated[str, typer.Option(metavar="SHARE", help="Stop if more than this share of the rows is bad.")] = "0.01",
+    max_bad: MaxBad = "0.01",
     bad_rows: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the bad rows here, as JSON lines.")] = None,
     engine: Engine = "duckdb",
     memory: Memory = None,
     simulation: Annotated[
-        str, typer.Option(metavar="users|cells", help="Make every client's report, or draw them by cell.")
+        str, typer.Option(metavar="users|cells", help="Simulate the reports client by client, or by count per cell.")
     ] = "users",
-    key: Annotated[str, typer.Option(metavar="HEX", help="Key of the record choice and the groups, to repeat them.")] = "",
+    key: Annotated[
+        str, typer.Option(metavar="HEX", help="Key that selects records and groups; the same key repeats the selection.")
+    ] = "",
     force: Force = False,
-    force_weak_privacy: ForceWeakPrivacy = False,
     as_json: AsJson = False,
+    **parameters: Any,  # noqa: ANN401 (an option for each parameter of a collection)
 ) -> None:
     """Make a private release from a log.
 
-    Whoever runs this has everybody's records: the clients' reports are made here, from the log, as their devices would.
+    This command reads everyone's records: it makes the clients' reports from the log, as their devices would.
 
     \b
     Examples:
@@ -97,87 +71,81 @@ def run(
     """
     from blender_dp.cli.engine import counted, watched, write_bad_rows
     from blender_dp.cli.files import output_folder, write_folder
-    from blender_dp.engines import Columns, Tally
+    from blender_dp.engines import Columns
     from blender_dp.engines.choice import chosen_engine
     from blender_dp.logs import find
     from blender_dp.pipeline.blender import Blender
-    from blender_dp.privacy.limits import exposure_statement
-    from blender_dp.release.explanation import why_empty
-    from blender_dp_device.records.head_list import HeadList
 
-    blender = Blender(
-        epsilon=epsilon,
-        delta=delta,
-        f_o=f_o,
-        f_c=f_c,
-        subset_size=subset_size,
-        m_c=m_c,
-        max_queries=max_queries,
-        project=project,
-        robust=robust,
-        profile=profile,
-        discovery=discovery,
-        randomiser=randomiser,
-        estimator=estimator,
-        candidates=HeadList.load(candidates) if candidates else None,
-        allow_weak_privacy=force_weak_privacy,
-    )
+    blender = Blender(**parameters)
     users, key_bytes = _opt_in(opt_in), _key(key)
-    columns = Columns(user, query, None if no_url else url)
-    source = find(log, log_format, columns, delimiter=delimiter, encoding=encoding)
-    counting, tallies, started = chosen_engine(engine, memory), list[Tally](), time.monotonic()
-    unknown = list[int]()
-
-    def tell(tally: Tally) -> None:
-        tallies.append(tally)
-        step.remark(counted(tally, time.monotonic() - started))
-
+    source = find(log, log_format, Columns(user, query, None if no_url else url), delimiter=delimiter, encoding=encoding)
+    counting, started = chosen_engine(engine, memory), time.monotonic()
     with output_folder(out_folder, replace=force), Steps(quiet=as_json).shown() as step, watched(counting, step):
+        outcome = _Outcome(lambda tally: step.remark(counted(tally, time.monotonic() - started)))
         try:
-            with privacy_warnings() as warned:
+            with privacy_warnings() as outcome.warnings:
                 release = blender.run_log(
-                    source,
-                    users,
-                    key=key_bytes,
-                    engine=counting,
-                    max_bad=max_bad,
-                    simulation=simulation,
-                    progress=step,
-                    on_tally=tell,
-                    on_unknown=unknown.append,
-                )
+                    source, users, key=key_bytes, engine=counting, max_bad=max_bad, simulation=simulation,
+                    progress=step, on_tally=outcome.add_tally, on_unknown=outcome.add_unknown_ids,
+                )  # fmt: skip
         finally:
-            if bad_rows is not None and tallies:
+            if bad_rows is not None and outcome.tally is not None:
                 write_bad_rows(bad_rows, counting, source)
         step("writing the files")
         files = write_folder(out_folder, release)
     if as_json:
-        print_json(
-            {
-                "listed": len(release.head_list),
-                **({} if len(release.head_list) else {"why_empty": why_empty(release.manifest)}),
-                "log": {
-                    "warning": EXACT,
-                    **tallies[0].to_document(),
-                    **({"unknown_opt_in_ids": unknown[0]} if unknown else {}),
-                },
-                "manifest": release.manifest.to_document(),
-                "privacy_warnings": warned,
-                "files": {k: str(v) for k, v in files.items()},
-            }
-        )
-        return
-    print_tally(tallies[0], "Rows of the log (these numbers are exact: do not publish them)")
-    say(exposure_statement(release.manifest.settings.delta, release.manifest.discovery_users))
-    if unknown:
-        say(f"{unknown[0]:,} of the opt-in ids are not in the log (exact as well: do not publish this number).")
-        say()
-    if len(release.head_list):
-        say(f"{len(release.head_list)} queries listed. See them with: blender-dp trends {out_folder}")
+        print_json(outcome.to_document(release, files))
     else:
-        say(f"0 queries listed. {why_empty(release.manifest)}")
-    say()
-    print_files(files)
+        outcome.show(release, files, out_folder)
+
+
+@dataclass
+class _Outcome:
+    """What a run has to say besides its release."""
+
+    on_tally: Callable[[Tally], None]
+    tally: Tally | None = None
+    unknown_ids: int | None = None
+    warnings: list[str] | None = None
+
+    def add_tally(self, tally: Tally) -> None:
+        self.tally = tally
+        self.on_tally(tally)
+
+    def add_unknown_ids(self, number: int) -> None:
+        self.unknown_ids = number
+
+    def to_document(self, release: Release, files: dict[str, Path]) -> dict[str, Any]:
+        """Everything as JSON values."""
+        from blender_dp.release.explanation import why_empty
+
+        ids = {} if self.unknown_ids is None else {"unknown_opt_in_ids": self.unknown_ids}
+        return {
+            "listed": len(release.head_list),
+            **({} if len(release.head_list) else {"why_empty": why_empty(release.manifest)}),
+            "log": {"warning": EXACT, **(self.tally.to_document() if self.tally else {}), **ids},
+            "manifest": release.manifest.to_document(),
+            "privacy_warnings": self.warnings,
+            "files": {what: str(path) for what, path in files.items()},
+        }
+
+    def show(self, release: Release, files: dict[str, Path], folder: Path) -> None:
+        """Print everything for people."""
+        from blender_dp.privacy.limits import exposure_statement
+        from blender_dp.release.explanation import why_empty
+
+        if self.tally:
+            print_tally(self.tally, "Rows of the log (these numbers are exact: do not publish them)")
+        say(exposure_statement(release.manifest.settings.delta, release.manifest.discovery_users))
+        if self.unknown_ids is not None:
+            say(f"{self.unknown_ids:,} of the opt-in ids are not in the log (an exact number too: do not publish it).")
+            say()
+        if len(release.head_list):
+            say(f"{len(release.head_list)} queries listed. See them with: blender-dp trends {folder}")
+        else:
+            say(f"0 queries listed. {why_empty(release.manifest)}")
+        say()
+        print_files(files)
 
 
 def _opt_in(text: str) -> str | list[str]:
@@ -189,7 +157,7 @@ def _opt_in(text: str) -> str | list[str]:
         try:
             exact(text, "opt_in")
         except ParameterError:
-            raise LogError(text, "is neither a share nor a file", "Give a number such as 0.05, or a file of ids") from None
+            raise LogError(text, "is neither a share nor a file", "Pass a number such as 0.05, or a file of ids") from None
         return text
     with reading(path):
         try:
@@ -203,4 +171,4 @@ def _key(text: str) -> bytes | None:
     try:
         return bytes.fromhex(text) or None
     except ValueError:
-        raise ParameterError("key", f"{text!r} is not hexadecimal", "Give digits such as 8f01c2, or leave it out") from None
+        raise ParameterError("key", f"{text!r} is not hexadecimal", "Pass digits such as 8f01c2, or leave it out") from None

@@ -8,16 +8,17 @@ from typing import Annotated
 
 import typer
 
-from blender_dp.cli.output import AsJson, note, print_json, print_table
+from blender_dp.cli.options import AsJson
+from blender_dp.cli.output import note, print_json, print_table
 
 
 def search(
     release: Annotated[Path, typer.Argument(help="A release: its folder or its release.json.")],
-    prefix: Annotated[str, typer.Argument(help="How the query begins.")],
-    n: Annotated[int, typer.Option("-n", min=1, help="How many queries to show.")] = 10,
+    prefix: Annotated[str, typer.Argument(help="The start of the query.")],
+    n: Annotated[int, typer.Option("-n", min=1, help="Number of queries to show.")] = 10,
     as_json: AsJson = False,
 ) -> None:
-    """Answer a search from the release alone, as a device does offline.
+    """Search the release alone, as a device does offline.
 
     \b
     Examples:
@@ -32,7 +33,7 @@ def search(
         print_json([asdict(suggestion) for suggestion in found])
         return
     if not found:
-        note(f"No listed query begins with {prefix!r}.")
+        note(f"No listed query starts with {prefix!r}.")
     elif loaded.head_list.levels == 1:
         print_table("", {"query": False, "share": True}, [[s.query, f"{s.share:.4f}"] for s in found])
     else:

@@ -19,14 +19,14 @@ from blender_dp.errors import MissingExtraError, StateError
 if TYPE_CHECKING:
     from blender_dp.collector.settings.settings import Settings
 
-_BACKLOG = 2048  # connections that may wait to be taken, as many as uvicorn lets
+_BACKLOG = 2048  # connections waiting to be accepted: uvicorn's own limit
 
 
 class WithSettings(TyperCommand):
-    """A verb whose help ends with all settings. They are looked up when it is asked for: other verbs need no collector."""
+    """A verb whose help ends with all settings. They are loaded for the help only, since other verbs do not need them."""
 
     def format_help(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]  # noqa: ANN401 (typer's)
-        """Add the settings, unless what they need is not installed."""
+        """Add the settings, if the collector's dependencies are installed."""
         with suppress(MissingExtraError):
             from blender_dp.collector.settings.settings import Settings
 
@@ -35,7 +35,7 @@ class WithSettings(TyperCommand):
 
 
 def _settings(model: type[Settings]) -> str:
-    lines = ["All settings, with what they are if they are not given; in the environment, port is BLENDER_DP_PORT:"]
+    lines = ["All settings with their defaults. As an environment variable, port is BLENDER_DP_PORT:"]
     for name, field in model.model_fields.items():
         usual = "" if field.default in {None, ""} else f" = {field.default}"
         lines.append(escape(f"{name}{usual}: {' '.join((field.description or '').split())}"))
@@ -46,26 +46,29 @@ def serve(
     config: Annotated[Path | None, typer.Option(metavar="FILE", help="Settings as TOML; see docs/deployment.md.")] = None,
     data: Annotated[
         Path | None,
-        typer.Option(metavar="FOLDER", show_default="collector-data", help="Where the database and the signing key are."),
+        typer.Option(metavar="FOLDER", show_default="collector-data", help="Folder of the database and the signing key."),
     ] = None,
     keys: Annotated[
         Path | None,
-        typer.Option(metavar="FOLDER", show_default="DATA/round-keys", help="Where the keys of raw records are."),
+        typer.Option(metavar="FOLDER", show_default="DATA/round-keys", help="Folder of the keys that encrypt raw records."),
     ] = None,
-    database: Annotated[str | None, typer.Option(metavar="URL", help="PostgreSQL, instead of SQLite in the folder.")] = None,
+    database: Annotated[
+        str | None, typer.Option(metavar="URL", help="PostgreSQL database, instead of SQLite in the data folder.")
+    ] = None,
     host: Annotated[str | None, typer.Option(show_default="127.0.0.1", help="Address to listen on.")] = None,
-    port: Annotated[int | None, typer.Option(show_default="8000", help="Port to listen on; 0: any.")] = None,
-    workers: Annotated[int | None, typer.Option(metavar="N", show_default="1", help="Processes.")] = None,
-    migrate_only: Annotated[bool, typer.Option("--migrate-only", help="Bring the tables up to date, and stop.")] = False,
+    port: Annotated[int | None, typer.Option(show_default="8000", help="Port to listen on; 0 for any free port.")] = None,
+    workers: Annotated[int | None, typer.Option(metavar="N", show_default="1", help="Number of processes.")] = None,
+    migrate_only: Annotated[bool, typer.Option("--migrate-only", help="Migrate the database, then exit.")] = False,
     correct_dates: Annotated[
-        bool, typer.Option("--correct-dates", help="Date as of now what a wrong clock dated in the future, and stop.")
+        bool,
+        typer.Option("--correct-dates", help="Set ledger dates that a wrong clock put in the future to now, then exit."),
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs, one object per line.")] = False,
 ) -> None:
-    """Run the collector: it enrols, collects, lists, takes reports, blends and publishes, round by round.
+    """Run the collector: it enrols opt-in users, makes lists, accepts reports, blends and publishes, round by round.
 
-    Without any setting it keeps everything in ./collector-data, and prints the operator's token. Every setting can also
-    be given as an environment variable (BLENDER_DP_PORT=8080) or in a TOML file.
+    By default it stores everything in ./collector-data and prints the operator's token. Every setting can also be an
+    environment variable (BLENDER_DP_PORT=8080) or part of a TOML file.
 
     \b
     Examples:
@@ -89,7 +92,7 @@ def serve(
             count = corrected(chosen)
             _print({"event": "corrected", "entries": str(count)}, f"Ledger entries dated in the future: {count}.", as_json)
             return
-        with _bound(chosen.host, chosen.port) as door:  # first: a token that is shown is of a collector that can be reached
+        with _bound(chosen.host, chosen.port) as door:  # first: print a token only if the collector can be reached
             prepare(chosen, lambda token: _print_token(token, as_json))
             address, key = _address(chosen.host, door), Signer.load(chosen.signing_key).public
             _print(
@@ -104,14 +107,14 @@ def serve(
 
 
 def _bound(host: str, port: int) -> socket.socket:
-    """A socket that listens. Whoever comes before the collector is ready waits at it."""
+    """A listening socket. Connections made before the collector is ready wait."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         return socket.create_server((host, port), family=family, backlog=_BACKLOG)
     except OSError as error:
         why = str(error.strerror).partition(" (")[0]  # Python adds the address once more
-        said = f"cannot listen on port {port} of {host} ({why})"
-        raise StateError("serve", said, "Give another --port or --host") from None
+        problem = f"cannot listen on port {port} of {host} ({why})"
+        raise StateError("serve", problem, "Use another --port or --host") from None
 
 
 def _address(host: str, door: socket.socket) -> str:
@@ -119,7 +122,7 @@ def _address(host: str, door: socket.socket) -> str:
 
 
 def _answer(settings: Settings, door: socket.socket) -> None:
-    """Serve until a signal says to stop."""
+    """Serve until a signal arrives."""
     from blender_dp.collector.monitoring.metrics import added_up
     from blender_dp.collector.server.processes import GRACE_SECONDS, serve
 
@@ -130,7 +133,7 @@ def _answer(settings: Settings, door: socket.socket) -> None:
         "ws": "none",
         "access_log": False,  # it would keep addresses
         "log_config": None,  # run.app sets it
-        "log_level": "error",  # it warns of every malformed request, and anybody can send some
+        "log_level": "error",  # it warns about every malformed request, and anyone can send those
         "server_header": False,
         "forwarded_allow_ips": settings.trusted_proxies,
         "timeout_graceful_shutdown": GRACE_SECONDS,

@@ -8,27 +8,28 @@ from typing import Annotated
 
 import typer
 
-from blender_dp.cli.operate import LOCAL, Token, Url, campaign_found, client, wait_for
-from blender_dp.cli.output import AsJson, Steps, print_json, print_table, say
+from blender_dp.cli.operate import LOCAL, Token, Url, client, find_campaign, wait_for
+from blender_dp.cli.options import AsJson
+from blender_dp.cli.output import Steps, print_json, print_table, say
 from blender_dp.errors import StateError
 
 
 def simulate(
     name: Annotated[str, typer.Argument(help="The campaign.")],
     token: Token,
-    clients: Annotated[int, typer.Option(min=1000, help="How many made-up users.")] = 100_000,
-    opt_in: Annotated[float, typer.Option(min=0.0001, max=0.5, help="Share of them who opt in.")] = 0.05,
-    attackers: Annotated[int, typer.Option(min=0, help="How many of each kind of attacker come besides.")] = 100,
-    seed: Annotated[int, typer.Option(help="Seed of the made-up population; the noise is real.")] = 1,
+    clients: Annotated[int, typer.Option(min=1000, help="Number of synthetic users.")] = 100_000,
+    opt_in: Annotated[float, typer.Option(min=0.0001, max=0.5, help="Share of users who opt in.")] = 0.05,
+    attackers: Annotated[int, typer.Option(min=0, help="Number of attackers of each kind.")] = 100,
+    seed: Annotated[int, typer.Option(help="Seed of the synthetic population; the noise is real.")] = 1,
     url: Url = LOCAL,
     as_json: AsJson = False,
 ) -> None:
-    """Drive a live collector through one round with made-up users: honest ones, and four kinds of attackers.
+    """Run one round on a live collector with synthetic users: honest clients and four kinds of attackers.
 
-    Replaying attackers send a report again and again, stale ones answer another list, malformed ones send nonsense, and
-    stuffing ones send as many reports as they like for one record: those count, as nobody can tell them from honest ones.
-    The round is a real one: it spends the campaign's budget for one round, without asking.
-    If the collector has counted anything but the honest and the stuffed ones, each once, the command fails.
+    Replay attackers send the same report repeatedly, stale attackers report against another list, malformed attackers send
+    invalid reports, and stuffing attackers send many valid reports for one record. Stuffed reports count, because they look
+    like honest ones. The round is real: it spends the campaign's budget for one round, without asking.
+    The command fails if the collector counts anything except each honest and each stuffed report, once.
 
     \b
     Examples:
@@ -39,7 +40,7 @@ def simulate(
 
     collector = client(url, token)
     with Steps(quiet=as_json).shown() as step:
-        found = campaign_found(collector, name)
+        found = find_campaign(collector, name)
         crowd = Crowd(collector, client(url), found, users=clients, opt_in=opt_in, attackers=attackers, seed=seed)
         step(f"enrolling {crowd.opt_in_users:,} opt-in users, who upload")
         round_id = crowd.upload()
@@ -55,19 +56,19 @@ def simulate(
     counted = release["manifest"]["reports"]
     top = sorted((row for row in release["queries"] if row["query"]), key=lambda row: -row["share"])[:10]
     if counted != outcome.honest + outcome.stuffed:
-        said = f"counted {counted:,} reports, and {outcome.honest + outcome.stuffed:,} were sent that count"
-        raise StateError("collector", said, "Look for whoever else reports, or for a fault")
+        problem = f"counted {counted:,} reports instead of {outcome.honest + outcome.stuffed:,}"
+        raise StateError("collector", problem, "Check whether other clients report to this round; otherwise this is a bug")
     if as_json:
         print_json({"sent": asdict(outcome), "counted": counted, "release": done["release"], "top": top})
         return
     print_table(
-        "What came of the reports",
+        "Reports",
         {"": False, "reports": True},
         [
             ["honest", f"{outcome.honest:,}"],
             ["stuffed into one record", f"{outcome.stuffed:,}"],
-            ["replays, which change nothing", f"{outcome.replayed:,}"],
-            ["refused: another list, or nonsense", f"{outcome.refused:,}"],
+            ["replayed, without effect", f"{outcome.replayed:,}"],
+            ["refused: another list, or invalid", f"{outcome.refused:,}"],
             ["counted", f"{counted:,}"],
         ],
     )

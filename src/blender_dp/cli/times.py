@@ -1,4 +1,4 @@
-"""Times as people and programs write them: ISO 8601, with a zone. The collector's API counts seconds since 1970."""
+"""Times in ISO 8601 with a time zone. The collector's API counts seconds since 1970."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 
 from blender_dp.errors import ParameterError
 
-_EXAMPLE = "Give a time such as 2026-12-01T09:00:00Z or 2026-12-01T10:00+01:00"
+_EXAMPLE = "Use a time such as 2026-12-01T09:00:00Z or 2026-12-01T10:00+01:00"
 _FIELDS = ("opened", "lists_at", "closes_at")  # of a round
 
 
 def seconds(text: str | None, field: str) -> int | None:
-    """The seconds since 1970 of an ISO 8601 time; without a zone it is refused, as it could mean several times."""
+    """The seconds since 1970 of an ISO 8601 time. It needs a time zone, because it would be ambiguous without one."""
     if text is None:
         return None
     try:
@@ -21,7 +21,7 @@ def seconds(text: str | None, field: str) -> int | None:
     except ValueError:
         raise ParameterError(field, f"{text!r} is not an ISO 8601 time", _EXAMPLE) from None
     if time.tzinfo is None:
-        raise ParameterError(field, f"{text!r} has no zone", _EXAMPLE)
+        raise ParameterError(field, f"{text!r} has no time zone", _EXAMPLE)
     return int(time.timestamp())
 
 

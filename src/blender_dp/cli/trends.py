@@ -8,12 +8,13 @@ from typing import Annotated
 
 import typer
 
-from blender_dp.cli.output import AsJson, note, print_json, print_table
+from blender_dp.cli.options import AsJson
+from blender_dp.cli.output import note, print_json, print_table
 
 
 def trends(
     release: Annotated[Path, typer.Argument(help="A release: its folder or its release.json.")],
-    n: Annotated[int, typer.Option("-n", min=1, help="How many queries to show.")] = 10,
+    n: Annotated[int, typer.Option("-n", min=1, help="Number of queries to show.")] = 10,
     as_json: AsJson = False,
 ) -> None:
     """Show the most popular queries of a release, with their errors.

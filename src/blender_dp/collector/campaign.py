@@ -10,6 +10,8 @@ from typing import Annotated, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
 from blender_dp.errors import BlenderError
+from blender_dp.parameters import Parameters
+from blender_dp.parameters.campaign import CAMPAIGN_PARAMETERS, DEFAULTS
 from blender_dp.pipeline.collection import Collection
 from blender_dp.privacy.limits import Weakness, exposure_statement, weaknesses
 from blender_dp_device.records.head_list import HeadList
@@ -48,11 +50,11 @@ class CampaignSettings(BaseModel):
     name: CampaignName
     epsilon: Decimal
     delta: Decimal
-    max_queries: Annotated[int, Field(ge=1, le=10_000)] = 50
-    f_o: Decimal = "0.95"
-    expected_clients: Annotated[int, Field(ge=2, le=_PEOPLE)] = 100_000
-    min_opt_in: Annotated[int, Field(ge=4, le=_PEOPLE)] = 1000
-    min_reports: Annotated[int, Field(ge=2, le=_PEOPLE)] = 10_000
+    max_queries: Annotated[int, Field(ge=1, le=10_000)] = Parameters.max_queries
+    f_o: Decimal = str(Parameters.f_o)
+    expected_clients: Annotated[int, Field(ge=2, le=_PEOPLE)] = DEFAULTS.expected_clients
+    min_opt_in: Annotated[int, Field(ge=4, le=_PEOPLE)] = DEFAULTS.min_opt_in
+    min_reports: Annotated[int, Field(ge=2, le=_PEOPLE)] = DEFAULTS.min_reports
     max_epsilon: Limit
     """No round begins that would bring what either group has spent in the campaign, composed, above this.
 
@@ -63,11 +65,11 @@ class CampaignSettings(BaseModel):
     period_epsilon: Decimal | None = None
     """Likewise for the ε of the rounds of the last `period_days`."""
     period_days: Annotated[int, Field(ge=1, le=36_500)] | None = None
-    list_days: Annotated[int, Field(ge=1, le=3_650)] = 30
+    list_days: Annotated[int, Field(ge=1, le=3_650)] = DEFAULTS.list_days
     """The list of a round that is not told when to close expires after so many days: devices answer it no more."""
-    allow_weak_privacy: bool = False
+    allow_weak_privacy: bool = Parameters.allow_weak_privacy
     """Allow ε above 20, and δ of 1 / opt-in users or more. Every release says so."""
-    keep_reports_days: Annotated[int, Field(ge=0, le=36_500)] = 0
+    keep_reports_days: Annotated[int, Field(ge=0, le=36_500)] = DEFAULTS.keep_reports_days
     """Keep a round's reports for so many days after its release. Nothing needs them, so they are deleted at once."""
 
     @field_validator("name")
@@ -120,11 +122,9 @@ class CampaignSettings(BaseModel):
         return exposure_statement(Fraction(self.delta), round(self.min_opt_in * Fraction(self.f_o)))
 
     def collection(self, candidates: HeadList | None = None) -> Collection:
-        """The collection that every round of the campaign is."""
-        return Collection(
-            epsilon=self.epsilon, delta=self.delta, f_o=self.f_o, max_queries=self.max_queries, candidates=candidates,
-            allow_weak_privacy=self.allow_weak_privacy,
-        )  # fmt: skip
+        """The collection that every round of the campaign runs."""
+        values = {name: getattr(self, name) for name in CAMPAIGN_PARAMETERS}
+        return Collection(Parameters(**values, candidates=candidates))
 
 
 def limit_of(text: str | None) -> Fraction | None:

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from blender_dp.engines import Problem, Tally
 from blender_dp.errors import LogError
-from blender_dp.parameters import share_of
+from blender_dp.parameters.checks import share_of
 from blender_dp_device.arithmetic import Number
 
 

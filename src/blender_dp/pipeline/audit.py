@@ -25,7 +25,6 @@ from blender_dp.parameters import Parameters
 from blender_dp.pipeline.profiles import DISCOVERIES, RANDOMISERS
 from blender_dp.privacy.finding import Finding, nothing_holds
 from blender_dp.privacy.loss import Loss
-from blender_dp.release.manifest import Settings
 from blender_dp_device.channel.subset import SubsetChannel, channel_of
 from blender_dp_device.channel.two_stage import Channel
 from blender_dp_device.records.head_list import HeadList, read_json
@@ -88,24 +87,6 @@ class Tables:
 
 
 _ADAPTER = TypeAdapter(Tables)
-
-
-def made_with(settings: Settings) -> Parameters:
-    """The parameters of a release, with f_C and the subset size as they were chosen."""
-    return Parameters.of(
-        epsilon=settings.epsilon,
-        delta=settings.delta,
-        f_o=settings.f_o,
-        f_c=settings.f_c,
-        subset_size=settings.subset_size if settings.randomiser == "subset" else None,
-        m_o=settings.m_o,
-        m_c=settings.m_c,
-        max_queries=settings.max_queries,
-        profile=settings.profile,
-        discovery=settings.discovery,
-        randomiser=settings.randomiser,
-        estimator=settings.estimator,
-    )
 
 
 def audit_tables(tables: Tables, parameters: Parameters, head_list: HeadList) -> list[Finding]:

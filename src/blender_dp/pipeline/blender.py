@@ -14,13 +14,14 @@ from blender_dp.errors import GroupError, ParameterError
 from blender_dp.logs.intake import check_tally, most_bad
 from blender_dp.logs.sources import find
 from blender_dp.logs.tables import TableLike, as_table
+from blender_dp.parameters import Parameters
+from blender_dp.parameters.signature import takes
 from blender_dp.pipeline.collection import Collection, Progress
 from blender_dp.privacy.limits import LARGEST_EPSILON, check_privacy
 from blender_dp.release import Release
 from blender_dp.release.manifest import Sizes
 from blender_dp.sampling import Entropy
-from blender_dp.stages.layout import Integers
-from blender_dp.stages.reporting import counted_cells, counted_reports, simulate, total
+from blender_dp.stages import Integers, counted_cells, counted_reports, simulate, sum_counts
 from blender_dp_device.arithmetic import Number
 from blender_dp_device.channel.subset import AnyChannel
 from blender_dp_device.entropy import system_bytes
@@ -38,12 +39,21 @@ def _ignored(_: Tally | int) -> None:
     """Tell nobody."""
 
 
-class Blender(Collection):
-    """One collection: parameters that are checked at once, and a run over two groups of users.
+class Blender:
+    """Runs one collection over two groups of users.
 
     >>> Blender(epsilon=4, delta=1e-5, max_queries=50)
     Blender(epsilon=4, delta=1/100000, f_o=19/20, m_o=1, m_c=1, max_queries=50, project=True, robust=True, profile='tight')
     """
+
+    @takes(Parameters)
+    def __init__(self, **values: Any) -> None:  # noqa: ANN401 (the arguments of `Parameters`, with their types)
+        """Check the parameters: `blender_dp.parameters.Parameters` describes each one."""
+        self.parameters = Parameters(**values)
+        self.collection = Collection(self.parameters)
+
+    def __repr__(self) -> str:
+        return f"Blender({self.parameters.described()})"
 
     def run(
         self,
@@ -62,7 +72,7 @@ class Blender(Collection):
         """
         source, text_key = entropy or Entropy.system(), _key_text(key)
         self._check_epsilon()
-        self.check_levels(columns.levels)
+        self.collection.check_levels(columns.levels)
         engine = DuckDBEngine(ordered=source.repeats)
         progress("one record per user")
         tables = [as_table(data, name, levels=columns.levels) for data, name in ((opt_in, "opt_in"), (clients, "clients"))]
@@ -106,7 +116,7 @@ class Blender(Collection):
         _check_order(counting, source)
         if isinstance(log, Path | str):
             log = find(log, columns=columns)
-        self.check_levels((log.columns if isinstance(log, Source) else columns).levels)
+        self.collection.check_levels((log.columns if isinstance(log, Source) else columns).levels)
         progress("one record per user")
         rows = _opened(counting, log, columns)
         group, tally = counting.bound(rows, self.parameters.m_o, text_key)
@@ -126,17 +136,17 @@ class Blender(Collection):
         sizes = Sizes(discovering.users, calibrating.users, clients.users)
         _check_sizes(sizes)
         p = self.parameters  # before anything is released; group sizes are public
-        check_privacy(p.epsilon, p.delta, sizes.discovery + sizes.calibration, allowed=self.allow_weak_privacy)
-        listing = self.make_list(discovering, calibrating, sizes.clients, entropy, progress)
+        check_privacy(p.epsilon, p.delta, sizes.discovery + sizes.calibration, allowed=p.allow_weak_privacy)
+        listing = self.collection.make_list(discovering, calibrating, sizes.clients, entropy, progress)
         progress(f"reporting: {sizes.clients:,} clients randomise against {len(listing.head_list):,} queries")
-        channel = self.channel(listing.head_list, listing.design)
+        channel = self.collection.channel(listing.head_list, listing.design)
         reports = self.collect(clients, listing.head_list, channel, entropy, simulation)
         progress("blending")
-        return self.make_release(listing, reports, sizes.clients, seeded=entropy.is_seeded)
+        return self.collection.make_release(listing, reports, sizes.clients, seeded=entropy.is_seeded)
 
     def _check_epsilon(self) -> None:
         """Refuse an ε that protects nobody before anything is read; how many opt-in users there are is known later."""
-        if not self.allow_weak_privacy and self.parameters.epsilon > LARGEST_EPSILON:
+        if not self.parameters.allow_weak_privacy and self.parameters.epsilon > LARGEST_EPSILON:
             check_privacy(self.parameters.epsilon)
 
     def collect(
@@ -148,9 +158,9 @@ class Blender(Collection):
         With "cells" the clients are counted by cell first: the same in distribution, and cheaper to repeat.
         """
         if simulation == "cells":
-            return simulate(total(clients.over_records(partial(counted_cells, head_list=head_list))), channel, entropy)
+            return simulate(sum_counts(clients.over_records(partial(counted_cells, head_list=head_list))), channel, entropy)
         work = partial(counted_reports, head_list=head_list, channel=channel, entropy=entropy)
-        return total(clients.over_records(work))
+        return sum_counts(clients.over_records(work))
 
 
 def _opened(engine: Engine, log: TableLike | Source, columns: Columns) -> Any:  # noqa: ANN401 (the engine's)

@@ -20,18 +20,19 @@ from blender_dp.release import Release
 from blender_dp.release.assemble import assemble
 from blender_dp.release.manifest import Sizes, manifest_of
 from blender_dp.sampling import Entropy
-from blender_dp.stages.discovery import Discovery, listed, survivors, with_candidates
-from blender_dp.stages.estimator import Context
-from blender_dp.stages.layout import Integers
-from blender_dp.stages.likelihood import fit
-from blender_dp.stages.likelihood.choice import likely_best
-from blender_dp.stages.likelihood.estimator import discovery_evidence, scale_of
-from blender_dp.stages.randomiser import Design
-from blender_dp.stages.reporting import counted_cells, total
-from blender_dp.stages.response import Response
-from blender_dp_device.arithmetic import Number
+from blender_dp.stages import (
+    Context,
+    Design,
+    Discovery,
+    Integers,
+    best_channel,
+    combine_survivors,
+    counted_cells,
+    sum_counts,
+    survivors,
+    with_candidates,
+)
 from blender_dp_device.channel.subset import AnyChannel, channel_of
-from blender_dp_device.records.canonical import canonical_query, canonical_url
 from blender_dp_device.records.head_list import HeadList
 from blender_dp_device.records.reporting_list import ReportingList
 
@@ -55,62 +56,18 @@ class Listing:
 
 
 class Collection:
-    """Parameters that are checked at once, and the parts they name."""
+    """The parts that the parameters name, and the two halves of a collection."""
 
-    def __init__(
-        self,
-        *,
-        epsilon: Number,
-        delta: Number,
-        f_o: Number = "0.95",
-        f_c: Number | None = None,
-        subset_size: int | None = None,
-        m_o: int = 1,
-        m_c: int = 1,
-        max_queries: int = 50,
-        project: bool = True,
-        robust: bool = True,
-        profile: str = "tight",
-        discovery: str | None = None,
-        randomiser: str | None = None,
-        estimator: str | None = None,
-        candidates: HeadList | None = None,
-        allow_weak_privacy: bool = False,
-    ) -> None:
-        """Check the parameters. There is no default for ε and δ: they are a promise to people.
-
-        A `profile` is a choice of a part of each kind; `discovery`, `randomiser` and `estimator` replace single ones.
-        `candidates` are records that are public already, such as an earlier list: they are listed without a threshold.
-        `allow_weak_privacy` lets ε above 20 and δ of 1 / opt-in users or more pass; the release says so.
-        """
-        self.parameters = p = Parameters.of(
-            epsilon=epsilon, delta=delta, f_o=f_o, f_c=f_c, subset_size=subset_size, m_o=m_o, m_c=m_c,
-            max_queries=max_queries, project=project, robust=robust,
-            profile=profile, discovery=discovery, randomiser=randomiser, estimator=estimator,
-        )  # fmt: skip
+    def __init__(self, parameters: Parameters) -> None:
+        self.parameters = p = parameters
         self.discovery = DISCOVERIES[p.discovery].of(p.epsilon, p.delta, p.m_o)
         self.calibration = LaplaceHistogram.of(p.epsilon, p.m_o)
         self.randomiser = RANDOMISERS[p.randomiser]
         self.estimator = ESTIMATORS[p.estimator]
-        if not isinstance(candidates, HeadList | None):
-            raise ParameterError(
-                "candidates", f"{type(candidates).__name__} is no head list", "Give a HeadList, or load one"
-            )
-        if candidates and any(_not_canonical(record) for record in candidates.records()):
-            problem = "some records are not in canonical form, so that nobody's can be one of them"
-            raise ParameterError("candidates", problem, "Make the list of canonical_query and canonical_url texts")
-        self.candidates = candidates
-        self.allow_weak_privacy = allow_weak_privacy
-        self.channel(HeadList.of([]))  # a budget too small to be split is refused now, not when the list is there
+        self.channel(HeadList.of([]))  # refuse a budget that is too small to split now, not when the list exists
         if p.estimator == "likelihood" and p.m_c != p.m_o:
-            problem = f"{p.m_c} records per client beside {p.m_o} per opt-in user are shares of different things"
-            raise ParameterError("m_c", problem, "Take as many of both, or the estimator 'average'")
-
-    def __repr__(self) -> str:
-        usual = vars(Parameters.of(epsilon=1, delta="0.5", profile=self.parameters.profile))
-        parts = ("discovery", "randomiser", "estimator")
-        shown = {k: v for k, v in vars(self.parameters).items() if v is not None and (k not in parts or v != usual[k])}
-        return f"Blender({', '.join(f'{k}={v!r}' if isinstance(v, str) else f'{k}={v}' for k, v in shown.items())})"
+            problem = f"{p.m_c} records per client and {p.m_o} per opt-in user give shares of different things"
+            raise ParameterError("m_c", problem, "Use the same number for both, or the estimator 'average'")
 
     def channel(self, head_list: HeadList, design: Design | None = None) -> AnyChannel:
         """The clients' channel for a head list: of the given design, or of the first one that comes into question."""
@@ -135,7 +92,7 @@ class Collection:
         progress(f"discovery: {discovering.users:,} opt-in users make the head list")
         found = self.estimator.shortlist(self._discover(discovering, entropy), p.max_queries)
         progress(f"calibration: {calibrating.users:,} opt-in users estimate its {len(found.head_list):,} queries")
-        cells = total(calibrating.over_records(partial(counted_cells, head_list=found.head_list)))
+        cells = sum_counts(calibrating.over_records(partial(counted_cells, head_list=found.head_list)))
         calibrated = self.estimator.calibrate(cells, found, self.calibration, p.max_queries, entropy)
         final = found.restrict(calibrated.head_list.queries)
         context = self.context(final, discovering.users, calibrating.users)
@@ -163,27 +120,26 @@ class Collection:
             threshold=context.threshold,
             reports=result.client.reports,
             head_list=published,
-            candidates=self.candidates,
             seeded=seeded,
             reports_from=reports_from,
-            weak_privacy_allowed=self.allow_weak_privacy,
         )
         return assemble(manifest, published, result)
 
     def _discover(self, users: Group, entropy: Entropy) -> Discovery:
         parts = users.over_record_counts(partial(survivors, mechanism=self.discovery, entropy=entropy))
-        found = listed(parts)
-        if self.candidates is None:
+        found, candidates = combine_survivors(parts), self.parameters.candidates
+        if candidates is None:
             return found
-        counts = total(users.over_records(partial(counted_cells, head_list=self.candidates)))
-        return with_candidates(found, self.candidates, counts, self.calibration, entropy)
+        counts = sum_counts(users.over_records(partial(counted_cells, head_list=candidates)))
+        return with_candidates(found, candidates, counts, self.calibration, entropy)
 
     def check_levels(self, levels: int) -> None:
-        """Refuse candidates that are unlike the records to come, before anything is read or spent."""
-        if self.candidates and len(self.candidates) and self.candidates.levels != levels:
+        """Refuse candidates of another kind than the records, before anything is read or spent."""
+        candidates = self.parameters.candidates
+        if candidates and len(candidates) and candidates.levels != levels:
             kinds = {1: "single items", 2: "queries with URLs"}
-            problem = f"they are {kinds[self.candidates.levels]}, and the records are {kinds[levels]}"
-            raise ParameterError("candidates", problem, "Give a list of the same kind")
+            problem = f"they are {kinds[candidates.levels]}, but the records are {kinds[levels]}"
+            raise ParameterError("candidates", problem, "Use a list of the same kind")
 
     def context(self, found: Discovery, discovery_users: int, calibration_users: int) -> Context:
         """What is public about the collection once the list is final."""
@@ -206,11 +162,5 @@ class Collection:
         designs = self.randomiser.designs(self.parameters, head_list)
         if len(designs) == 1 or not len(head_list):
             return designs[0]
-        known = discovery_evidence(context)
-        responses = [Response.of(self.channel(head_list, design)) for design in designs]
-        return designs[likely_best(known, fit(known, scale_of(context)), clients, responses)]
-
-
-def _not_canonical(record: tuple[str, str | None]) -> bool:
-    query, url = record
-    return canonical_query(query) != query or (url is not None and canonical_url(url) != url)
+        channels = [self.channel(head_list, design) for design in designs]
+        return designs[best_channel(context, channels, clients)]

@@ -1,8 +1,8 @@
 """The parts that a collection is put together from, by name.
 
-A profile is a choice of one part of each kind (`records.parameters.PROFILES`); any other mixture works as well. A new part
-is a folder or a file with one class that keeps to the protocol of its kind, its name in `records.parameters`, and one
-line here (a mechanism has one in `audit` too).
+A profile is a choice of one part of each kind (`parameters.PROFILES`); any other combination works as well. To add a part,
+write a class that follows the protocol of its kind, name it in `parameters.PROFILES` and add a line here. A mechanism also
+needs one in `audit`.
 """
 
 from __future__ import annotations
@@ -11,10 +11,7 @@ from collections.abc import Mapping
 
 from blender_dp.mechanisms.laplace_threshold import LaplaceThreshold
 from blender_dp.mechanisms.truncated_geometric import TruncatedGeometric
-from blender_dp.stages.averaging import Averaging
-from blender_dp.stages.estimator import Estimator
-from blender_dp.stages.likelihood.estimator import Likelihood
-from blender_dp.stages.randomiser import Randomiser, Subset, TwoStage
+from blender_dp.stages import Averaging, Estimator, Likelihood, Randomiser, Subset, TwoStage
 
 DISCOVERIES: Mapping[str, type[LaplaceThreshold] | type[TruncatedGeometric]] = {
     "laplace": LaplaceThreshold,

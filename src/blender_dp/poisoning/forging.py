@@ -16,7 +16,7 @@ import numpy as np
 
 from blender_dp.pipeline.collection import Collection, Listing
 from blender_dp.poisoning.prediction import Forgery, Poisoning
-from blender_dp.stages.layout import Floats, Integers
+from blender_dp.stages import Floats, Integers
 from blender_dp_device.channel.subset import AnyChannel
 
 _TRIED = 7  # queries, and as many records

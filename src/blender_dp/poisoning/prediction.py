@@ -32,9 +32,7 @@ import numpy as np
 
 from blender_dp.release.estimates import QueryEstimate, RecordEstimate
 from blender_dp.release.release import Release
-from blender_dp.stages.disagreement import spread, trust
-from blender_dp.stages.layout import Estimate, Flags, Floats, Integers
-from blender_dp.stages.response import Response
+from blender_dp.stages import Estimate, Flags, Floats, Integers, Response, spread, trust
 from blender_dp_device.channel.subset import channel_of
 
 _MOST = 10  # times as many forged reports as there are honest ones: whoever has those needs no more

@@ -1,7 +1,7 @@
-"""When ε and δ protect too little: what is refused unless it is forced, and what is warned about.
+"""When ε and δ protect too little: what is refused unless the caller allows it, and what only causes a warning.
 
-Discovery may publish a record that only one user has with probability δ, so among n discovery users about δ·n unique records
-are exposed. With δ ≥ 1/n somebody's probably is; beyond ε = 20 the factor e^ε bounds nothing. One pure function decides.
+Discovery may publish a record that only one user has with probability δ, so about δ·n unique records of n discovery users
+are exposed. With δ ≥ 1/n that is at least one; beyond ε = 20 the factor e^ε bounds nothing. One pure function decides.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _ALLOW = "allow weak privacy explicitly (--force-weak-privacy, or allow_weak_pri
 
 @dataclass(frozen=True)
 class Weakness:
-    """One way in which a promise is weak."""
+    """One reason why a promise is weak."""
 
     field: str
     problem: str
@@ -32,19 +32,19 @@ class Weakness:
 
     @property
     def warning(self) -> str:
-        """What to say once it is known that this is allowed."""
+        """The text of the warning, for a caller who allows this."""
         return f"{self.field}: {self.problem}. This was allowed explicitly." if self.is_refused else str(self)
 
 
 def weaknesses(epsilon: Fraction, delta: Fraction | None = None, opt_in_users: int | None = None) -> tuple[Weakness, ...]:
-    """What is wrong with a promise to so many opt-in users; without their number only ε is judged."""
+    """What is weak about a promise to this many opt-in users; without their number only ε is judged."""
     return (*_of_epsilon(epsilon), *(_of_delta(delta, opt_in_users) if delta is not None and opt_in_users else ()))
 
 
 def check_privacy(
     epsilon: Fraction, delta: Fraction | None = None, opt_in_users: int | None = None, *, allowed: bool = False
 ) -> None:
-    """Raise if a promise is too weak and that is not `allowed`; warn (`PrivacyWarning`) about what is merely weak."""
+    """Raise if a promise is too weak and that is not `allowed`; warn (`PrivacyWarning`) about other weaknesses."""
     found = weaknesses(epsilon, delta, opt_in_users)
     for one in found:
         if one.is_refused and not allowed:
@@ -54,12 +54,12 @@ def check_privacy(
 
 
 def expected_exposures(delta: Fraction, discovery_users: int) -> Fraction:
-    """About how many records that only one user has are listed: at most δ for each discovery user."""
+    """The expected number of listed records that only one user has: at most δ for each discovery user."""
     return delta * discovery_users
 
 
 def exposure_statement(delta: Fraction, discovery_users: int) -> str:
-    """Say how many records of single users a list may expose."""
+    """How many records of single users a list may expose, in words."""
     number = rounded_up(expected_exposures(delta, discovery_users))
     return (
         f"Exposure: with δ = {readable(delta)} and {discovery_users:,} discovery users, up to about {number} records "
@@ -72,8 +72,8 @@ def _of_epsilon(epsilon: Fraction) -> tuple[Weakness, ...]:
         return ()
     shown = readable(epsilon)
     if epsilon <= LARGEST_EPSILON:
-        return (Weakness("epsilon", f"{shown} protects little", "Use 4 or less if you can", is_refused=False),)
-    problem = f"{shown} is above {LARGEST_EPSILON} and protects nobody"
+        return (Weakness("epsilon", f"{shown} offers little privacy", "Use 4 or less if you can", is_refused=False),)
+    problem = f"{shown} is above {LARGEST_EPSILON} and offers no meaningful privacy"
     return (Weakness("epsilon", problem, f"Use 4 or less, or {_ALLOW}", is_refused=True),)
 
 
@@ -85,5 +85,7 @@ def _of_delta(delta: Fraction, opt_in_users: int) -> tuple[Weakness, ...]:
     if delta * opt_in_users < 1:
         problem = f"{shown} is more than a tenth of 1 / {opt_in_users:,} opt-in users"
         return (Weakness("delta", problem, f"Use {good} or less if you can", is_refused=False),)
-    problem = f"{shown} is not below 1 / {opt_in_users:,} opt-in users ({most}): it would expose records of single people"
+    problem = (
+        f"{shown} is not below 1 / {opt_in_users:,} opt-in users ({most}): it would expose records that only one person has"
+    )
     return (Weakness("delta", problem, f"Use {good} or less, or {_ALLOW}", is_refused=True),)

@@ -9,31 +9,29 @@ from blender_dp.privacy.rounding import readable, rounded_up
 from blender_dp_device.arithmetic import exp_bounds
 
 _SEEDED = (
-    "This run was seeded: whoever knows the seed can undo the noise. It protects nobody and is fit for made-up people only."
+    "This run offers no privacy, because anyone who knows its seed can remove the noise; use it with synthetic data only."
 )
+_CURATOR_SEES = "The curator sees their raw records and must protect them until the release is made"
 _WHO_SEES = {
-    ("central", "log"): "The curator sees their raw records and must protect them until the release is made",
-    ("central", "devices"): "The curator sees their raw records and must protect them until the release is made",
-    ("local", "log"): (
-        "Whoever ran this made their reports from a log and saw their records; on devices of their own nobody would"
-    ),
-    ("local", "devices"): "Their devices randomise the record; nobody, the curator included, ever sees it",
+    ("central", "log"): _CURATOR_SEES,
+    ("central", "devices"): _CURATOR_SEES,
+    ("local", "log"): "Their reports were simulated from a log by someone who saw their records; real devices keep them",
+    ("local", "devices"): "Their devices randomise the records; nobody else, not even the curator, ever sees them",
 }
-_OUTPUT = {"central": "any published result", "local": "any report of theirs"}
+_OUTPUT = {"central": "any published result", "local": "any report"}
 
 
 def statement(group: str, users: int, model: str, epsilon: Fraction, delta: Fraction, reports_from: str) -> str:
-    """Say what the promise means for one member of the group. Numbers are exact, or rounded against us."""
+    """What the promise means for one member of the group. Numbers are exact, or rounded so as not to promise too much."""
     slack = f", plus a probability of {rounded_up(delta)}" if delta else ""
     return (
-        f"{group.capitalize()} ({users:,}): had one of them done something else, {_OUTPUT[model]} would have been at most "
-        f"{_times(epsilon)} times as likely (e^{_exponent(epsilon)}){slack}. "
-        f"{_WHO_SEES[model, reports_from]}."
+        f"{group.capitalize()} ({users:,}): changing one person's data changes the probability of {_OUTPUT[model]} by at "
+        f"most a factor of {_factor(epsilon)} (e^{_exponent(epsilon)}){slack}. {_WHO_SEES[model, reports_from]}."
     )
 
 
-def _times(epsilon: Fraction) -> str:
-    """A number that e^ε does not exceed: e^6 = 403.43 is 404."""
+def _factor(epsilon: Fraction) -> str:
+    """A readable upper bound of e^ε: 404 for e^6 = 403.43."""
     factor = exp_bounds(epsilon)[1]
     return f"{math.ceil(factor):,}" if 100 < factor < 10**9 else rounded_up(factor)
 
@@ -44,5 +42,5 @@ def _exponent(epsilon: Fraction) -> str:
 
 
 def seeded_warning() -> str:
-    """What to say about a run with a seed."""
+    """The warning about a run with a seed."""
     return _SEEDED

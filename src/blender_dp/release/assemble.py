@@ -11,9 +11,7 @@ import numpy as np
 from blender_dp.release.estimates import QueryEstimate, RecordEstimate, interval
 from blender_dp.release.manifest import Manifest
 from blender_dp.release.release import Release
-from blender_dp.stages.blending import Blended
-from blender_dp.stages.estimator import Result
-from blender_dp.stages.layout import Estimate
+from blender_dp.stages import Blended, Estimate, Result
 from blender_dp_device.records.reporting_list import ReportingList
 
 

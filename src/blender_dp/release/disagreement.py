@@ -9,8 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from blender_dp.release.estimates import QueryEstimate, RecordEstimate
-from blender_dp.stages.disagreement import disagreement
-from blender_dp.stages.layout import Estimate
+from blender_dp.stages import Estimate, disagreement
 
 
 @dataclass(frozen=True)

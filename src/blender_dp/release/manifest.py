@@ -15,32 +15,12 @@ from blender_dp.privacy.limits import expected_exposures, exposure_statement
 from blender_dp.privacy.loss import Promise
 from blender_dp.privacy.statement import statement
 from blender_dp.release.exact import Exact
-from blender_dp.stages.randomiser import Design
+from blender_dp.release.settings import Settings, chosen
+from blender_dp.stages import Design
 from blender_dp_device.records.canonical import CANONICAL_VERSION
-from blender_dp_device.records.head_list import HeadList
 from blender_dp_device.records.reporting_list import ReportingList
 
 _PACKAGES = ("blender-dp", "cryptography", "duckdb", "numpy", "pyarrow")
-
-
-@dataclass(frozen=True)
-class Settings:
-    """The parameters, exactly, by the papers' names; f_c and subset_size as they were chosen."""
-
-    profile: str
-    discovery: str
-    randomiser: str
-    estimator: str
-    epsilon: Exact
-    delta: Exact
-    f_o: Exact
-    f_c: Exact
-    subset_size: int
-    m_o: int
-    m_c: int
-    max_queries: int
-    project: bool
-    robust: bool
 
 
 @dataclass(frozen=True)
@@ -115,14 +95,12 @@ def manifest_of(
     threshold: float,
     reports: int,
     head_list: ReportingList,
-    candidates: HeadList | None = None,
     seeded: bool,
     reports_from: Literal["log", "devices"] = "log",
-    weak_privacy_allowed: bool = False,
 ) -> Manifest:
     """Write down how a release was made."""
     return Manifest(
-        settings=_settings(parameters, design),
+        settings=chosen(parameters, design),
         groups=(
             _group_promise(promises[0], sizes.discovery + sizes.calibration),
             _group_promise(promises[1], sizes.clients),
@@ -132,13 +110,13 @@ def manifest_of(
         reports=reports,
         threshold=Fraction(threshold),  # a grid point, which a float holds exactly
         head_list=head_list.digest,
-        candidates=candidates.digest if candidates else None,
+        candidates=parameters.candidates.digest if parameters.candidates else None,
         canonical_version=CANONICAL_VERSION,
         randomness="insecure: seeded" if seeded else "system",
         reports_from=reports_from,
         versions=package_versions(),
         expected_exposures=expected_exposures(parameters.delta, sizes.discovery),
-        weak_privacy_allowed=weak_privacy_allowed,
+        weak_privacy_allowed=parameters.allow_weak_privacy,
     )
 
 
@@ -152,25 +130,6 @@ def statements(manifest: Manifest) -> list[str]:
     promises = [statement(g.group, g.users, g.model, g.epsilon, g.delta, manifest.reports_from) for g in manifest.groups]
     forced = ["Weak privacy was allowed explicitly for this release."] * manifest.weak_privacy_allowed
     return [*promises, exposure_statement(manifest.settings.delta, manifest.discovery_users), *forced]
-
-
-def _settings(parameters: Parameters, design: Design) -> Settings:
-    return Settings(
-        profile=parameters.profile,
-        discovery=parameters.discovery,
-        randomiser=parameters.randomiser,
-        estimator=parameters.estimator,
-        epsilon=parameters.epsilon,
-        delta=parameters.delta,
-        f_o=parameters.f_o,
-        f_c=design.f_c,
-        subset_size=design.size,
-        m_o=parameters.m_o,
-        m_c=parameters.m_c,
-        max_queries=parameters.max_queries,
-        project=parameters.project,
-        robust=parameters.robust,
-    )
 
 
 def _group_promise(promise: Promise, users: int) -> GroupPromise:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
+from typing import cast
 
 import pyarrow as pa
 
 from blender_dp.errors import DocumentError
+from blender_dp.parameters import Parameters
 from blender_dp.release import document
 from blender_dp.release.disagreement import DisagreementReport, report_disagreement
 from blender_dp.release.estimates import QueryEstimate, RecordEstimate, to_arrow
-from blender_dp.release.manifest import Manifest, Settings
+from blender_dp.release.manifest import Manifest
 from blender_dp_device.records.canonical import canonical_query
 from blender_dp_device.records.head_list import HeadList, read_json
 from blender_dp_device.records.reporting_list import ChannelSettings, ReportingList, names_channel
@@ -105,13 +108,13 @@ def _listed(parts: document.ReleaseDocument, source: str) -> ReportingList:
     return found
 
 
-def _channel(settings: Settings) -> ChannelSettings:
-    by, subset = settings, settings.randomiser == "subset"
+def _channel(settings: Parameters) -> ChannelSettings:
+    uses_subsets = settings.randomiser == "subset"
     return ChannelSettings.of(
-        randomiser=by.randomiser,
-        epsilon=by.epsilon,
-        delta=None if subset else by.delta,
-        f_c=by.f_c,
-        subset_size=by.subset_size if subset else None,
-        m_c=by.m_c,
+        randomiser=settings.randomiser,
+        epsilon=settings.epsilon,
+        delta=None if uses_subsets else settings.delta,
+        f_c=cast("Fraction", settings.f_c),  # a manifest has the chosen one
+        subset_size=settings.subset_size,
+        m_c=settings.m_c,
     )

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from blender_dp.release.estimates import interval
-from blender_dp.stages.denoising import ClientEstimate
-from blender_dp.stages.layout import Estimate
+from blender_dp.stages import ClientEstimate, Estimate
 from blender_dp_device.records.head_list import HeadList
 
 _SCHEMA = pa.schema(

@@ -1,21 +1,77 @@
-"""The five stages, each a pure function of plain values; `Blender` puts them together."""
+"""The five stages as pure functions of plain values. `Collection` and `Blender` put them together.
 
-from blender_dp.stages.blending import Blend, blend
+The names below are the interface of this package; nothing outside of it imports from its modules.
+
+    discovery      opt-in users' record counts            -> `Discovery`: the list and its noisy counts
+    calibration    opt-in users' cells                    -> the opt-in users' estimates
+    reporting      clients' records, randomised           -> how often each cell was reported
+    denoising      those counts                           -> `ClientEstimate`
+    blending       both groups' estimates                 -> `Result`
+
+A `Randomiser` offers the designs of the clients' channel, and an `Estimator` does calibration, denoising and blending.
+"""
+
+from blender_dp.stages.averaging import Averaging
+from blender_dp.stages.blending import Blend, Blended, blend
 from blender_dp.stages.calibration import OptInEstimate, calibrate
 from blender_dp.stages.denoising import ClientEstimate, denoise
-from blender_dp.stages.discovery import Discovery, discover
-from blender_dp.stages.reporting import cells_of, count_cells, report
+from blender_dp.stages.design import best_channel
+from blender_dp.stages.discovery import Discovery, combine_survivors, discover, survivors, with_candidates
+from blender_dp.stages.estimator import Context, Estimator, Result
+from blender_dp.stages.group_comparison import disagreement, spread, trust
+from blender_dp.stages.layout import Estimate, Flags, Floats, Integers
+from blender_dp.stages.likelihood.estimator import Calibration, Likelihood
+from blender_dp.stages.plausibility import check_fit
+from blender_dp.stages.randomiser import Design, Randomiser, Subset, TwoStage
+from blender_dp.stages.reporting import (
+    cells_of,
+    count_cells,
+    counted_cells,
+    counted_reports,
+    report,
+    simulate,
+    sum_counts,
+)
+from blender_dp.stages.response import Response
 
 __all__ = [
+    "Averaging",
     "Blend",
+    "Blended",
+    "Calibration",
     "ClientEstimate",
+    "Context",
+    "Design",
     "Discovery",
+    "Estimate",
+    "Estimator",
+    "Flags",
+    "Floats",
+    "Integers",
+    "Likelihood",
     "OptInEstimate",
+    "Randomiser",
+    "Response",
+    "Result",
+    "Subset",
+    "TwoStage",
+    "best_channel",
     "blend",
     "calibrate",
     "cells_of",
+    "check_fit",
+    "combine_survivors",
     "count_cells",
+    "counted_cells",
+    "counted_reports",
     "denoise",
+    "disagreement",
     "discover",
     "report",
+    "simulate",
+    "spread",
+    "sum_counts",
+    "survivors",
+    "trust",
+    "with_candidates",
 ]

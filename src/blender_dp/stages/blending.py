@@ -26,7 +26,7 @@ class Blend:
     queries: Blended
 
 
-def blend(opt_in: OptInEstimate, client: ClientEstimate, *, project: bool = True) -> Blend:
+def blend(opt_in: OptInEstimate, client: ClientEstimate, *, project: bool) -> Blend:
     """Blend both levels; with `project` each is moved to the nearest probability distribution.
 
     Where only the clients have an estimate (⟨q, ⋆⟩ in profile `paper`) it is taken as it is.

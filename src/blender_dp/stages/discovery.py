@@ -55,7 +55,7 @@ def discover(counts: Iterable[pa.RecordBatch], mechanism: Mechanism, entropy: En
     them. Records are decided independently of each other, so they may come in any number of batches, and none but the
     survivors is ever held.
     """
-    return listed([survivors(counts, mechanism, entropy)])
+    return combine_survivors([survivors(counts, mechanism, entropy)])
 
 
 def survivors(counts: Iterable[pa.RecordBatch], mechanism: Mechanism, entropy: Entropy) -> pa.Table:
@@ -69,8 +69,8 @@ def survivors(counts: Iterable[pa.RecordBatch], mechanism: Mechanism, entropy: E
     return pa.concat_tables(parts)
 
 
-def listed(parts: Iterable[pa.Table]) -> Discovery:
-    """Make the list of all parts' survivors."""
+def combine_survivors(parts: Iterable[pa.Table]) -> Discovery:
+    """Make the list from the survivors of all parts."""
     # Sorted like the list: the engine's order would tell something about the records left out.
     every = pa.concat_tables(parts).sort_by([("query", "ascending"), ("url", "ascending")])
     records = zip(every["query"].to_pylist(), every["url"].to_pylist(), strict=True)

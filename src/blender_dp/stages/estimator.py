@@ -28,8 +28,8 @@ class Context:
     threshold: float
     calibration_users: int
     calibration_variance: float
-    project: bool = True
-    robust: bool = True
+    project: bool
+    robust: bool
 
 
 @dataclass(frozen=True)

@@ -57,7 +57,7 @@ def counted_reports(
     return _as_table(count_cells(report(cells_of(records, head_list), channel, entropy), head_list.cell_count))
 
 
-def total(parts: Iterable[pa.Table]) -> Integers:
+def sum_counts(parts: Iterable[pa.Table]) -> Integers:
     """Add up the counts of all parts."""
     counts: Integers = np.sum([part["count"].to_numpy() for part in parts], axis=0, dtype=np.int64)
     return counts

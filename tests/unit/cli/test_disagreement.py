@@ -40,8 +40,8 @@ def differing(release: Release) -> Release:
 def test_a_table_of_queries_and_one_of_records(shown, release):
     printed = shown(release, "-n", "3")
     report = release.disagreement()
-    assert "Queries that opt-in users and clients differ about most" in printed
-    assert "Records that opt-in users and clients differ about most" in printed
+    assert "Queries on which opt-in users and clients differ most" in printed
+    assert "Records on which opt-in users and clients differ most" in printed
     assert [row.query in printed for row in report.queries[:3]] == [True] * 3
     assert f"{report.queries[0].score:+.1f}" in printed
     assert f"{report.records[0].query} → {report.records[0].url}" in printed
@@ -78,4 +78,4 @@ def test_a_release_of_the_papers_has_gaps(shown):
     report = json.loads(shown(release, "--json"))
     assert (report["degrees"], report["queries"]) == (0, [])
     assert all(row["score"] is not None for row in report["records"])
-    assert "cannot be compared" in shown(release)
+    assert "There is no overall comparison" in shown(release)

@@ -1,4 +1,4 @@
-"""What `run` says beside its answer: exact numbers are marked, and an empty list is explained."""
+"""What `run` prints besides its result: exact numbers are marked, and an empty list is explained."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_opt_in_ids_that_the_log_does_not_have_are_counted(folder):
     made = json.loads(command(*run, "--json"))
     assert made["log"]["unknown_opt_in_ids"] == 7
     assert made["manifest"]["groups"][0]["users"] == 300
-    assert "7 of the opt-in ids are not in the log (exact as well: do not publish this number)." in command(*run)
+    assert "7 of the opt-in ids are not in the log (an exact number too: do not publish it)." in command(*run)
 
 
 def test_an_empty_list_is_explained_with_public_numbers(folder):
@@ -56,7 +56,7 @@ def test_an_empty_list_is_explained_with_public_numbers(folder):
     made = json.loads(command(*run, "--json"))
     users, threshold = made["manifest"]["discovery_users"], float(Fraction(made["manifest"]["threshold"]))
     assert made["listed"] == 0
-    said = f"about {threshold:.0f} of the {users} discovery users have to hold the same record ({threshold / users:.2%})"
+    said = f"about {threshold:.0f} of the {users} discovery users need to hold the same record ({threshold / users:.2%})"
     for text in (made["why_empty"], command(*run), command("trends", "release")):
         assert said in text
         assert "What would help: more opt-in users" in text
@@ -67,7 +67,7 @@ def test_too_few_users_for_any_list(folder):
     write_log(folder, 60)
     groups = ("--opt-in", "0.5", "--f-o", "0.5", "--key", "01")
     made = json.loads(command("run", "log.csv", "--epsilon", "1", *PRIVACY[2:], *groups, "--json"))
-    assert made["why_empty"].startswith("No list can come of this: about ")
+    assert made["why_empty"].startswith("A list is impossible: about ")
 
 
 def test_a_delimiter_and_an_encoding(folder):

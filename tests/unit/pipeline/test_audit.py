@@ -19,8 +19,8 @@ from blender_dp.sampling.discrete import WORD
 from blender_dp_device.channel.subset import SubsetChannel
 from blender_dp_device.channel.two_stage import Channel
 
-PARAMETERS = Parameters.of(epsilon=4, delta="1e-5", profile="paper", f_c="0.85")
-TIGHT = Parameters.of(epsilon=4, delta="1e-5", subset_size=3, f_c="0.85")
+PARAMETERS = Parameters(epsilon=4, delta="1e-5", profile="paper", f_c="0.85")
+TIGHT = Parameters(epsilon=4, delta="1e-5", subset_size=3, f_c="0.85")
 LIST = HeadList.of((f"q{i}", f"u{j}") for i in range(50) for j in range(i % 5 + 1))
 SHIPPED = Tables.of(PARAMETERS, LIST)
 
@@ -68,7 +68,7 @@ def test_with_single_items_the_channel_spends_it_all():
 @given(st.fractions(Fraction(7, 10), 10, max_denominator=100), st.integers(3, 12).map(lambda n: Fraction(1, 10**n)))
 @settings(max_examples=25)
 def test_every_parameter_holds(epsilon, delta):
-    parameters = Parameters.of(epsilon=epsilon, delta=delta, profile="paper")
+    parameters = Parameters(epsilon=epsilon, delta=delta, profile="paper")
     findings = audit_tables(Tables.of(parameters, LIST), parameters, LIST)
     assert all(finding.holds for finding in findings)
     assert all(finding.epsilon <= float(epsilon) + 1e-9 for finding in findings[:2])
@@ -178,7 +178,7 @@ def test_a_threshold_off_the_grid_is_a_violation():
 @settings(max_examples=50)
 def test_every_parameter_of_the_tight_profile_holds(epsilon, delta, size, m_c):
     """Small ε too, and the clients' δ is 0."""
-    parameters = Parameters.of(epsilon=epsilon, delta=delta, subset_size=size, m_c=m_c)
+    parameters = Parameters(epsilon=epsilon, delta=delta, subset_size=size, m_c=m_c)
     findings = audit_tables(Tables.of(parameters, LIST), parameters, LIST)
     assert all(finding.holds for finding in findings)
     assert {finding.claim for finding in findings[2:]} == {Loss(epsilon / m_c, Fraction(0))}
@@ -187,7 +187,7 @@ def test_every_parameter_of_the_tight_profile_holds(epsilon, delta, size, m_c):
 
 def test_the_tight_profile_leaves_nothing_over():
     """Discovery spends all of ε and δ; the clients' channel all of ε, with one query per report and with three."""
-    for parameters in (TIGHT, Parameters.of(epsilon=4, delta="1e-5", f_c="0.85", subset_size=1)):
+    for parameters in (TIGHT, Parameters(epsilon=4, delta="1e-5", f_c="0.85", subset_size=1)):
         discovery, _, channel = audit_tables(Tables.of(parameters, LIST), parameters, LIST)
         assert discovery.delta == pytest.approx(Fraction(1, 10**5), rel=1e-12)
         assert discovery.epsilon == pytest.approx(4, abs=1e-9)
@@ -215,12 +215,12 @@ def test_a_paper_channel_does_not_keep_the_tight_promise():
     items = HeadList.of((f"q{i}", None) for i in range(50))
     tables = Tables.of(PARAMETERS, items)
     assert verdicts(tables, head_list=items)["local channel"]
-    assert not verdicts(tables, Parameters.of(epsilon=4, delta="1e-5"), items)["local channel"]
+    assert not verdicts(tables, Parameters(epsilon=4, delta="1e-5"), items)["local channel"]
 
 
 @pytest.mark.parametrize(
     "parameters",
-    [PARAMETERS, TIGHT, Parameters.of(epsilon=4, delta="1e-5"), Parameters.of(epsilon=4, delta="1e-5", discovery="laplace")],
+    [PARAMETERS, TIGHT, Parameters(epsilon=4, delta="1e-5"), Parameters(epsilon=4, delta="1e-5", discovery="laplace")],
     ids=["paper", "tight, three queries", "tight", "mixed"],
 )
 def test_tables_survive_json_to_the_last_digit(tmp_path, parameters):
@@ -245,7 +245,7 @@ def test_words_of_another_length_are_a_violation(bits):
 
 def test_every_design_that_may_be_chosen_is_audited():
     """With a small ε, reports of one query and of many, for six shares of the budget; one that is tampered with is found."""
-    parameters = Parameters.of(epsilon=1, delta="1e-5")
+    parameters = Parameters(epsilon=1, delta="1e-5")
     tables = Tables.of(parameters, LIST)
     assert len(tables.channels) == 12
     assert {type(channel) for channel in tables.channels.values()} == {Channel, SubsetChannel}

@@ -28,6 +28,7 @@ from blender_dp import (
 )
 from blender_dp.engines import DuckDBEngine
 from blender_dp.parameters import PARTS
+from blender_dp.pipeline.collection import Collection
 from blender_dp.release.manifest import statements
 
 DELTA = Fraction(1, 100_000)
@@ -203,7 +204,7 @@ def test_public_candidates_need_no_threshold():
 
 def test_candidates_of_another_kind_are_refused():
     items = blender(candidates=HeadList.of([("google", None)]))
-    with pytest.raises(ParameterError, match="they are single items, and the records are queries with URLs"):
+    with pytest.raises(ParameterError, match="they are single items, but the records are queries with URLs"):
         items.run(OPT_IN, CLIENTS)
     with pytest.raises(ParameterError, match="candidates: they are single items"):
         items.run_log(OPT_IN, "0.5")
@@ -277,7 +278,9 @@ def test_more_reports_per_client_split_the_budget():
     release = run(m_c=2, profile="paper")
     assert release.manifest.reports == 80_000
     assert release.manifest.groups[1].epsilon == 4
-    assert blender(m_c=2, profile="paper").channel(release.head_list) != blender().channel(release.head_list)
+    assert blender(m_c=2, profile="paper").collection.channel(release.head_list) != blender().collection.channel(
+        release.head_list
+    )
     assert len(blender(m_c=2, profile="paper").run_log(POPULATION, 0.4, key=b"k", entropy=Entropy.seeded(1)).head_list) == 10
 
 
@@ -409,14 +412,14 @@ def test_a_seeded_run_needs_an_engine_with_an_order():
 
 
 def test_different_numbers_of_records_do_not_go_into_one_likelihood():
-    with pytest.raises(ParameterError, match="m_c: 2 records per client beside 1"):
+    with pytest.raises(ParameterError, match="m_c: 2 records per client and 1"):
         blender(m_c=2)
     assert blender(m_c=2, estimator="average").parameters.m_c == 2
 
 
 def test_candidates_must_be_a_head_list():
-    with pytest.raises(ParameterError, match="candidates: str is no head list"):
-        blender(candidates="head-list.json")
+    with pytest.raises(ParameterError, match="candidates: int is not a head list"):
+        blender(candidates=7)
 
 
 def test_candidates_must_be_canonical():
@@ -441,13 +444,13 @@ def test_an_epsilon_that_protects_nobody_is_refused_before_anything_is_read():
 
 @pytest.mark.parametrize("by", ["groups", "log"])
 def test_a_delta_that_exposes_people_is_refused_before_anything_is_listed(by, monkeypatch):
-    monkeypatch.setattr(Blender, "make_list", lambda *_: pytest.fail("a list was made"))
+    monkeypatch.setattr(Collection, "make_list", lambda *_: pytest.fail("a list was made"))
     weak, names = blender(delta="1/20000"), set(OPT_IN["user"].to_pylist())
     runs = {
         "groups": lambda: weak.run(OPT_IN, CLIENTS),
         "log": lambda: weak.run_log(pa.concat_tables([OPT_IN, CLIENTS]), names),
     }
-    with pytest.raises(ParameterError, match=r"delta: 5e-05 is not below 1 / 20,000 opt-in users .* of single people"):
+    with pytest.raises(ParameterError, match=r"delta: 5e-05 is not below 1 / 20,000 opt-in users .* only one person has"):
         runs[by]()
 
 

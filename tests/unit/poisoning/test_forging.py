@@ -9,6 +9,7 @@ import pytest
 
 from blender_dp import Entropy, aol_like
 from blender_dp.engines import PLAIN_COLUMNS, DuckDBEngine
+from blender_dp.parameters import Parameters
 from blender_dp.pipeline.collection import Collection, Listing
 from blender_dp.poisoning import forging as module
 from blender_dp.poisoning.forging import forging
@@ -24,7 +25,7 @@ KINDS = [("2", 5, None), ("4", 5, None), ("4", 10, None), ("2", 3, 3)]
 def collected(epsilon: str, size: int | None) -> tuple[Collection, Listing, np.ndarray]:
     """A collection with real devices' reports, of which no release is made yet."""
     rows = aol_like(5, users=USERS)
-    collection = Collection(epsilon=epsilon, delta="1e-6", max_queries=40, subset_size=size)
+    collection = Collection(Parameters(epsilon=epsilon, delta="1e-6", max_queries=40, subset_size=size))
     engine = DuckDBEngine(ordered=True, portable=True)
     users, _ = engine.bound(
         engine.load(rows.slice(0, OPT_IN).select(["user", "query", "url"]), PLAIN_COLUMNS, "records"), 1, ""
@@ -96,7 +97,7 @@ def test_everybody_is_at_the_top() -> None:
 
 
 def test_an_empty_list() -> None:
-    collection = Collection(epsilon="4", delta="1e-6")
+    collection = Collection(Parameters(epsilon="4", delta="1e-6"))
     engine = DuckDBEngine(ordered=True, portable=True)
     rows = aol_like(5, users=40)
     users, _ = engine.bound(engine.load(rows.select(["user", "query", "url"]), PLAIN_COLUMNS, "records"), 1, "")

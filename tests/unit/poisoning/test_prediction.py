@@ -9,6 +9,7 @@ import pytest
 
 from blender_dp import Entropy, aol_like
 from blender_dp.engines import PLAIN_COLUMNS, DuckDBEngine
+from blender_dp.parameters import Parameters
 from blender_dp.pipeline.collection import Collection
 from blender_dp.poisoning.prediction import poisoning, response_of
 from blender_dp.stages.response import Response
@@ -21,7 +22,7 @@ USERS, OPT_IN, TOP = 60_000, 12_000, 5
 def collected():
     """A collection of which the reports are counted, but no release is made yet."""
     rows = aol_like(5, users=USERS)
-    collection = Collection(epsilon="2", delta="1e-6", max_queries=40)
+    collection = Collection(Parameters(epsilon="2", delta="1e-6", max_queries=40))
     engine = DuckDBEngine(ordered=True, portable=True)
     users, _ = engine.bound(
         engine.load(rows.slice(0, OPT_IN).select(["user", "query", "url"]), PLAIN_COLUMNS, "records"), 1, ""

@@ -44,14 +44,14 @@ def test_what_is_refused_and_what_is_warned_about(epsilon, delta, users, expecte
         assert "--force-weak-privacy" not in str(one.message)
 
 
-def test_epsilon_is_judged_before_anybody_is_counted():
+def test_epsilon_is_judged_without_a_number_of_users():
     assert weaknesses(Fraction(4), Fraction(1, 2)) == ()
-    with pytest.raises(ParameterError, match="epsilon: 21 is above 20 and protects nobody"):
+    with pytest.raises(ParameterError, match="epsilon: 21 is above 20 and offers no meaningful privacy"):
         check_privacy(Fraction(21))
 
 
 def test_advice_is_within_the_limits():
-    """Whoever follows the advice is not warned again."""
+    """Following the advice avoids the next warning."""
     for users in (2, 7, 25_969, 123_456_789):
         (weak,) = weaknesses(Fraction(1), Fraction(1, users), users)
         advised = Fraction(weak.fix.split()[1])

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from blender_dp import Blender, DocumentError, Entropy, Release, aol_like
-from blender_dp.pipeline.audit import Tables, made_with
+from blender_dp.pipeline.audit import Tables
 from blender_dp.release.document import json_schema
 from blender_dp.release.estimates import interval, margin
 from tests.conftest import ROOT
@@ -202,12 +202,12 @@ def test_parameters_are_published_as_exact_text(tmp_path):
     settings = manifest["settings"]
     assert [settings[name] for name in ("epsilon", "delta", "f_o", "f_c")] == ["7/3", "1/30000", "6/7", "2/3"]
     assert [(group["epsilon"], group["delta"]) for group in manifest["groups"]] == [("7/3", "1/30000"), ("7/3", "0")]
-    assert manifest["threshold"] == str(blender.discovery.threshold)
+    assert manifest["threshold"] == str(blender.collection.discovery.threshold)
     loaded = Release.load(tmp_path / "release.json")
     assert loaded == made
-    tables = Tables.of(made_with(loaded.manifest.settings), loaded.head_list)
-    assert (tables.discovery, tables.calibration) == (blender.discovery, blender.calibration)
-    assert made_with(loaded.manifest.settings).epsilon == Fraction(7, 3)
+    tables = Tables.of(loaded.manifest.settings, loaded.head_list)
+    assert (tables.discovery, tables.calibration) == (blender.collection.discovery, blender.collection.calibration)
+    assert loaded.manifest.settings.epsilon == Fraction(7, 3)
     assert json.loads(loaded.to_arrow().schema.metadata[b"blender-dp manifest"]) == manifest
 
 

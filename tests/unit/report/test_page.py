@@ -63,7 +63,7 @@ def test_what_differs_is_named_and_escaped(release):
     queries = tuple(spoilt(row) if row.query == "google" else row for row in release.queries)
     records = tuple(dataclasses.replace(row, query=EVIL if row.query == "google" else row.query) for row in release.records)
     page = " ".join(render(dataclasses.replace(release, queries=queries, records=records)).split())
-    assert "These differ by more than chance explains: &lt;script&gt;" in page
+    assert "These queries differ by more than chance explains: &lt;script&gt;" in page
     assert "(+9.0 standard errors)" in page
     assert "<script" not in page
     assert "No single query differs" not in page

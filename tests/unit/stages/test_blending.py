@@ -46,7 +46,7 @@ def test_single_items_are_blended_like_their_queries(item_release):
 def test_the_projection_is_optional():
     groups = estimates([-0.1, 0.7], [0.0, 0.9], (1e-4, 1e-4))
     assert blend(*groups, project=False).cells.share == pytest.approx([-0.05, 0.8])
-    assert blend(*groups).cells.share == pytest.approx([0.075, 0.925])
+    assert blend(*groups, project=True).cells.share == pytest.approx([0.075, 0.925])
 
 
 @given(st.floats(1e-9, 1), st.floats(1e-9, 1), st.floats(0, 1))

@@ -12,9 +12,7 @@ from blender_dp.errors import GroupError
 from blender_dp.pipeline.collection import Collection, Listing
 from blender_dp.sampling import Entropy
 from blender_dp.sampling.secret import Secret
-from blender_dp.stages.discovery import Discovery
-from blender_dp.stages.likelihood.estimator import Calibration
-from blender_dp.stages.randomiser import Design
+from blender_dp.stages import Calibration, Design, Discovery
 from blender_dp_device.records.reporting_list import ReportingList
 
 _SPLITS = 64  # a group that chance has left empty is drawn again

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from blender_dp.errors import OutsideTheoremError
+from blender_dp.mechanisms.theorems import check_one_record
 from blender_dp.sampling import Entropy
 from blender_dp.sampling.laplace import GridLaplace
 from blender_dp_device.arithmetic import Number
@@ -27,16 +27,10 @@ class LaplaceHistogram:
     noise: GridLaplace
 
     @classmethod
-    def of(cls, epsilon: Number, m_o: int = 1) -> LaplaceHistogram:
+    def of(cls, epsilon: Number, records: int = 1) -> LaplaceHistogram:
         """Calibrate the noise; refuse what Theorem 3.2 does not cover."""
         loss = checked_epsilon(epsilon)
-        if m_o != 1:
-            raise OutsideTheoremError(
-                "m_o",
-                f"calibration is proved for 1 record per opt-in user, not {m_o}",
-                "Set m_o to 1",
-                theorem="Theorem 3.2",
-            )
+        check_one_record(records, "calibration", "Theorem 3.2")
         return cls(GridLaplace.of(loss / 2))  # a substitution moves two counts by one each
 
     def release(self, counts: NDArray[np.int64], entropy: Entropy) -> NDArray[np.float64]:

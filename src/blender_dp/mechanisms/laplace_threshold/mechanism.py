@@ -7,10 +7,11 @@ from fractions import Fraction
 
 from blender_dp.errors import OutsideTheoremError
 from blender_dp.mechanisms.selector import Selector
-from blender_dp.parameters import Parameters
+from blender_dp.mechanisms.theorems import check_one_record
 from blender_dp.sampling import Entropy
 from blender_dp.sampling.laplace import GridLaplace
 from blender_dp_device.arithmetic import Number, exp_bounds
+from blender_dp_device.records.checks import checked_delta, checked_epsilon
 
 
 @dataclass(frozen=True)
@@ -30,22 +31,19 @@ class LaplaceThreshold:
     """τ in the noise's half steps; on the grid, so never equal to a noisy count."""
 
     @classmethod
-    def of(cls, epsilon: Number, delta: Number, m_o: int = 1) -> LaplaceThreshold:
+    def of(cls, epsilon: Number, delta: Number, records: int = 1) -> LaplaceThreshold:
         """Calibrate noise and threshold; refuse what Theorem 3.1 does not cover."""
-        p = Parameters.of(epsilon=epsilon, delta=delta, m_o=m_o)
-        if m_o != 1:
-            raise OutsideTheoremError(
-                "m_o", f"discovery is proved for 1 record per opt-in user, not {m_o}", "Set m_o to 1", theorem="Theorem 3.1"
-            )
-        if exp_bounds(p.epsilon)[0] <= 2:
+        loss, chance = checked_epsilon(epsilon), checked_delta(delta)
+        check_one_record(records, "discovery", "Theorem 3.1")
+        if exp_bounds(loss)[0] <= 2:
             raise OutsideTheoremError(
                 "epsilon",
-                f"discovery is proved for ε > ln 2 = 0.693..., not {float(p.epsilon):g}",
+                f"discovery is proved for ε > ln 2 = 0.693..., not {float(loss):g}",
                 "Raise epsilon",
                 theorem="Theorem 3.1",
             )
-        noise = GridLaplace.of(p.epsilon / 2)  # a substitution moves two counts by one each
-        return cls(noise, noise.half_steps + noise.threshold_for(p.delta / 2))
+        noise = GridLaplace.of(loss / 2)  # a substitution moves two counts by one each
+        return cls(noise, noise.half_steps + noise.threshold_for(chance / 2))
 
     @property
     def is_sound(self) -> bool:

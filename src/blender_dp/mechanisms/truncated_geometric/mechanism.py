@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from blender_dp.errors import OutsideTheoremError
 from blender_dp.mechanisms.selector import Selector
+from blender_dp.mechanisms.theorems import check_one_record
 from blender_dp.sampling import Entropy
 from blender_dp.sampling.capped import CappedGeometric
 from blender_dp_device.arithmetic import Number
@@ -28,13 +28,10 @@ class TruncatedGeometric:
     noise: CappedGeometric
 
     @classmethod
-    def of(cls, epsilon: Number, delta: Number, m_o: int = 1) -> TruncatedGeometric:
+    def of(cls, epsilon: Number, delta: Number, records: int = 1) -> TruncatedGeometric:
         """Make the noise; refuse what the proof does not cover."""
         loss, chance = checked_epsilon(epsilon), checked_delta(delta)
-        if m_o != 1:
-            raise OutsideTheoremError(
-                "m_o", f"discovery is proved for 1 record per opt-in user, not {m_o}", "Set m_o to 1", theorem="proof.md"
-            )
+        check_one_record(records, "discovery", "proof.md")
         return cls(CappedGeometric.of(loss / 2, chance))  # a substitution moves two counts by one each
 
     @property

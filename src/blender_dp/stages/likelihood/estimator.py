@@ -11,9 +11,9 @@ from blender_dp.sampling import Entropy
 from blender_dp.stages.blending import Blend, Blended
 from blender_dp.stages.calibration import OptInEstimate
 from blender_dp.stages.denoising import ClientEstimate, denoise
-from blender_dp.stages.disagreement import spread, trust
 from blender_dp.stages.discovery import Discovery, record_cells
 from blender_dp.stages.estimator import Context, Result
+from blender_dp.stages.group_comparison import spread, trust
 from blender_dp.stages.layout import Estimate, Floats, Integers, Layout
 from blender_dp.stages.likelihood.bound import among_all
 from blender_dp.stages.likelihood.choice import variances_without_opt_in

@@ -87,5 +87,5 @@ def test_what_is_predicted_is_what_the_fit_states():
 
 def test_a_given_share_and_size_leave_no_choice():
     blender = Blender(epsilon=1, delta=1e-5, f_c="0.7", subset_size=3)
-    (design,) = blender.randomiser.designs(blender.parameters, LONG)
+    (design,) = blender.collection.randomiser.designs(blender.parameters, LONG)
     assert (float(design.f_c), design.size) == (0.7, 3)

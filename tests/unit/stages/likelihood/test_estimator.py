@@ -16,7 +16,7 @@ from blender_dp_device.channel.subset import slack_free
 
 LIST = HeadList.of([("a", "x"), ("a", "y"), ("b", "x"), ("c", "x")])
 FOUND = Discovery(LIST, np.array([50.0, 30, 70, 9]), np.array([False, True, False, False]))
-CONTEXT = Context(FOUND, 1000, (1.5, 4.0), 2.5, 6.0, 100, 2.5)
+CONTEXT = Context(FOUND, 1000, (1.5, 4.0), 2.5, 6.0, 100, 2.5, project=True, robust=True)
 SHARES = np.array([0.05, 0.03, 0.01, 0.07, 0.01, 0.009, 0.001, 0.82])
 CHANNEL = slack_free(LIST, 4, "0.9")
 

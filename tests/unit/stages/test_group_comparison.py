@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from blender_dp.stages.disagreement import Disagreement, disagreement, spread, trust
+from blender_dp.stages.group_comparison import Disagreement, disagreement, spread, trust
 from blender_dp.stages.layout import Estimate
 
 NUMBERS = st.lists(

@@ -11,20 +11,20 @@ GOOD = {"epsilon": 4, "delta": 1e-5}
 
 
 def test_values_are_kept_exactly():
-    p = Parameters.of(epsilon=0.7, delta=1e-5, f_c=0.85)
+    p = Parameters(epsilon=0.7, delta=1e-5, f_c=0.85)
     assert (p.epsilon, p.delta, p.f_o, p.f_c) == (Fraction(7, 10), Fraction(1, 10**5), Fraction(19, 20), Fraction(17, 20))
 
 
 def test_what_is_chosen_by_predicted_error_is_left_open():
-    p = Parameters.of(epsilon=1, delta=1e-5)
+    p = Parameters(epsilon=1, delta=1e-5)
     assert (p.f_c, p.subset_size) == (None, None)
     assert (p.profile, p.discovery, p.randomiser, p.estimator) == ("tight", "geometric", "subset", "likelihood")
 
 
 def test_a_profile_names_its_parts_and_single_ones_may_be_replaced():
-    paper = Parameters.of(epsilon=1, delta=1e-5, profile="paper")
+    paper = Parameters(epsilon=1, delta=1e-5, profile="paper")
     assert (paper.discovery, paper.randomiser, paper.estimator) == ("laplace", "two-stage", "average")
-    mixed = Parameters.of(epsilon=1, delta=1e-5, profile="paper", discovery="geometric")
+    mixed = Parameters(epsilon=1, delta=1e-5, profile="paper", discovery="geometric")
     assert (mixed.discovery, mixed.randomiser, mixed.estimator) == ("geometric", "two-stage", "average")
 
 
@@ -38,14 +38,14 @@ def test_a_profile_names_its_parts_and_single_ones_may_be_replaced():
 )  # fmt: skip
 def test_unknown_parts_and_sizes_are_refused(wrong):
     with pytest.raises(ParameterError):
-        Parameters.of(epsilon=1, delta=1e-5, **wrong)
+        Parameters(epsilon=1, delta=1e-5, **wrong)
 
 
 def test_epsilon_and_delta_have_no_default():
     with pytest.raises(TypeError, match="epsilon"):
-        Parameters.of(delta=1e-5)
+        Parameters(delta=1e-5)
     with pytest.raises(TypeError, match="delta"):
-        Parameters.of(epsilon=1)
+        Parameters(epsilon=1)
 
 
 @pytest.mark.parametrize(
@@ -60,6 +60,6 @@ def test_epsilon_and_delta_have_no_default():
 )  # fmt: skip
 def test_what_is_out_of_range_is_refused_by_name(field, value):
     with pytest.raises(ParameterError) as caught:
-        Parameters.of(**{**GOOD, field: value})
+        Parameters(**{**GOOD, field: value})
     assert caught.value.subject == field
     assert caught.value.fix

@@ -1,0 +1,26 @@
+"""What an operator sets for a campaign: which parameters of a collection, and the defaults of the campaign's own settings.
+
+They are here, and not with the collector, because the command shows them without loading it.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from blender_dp.parameters.parameters import definitions
+
+CAMPAIGN_PARAMETERS = tuple(name for name, one in definitions().items() if one.in_campaign)
+"""The parameters of a collection that every round of a campaign uses."""
+
+
+class CampaignDefaults(NamedTuple):
+    """The defaults of a campaign's own settings."""
+
+    expected_clients: int = 100_000
+    min_opt_in: int = 1000
+    min_reports: int = 10_000
+    list_days: int = 30
+    keep_reports_days: int = 0
+
+
+DEFAULTS = CampaignDefaults()
