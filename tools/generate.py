@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from blender_dp.collector.http.app import bare_app
+from blender_dp.mechanisms.two_stage_response.weights import weights
 from blender_dp.release.document import json_schema
 from blender_dp_device.channel import Channel, Device
 from blender_dp_device.channel.subset import SubsetChannel
@@ -153,7 +154,7 @@ def _two_stage(channel: Channel, head_list: HeadList) -> dict[str, Any]:
         "query_step": str(channel.query_step),
         "url_steps": [str(step) for step in channel.url_steps],
         "weights_over": str(channel.words**2),
-        "weights": [[str(w) for w in channel.weights(*head_list.position(*cell))] for cell in head_list.cells()],
+        "weights": [[str(w) for w in weights(channel, *head_list.position(*cell))] for cell in head_list.cells()],
     }
 
 

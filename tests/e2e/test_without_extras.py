@@ -54,7 +54,8 @@ def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
     uv, folder = Path(sys.executable).parent / "uv", tmp_path_factory.mktemp("bare") / "venv"
     install = [uv, "pip", "install", "--quiet", "--python", folder / "bin/python", "--constraint", ROOT / "constraints.txt"]
     subprocess.run([uv, "venv", "--quiet", "--python", sys.executable, folder], check=True)
-    done = subprocess.run([*install, "--editable", ROOT], capture_output=True, text=True, check=False)
+    packages = ["--editable", ROOT / "device", "--editable", ROOT]
+    done = subprocess.run([*install, *packages], capture_output=True, text=True, check=False)
     if done.returncode != 0:
         pytest.skip(f"no package index can be reached, and the packages are not in uv's cache: {done.stderr.strip()[:300]}")
     return folder / "bin"

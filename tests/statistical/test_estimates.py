@@ -15,6 +15,7 @@ from blender_dp import Entropy, HeadList
 from blender_dp.mechanisms.laplace_histogram import LaplaceHistogram
 from blender_dp.mechanisms.subset_response import SubsetResponse
 from blender_dp.mechanisms.two_stage_response import TwoStageResponse
+from blender_dp.mechanisms.two_stage_response.weights import weights
 from blender_dp.sampling.discrete import WORD, binomial
 from blender_dp.stages import blend, calibrate, denoise
 from blender_dp.stages.blending import optimal_weight
@@ -240,7 +241,7 @@ def test_the_www_google_com_effect(entropy):
     head_list = HeadList.of([("www.google.com", "https://www.google.com/")])
     mechanism = LaplaceHistogram.of(4)
     channel = Channel.of(head_list, 4, 1e-5, "0.85")
-    rows = [channel.weights(0, 0), channel.weights(1, 0)]
+    rows = [weights(channel, 0, 0), weights(channel, 1, 0)]
     reported = [int(share * 10**6) * a + int((1 - share) * 10**6) * b for a, b in zip(*rows, strict=True)]
     weight, blended, opt_in, client = np.empty((4, runs))
     for run in range(runs):

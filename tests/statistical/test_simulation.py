@@ -10,6 +10,8 @@ import pytest
 from scipy import stats
 
 from blender_dp import HeadList
+from blender_dp.mechanisms.channel_odds import query_lie, query_truth
+from blender_dp.mechanisms.two_stage_response.weights import weights
 from blender_dp.stages.reporting import counted_cells, counted_reports, simulate, sum_counts
 from blender_dp.stages.response import Response
 from blender_dp_device.channel import Channel
@@ -67,7 +69,7 @@ def test_both_ways_agree_for_reports_of_several_queries(entropy):
 
 def expected(true: np.ndarray) -> np.ndarray:
     places = [(query, url) for query, count in enumerate(LIST.url_counts) for url in range(count)]
-    rows = [[float(Fraction(weight, CHANNEL.words**2)) for weight in CHANNEL.weights(query, url)] for query, url in places]
+    rows = [[float(Fraction(weight, CHANNEL.words**2)) for weight in weights(CHANNEL, query, url)] for query, url in places]
     return true @ np.array(rows)
 
 
@@ -97,7 +99,7 @@ def test_both_ways_agree_when_several_queries_are_told(entropy, size):
 def test_every_true_cell_is_answered_by_its_own_row_of_several(entropy, size):
     """One kind of client at a time; the rows written out from the channel's definition, not taken from the estimator."""
     channel = slack_free(LIST, 2, "0.7", size)
-    truth, lie = float(channel.query_truth), float(channel.query_lie)
+    truth, lie = float(query_truth(channel)), float(query_lie(channel))
     places = [(query, url) for query, count in enumerate(LIST.url_counts) for url in range(count)]
     for cell, (query, url) in enumerate(places):
         counts = np.zeros(CELLS, np.int64)

@@ -17,24 +17,24 @@ from numbers import Integral
 from blender_dp_device.errors import ParameterError
 
 Number = int | float | str | Decimal | Fraction
-"""What a parameter may be given as."""
+"""The types that a parameter may have."""
 
 FIRST_DIGITS = 60
-_MOST_DIGITS = 350  # the smallest float has 324, and what is published may have 400
+_MOST_DIGITS = 350  # the smallest float has 324, and a published number may have 400
 
 
 def exact(value: Number, field: str) -> Fraction:
     """Read a number as the fraction its author wrote: 0.1 is 1/10, not the nearest binary float.
 
-    A number of more than 350 digits is refused before it costs time, and before it is published: nobody could read it.
+    A number of more than 350 digits is refused before it costs time, and before anyone publishes it.
     """
     if _digits(value) > _MOST_DIGITS:
-        raise ParameterError(field, f"has more than {_MOST_DIGITS} digits", "Give a decimal number such as 0.5")
-    problem = ParameterError(field, f"{value!r} is not a finite number", "Give a decimal number such as 0.5")
+        raise ParameterError(field, f"has more than {_MOST_DIGITS} digits", "Use a decimal number such as 0.5")
+    problem = ParameterError(field, f"{value!r} is not a finite number", "Use a decimal number such as 0.5")
     if isinstance(value, bool):
         raise problem
     try:
-        if isinstance(value, float):  # its shortest decimal text is what was typed; its binary value is not
+        if isinstance(value, float):  # its shortest decimal form is what was typed; its binary value is not
             return Fraction(float.__repr__(value))
         return Fraction(int(value) if isinstance(value, Integral) else value)
     except (ValueError, TypeError, ZeroDivisionError, OverflowError):
@@ -42,7 +42,7 @@ def exact(value: Number, field: str) -> Fraction:
 
 
 def _digits(value: Number) -> int:
-    """At least as many digits as the longer side of the fraction has, found without making it."""
+    """An upper bound of the digits of numerator and denominator, without computing them."""
     if isinstance(value, Fraction):
         return max(abs(value.numerator), value.denominator).bit_length() * 3 // 10
     if isinstance(value, int):
@@ -56,15 +56,15 @@ def _digits(value: Number) -> int:
 
 
 EXACT_TEXT = r"^(0|[1-9][0-9]{0,399})(/[1-9][0-9]{0,399})?$"
-"""How exact numbers are published: "4" or "7/3", in lowest terms. The limit keeps a hostile file from costing memory."""
+"""The published form of exact numbers: "4" or "7/3", in lowest terms. The limit keeps a hostile file from using memory."""
 
 
 def read_exact(text: str, field: str) -> Fraction:
-    """Read a number that was published as exact text, which is that of `str(Fraction)`; other spellings are refused."""
+    """Read a published exact number, as `str(Fraction)` writes it; other spellings are refused."""
     number = exact(text, field) if re.fullmatch(EXACT_TEXT, text) else None
     if number is None or str(number) != text:
         raise ParameterError(
-            field, f"{text[:40]!r} is not an exact number in lowest terms", 'Give text such as "4" or "7/3"'
+            field, f"{text[:40]!r} is not an exact number in lowest terms", 'Use a string such as "4" or "7/3"'
         )
     return number
 
@@ -80,9 +80,9 @@ def exp_bounds(x: Fraction, digits: int = FIRST_DIGITS) -> tuple[Fraction, Fract
 
 
 def ceil_decreasing_in_exp(formula: Callable[[Fraction], Fraction], x: Fraction) -> int:
-    """Return the ceiling of `formula(e^x)` for a formula that decreases in e^x; exact, whatever it takes.
+    """Return the exact ceiling of `formula(e^x)` for a formula that decreases in e^x.
 
-    e^x is transcendental for rational x other than 0, so the bounds part from any integer sooner or later.
+    e^x is transcendental for rational x other than 0, so with enough digits the bounds exclude every integer.
     """
     if x == 0:
         return math.ceil(formula(Fraction(1)))
@@ -96,5 +96,5 @@ def ceil_decreasing_in_exp(formula: Callable[[Fraction], Fraction], x: Fraction)
 
 
 def decimal_context(digits: int, rounding: str) -> decimal.Context:
-    """Decimal arithmetic of so many digits that never overflows."""
+    """Decimal arithmetic with this many digits that never overflows."""
     return decimal.Context(prec=digits, rounding=rounding, Emax=decimal.MAX_EMAX, Emin=decimal.MIN_EMIN)

@@ -1,6 +1,6 @@
-"""The one door to randomness: the operating system's generator.
+"""The only source of randomness: the operating system's generator.
 
-Everything private starts here, on a device and on the curator's machine alike. The linter refuses `os.urandom`,
+Everything private starts here, on devices and on the curator's machine. The linter refuses `os.urandom`,
 `secrets`, `random` and `numpy.random` everywhere else in both packages.
 """
 

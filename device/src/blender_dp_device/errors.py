@@ -31,7 +31,7 @@ class DocumentError(BlenderError):
 
 
 class StateError(BlenderError):
-    """What was asked does not fit how things are: a `conflict`, something `missing`, or something `forbidden`."""
+    """The request does not fit the current state: `kind` is `conflict`, `missing` or `forbidden`."""
 
     def __init__(self, subject: str, problem: str, fix: str, *, kind: str = "conflict") -> None:
         super().__init__(subject, problem, fix)

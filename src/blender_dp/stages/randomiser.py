@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol
 
+from blender_dp.mechanisms.subset_response.best_size import best_size
 from blender_dp.parameters import Parameters
 from blender_dp.privacy.loss import Loss
-from blender_dp_device.channel.subset import best_size
 from blender_dp_device.records.head_list import HeadList
 from blender_dp_device.records.reporting_list import ChannelSettings
 

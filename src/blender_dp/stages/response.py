@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from blender_dp.mechanisms.channel_odds import query_lie, query_truth
 from blender_dp.stages.layout import Floats, Layout
 from blender_dp_device.channel.subset import AnyChannel
 
@@ -28,8 +29,8 @@ class Response:
         """From the shipped integers, so that what is undone is what was done."""
         layout = Layout(channel.url_counts)
         k = layout.counts.astype(float)
-        truth = 1 - float(1 - channel.query_truth)
-        lie = float(channel.query_lie) if k.size > 1 else 0.0
+        truth = 1 - float(1 - query_truth(channel))
+        lie = float(query_lie(channel)) if k.size > 1 else 0.0
         false_url = np.array([step / channel.words for step in channel.url_steps])
         wrong = truth * false_url  # another URL of the true query
         right = truth * (1 - (k - 1) * false_url)

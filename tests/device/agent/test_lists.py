@@ -34,7 +34,7 @@ NO_QUERIES = reporting(HeadList(()), epsilon=4)
         ({"expires": None}, "does not say when it expires"),
         ({"expires": "never"}, None),
         ({"head_list": {"schema": "blender-dp/head-list/2"}}, None),
-        ({"head_list": HeadList.of(RECORDS).to_document()}, "does not say how devices randomise"),
+        ({"head_list": HeadList.of(RECORDS).to_document()}, "does not name its channel"),
         ({"head_list": None}, None),
         ({"round": None}, None),
         ({"channel": {"randomiser": "two-stage"}}, "delta"),

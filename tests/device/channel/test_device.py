@@ -5,6 +5,7 @@ import json
 import pytest
 
 from blender_dp import Device, HeadList, ParameterError, ReportingList
+from blender_dp.mechanisms.two_stage_response.weights import weights
 from blender_dp_device.channel import Channel
 from blender_dp_device.channel.subset import SubsetChannel
 from tests.conftest import ROOT
@@ -40,7 +41,7 @@ def test_the_subset_vectors(case):
     assert [str(step) for step in device.channel.url_steps] == case["url_steps"]
     if case["size"] == 1:
         assert str(device.channel.query_step) == case["query_step"]
-        rows = [[str(weight) for weight in device.channel.weights(*position)] for position in positions(device.channel)]
+        rows = [[str(weight) for weight in weights(device.channel, *position)] for position in positions(device.channel)]
         assert rows == case["weights"]
     else:
         assert str(device.channel.truth) == case["truth"]
@@ -223,7 +224,7 @@ def test_a_budget_that_is_none_is_refused(small_list, wrong):
 
 def test_names_alone_are_no_list_to_answer(small_list):
     """Nothing is assumed about the channel."""
-    with pytest.raises(ParameterError, match="HeadList does not say how devices randomise"):
+    with pytest.raises(ParameterError, match="HeadList does not name its channel"):
         Device(small_list, epsilon=4)
 
 

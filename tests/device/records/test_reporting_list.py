@@ -61,7 +61,7 @@ def test_an_old_list_is_read_as_names_only(tmp_path):
     SMALL.save(tmp_path / "old.json")
     assert json.loads((tmp_path / "old.json").read_text(encoding="utf-8"))["schema"] == "blender-dp/head-list/1"
     assert HeadList.load(tmp_path / "old.json") == SMALL
-    with pytest.raises(DocumentError, match="does not say how devices randomise"):
+    with pytest.raises(DocumentError, match="does not name its channel"):
         ReportingList.load(tmp_path / "old.json")
 
 

@@ -46,7 +46,7 @@ def test_counts_without_urls_make_a_list_of_single_items(entropy, kind):
 
 
 def test_a_mixture_is_refused(entropy):
-    with pytest.raises(ParameterError, match="some have a URL and some have none"):
+    with pytest.raises(ParameterError, match="some have a URL and some do not"):
         discover([batch(("a", "x", 900), ("b", None, 900))], MECHANISM, entropy)
 
 

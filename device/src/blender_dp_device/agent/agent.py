@@ -239,9 +239,9 @@ class Agent:
 
     def _randomise(self, pointer: dict[str, Any], query: str | None, url: str | None) -> Sent:
         """Verify the list of a round, and make a report against it."""
-        body, digest = self._fetch("head-lists", pointer["head_list"])
+        document, digest = self._fetch("head-lists", pointer["head_list"])
         listed = verified_list(
-            verified_content(body, "head-list", self._key, "head list"),
+            verified_content(document, "head-list", self._key, "head list"),
             campaign=self._campaign,
             round_id=pointer["id"],
             epsilon=self.epsilon,
@@ -249,13 +249,8 @@ class Agent:
             now=self._clock(),
         )
         report = Device(listed.reporting_list, epsilon=self.epsilon).report(query, url)
-        return Sent(
-            campaign=listed.campaign,
-            round=listed.round,
-            round_id=listed.round_id,
-            epsilon=str(self.epsilon),
-            body=report_body(digest, report.cells, listed.reporting_list.head_list.cell_count),
-        )
+        body = report_body(digest, report.cells, listed.reporting_list.head_list.cell_count)
+        return Sent(listed.campaign, listed.round, listed.round_id, str(self.epsilon), body)
 
     def _charge_report(self, sent: Sent) -> Sent | None:
         """Charge a report to the account before it leaves. If another process was faster, its report is returned."""
@@ -278,14 +273,8 @@ class Agent:
                 if known.round != opening.round:
                     raise DocumentError("opening", "gives this round another number than before", "Nothing is uploaded")
                 return known
-            uploaded = Uploaded(
-                opening.campaign,
-                opening.round_id,
-                receipt=system_bytes(32).hex(),
-                round=opening.round,
-                epsilon=str(opening.epsilon),
-                delta=str(opening.delta),
-            )
+            receipt, costs = system_bytes(32).hex(), (str(opening.epsilon), str(opening.delta))
+            uploaded = Uploaded(opening.campaign, opening.round_id, receipt, opening.round, *costs)
             self._charge(account, uploaded, opening.epsilon, now)
         return uploaded
 

@@ -30,16 +30,10 @@ _SHOWN_CHARACTERS = 200  # of a remote machine's text, in an error
 _VISIBLE = re.compile("[!-~]+")
 _HEADER = re.compile("[ -~]*")
 
-_FIXES = {
-    400: "Fix the request",
-    401: "Pass a token",
-    403: "Use another token",
-    404: "Check the path and the id",
-    409: "Check the current state",
+_FIXES = dict.fromkeys((400, 415, 422), "Fix the request") | {
+    401: "Pass a token", 403: "Use another token", 404: "Check the path and the id", 409: "Check the current state",
     413: "Send less at a time",
-    415: "Fix the request",
-    422: "Fix the request",
-}
+}  # fmt: skip
 _SERVER_FAULT = "The collector's operator must look into it"
 _KINDS = {404: "missing", 401: "forbidden", 403: "forbidden"}
 
@@ -105,7 +99,7 @@ class CollectorClient:
 
     def download(self, path: str, file: Path) -> None:
         """Request something of any length, and write it to a file."""
-        with self._response("GET", path, Allowance(None, None)) as response:
+        with self._response("GET", self._head("GET", path), Allowance(None, None)) as response:
             if not _is_success(response):
                 raise _problem(response, _body(response, self._response_bytes))
             with file.open("wb") as sink:
@@ -140,8 +134,9 @@ class CollectorClient:
         coding: str = "identity",
         max_bytes: int | None = None,
     ) -> bytes:
+        request = self._head(method, path, coding, headers, len(body)) + body
         allowance = Allowance(self._seconds, _HEADER_BYTES + max(self._response_bytes, max_bytes or 0))
-        with self._response(method, path, allowance, body, coding, headers) as response:
+        with self._response(method, request, allowance) as response:
             is_success = _is_success(response)
             content = _body(response, max_bytes if max_bytes and is_success else self._response_bytes)
         if not is_success:
@@ -149,29 +144,23 @@ class CollectorClient:
         return content
 
     @contextmanager
-    def _response(
-        self,
-        method: str,
-        path: str,
-        allowance: Allowance,
-        body: bytes = b"",
-        coding: str = "identity",
-        headers: dict[str, str] | None = None,
-    ) -> Iterator[HTTPResponse]:
-        request = self._head(method, path, coding, {**self._headers, **(headers or {})}, len(body)) + body
+    def _response(self, method: str, request: bytes, allowance: Allowance) -> Iterator[HTTPResponse]:
         with ExitStack() as stack:
             with _network_errors():
                 response = stack.enter_context(self._connections.exchange(allowance, method, request))
             yield response
 
-    def _head(self, method: str, path: str, coding: str, headers: dict[str, str], length: int) -> bytes:
+    def _head(
+        self, method: str, path: str, coding: str = "identity", headers: dict[str, str] | None = None, length: int = 0
+    ) -> bytes:
         """The head of a request, all of it."""
+        fields = {**self._headers, **(headers or {})}
         if not _VISIBLE.fullmatch(path):
             raise _invalid_url()
-        if not all(_HEADER.fullmatch(text) for text in headers.values()):
+        if not all(_HEADER.fullmatch(text) for text in fields.values()):
             raise ParameterError("token", "has characters that HTTP does not allow", "Use the token as it was issued")
         lines = [f"{method} {self._prefix}{path} HTTP/1.1", f"Host: {self._origin.authority}", f"Accept-Encoding: {coding}"]
-        lines += [f"{name}: {text}" for name, text in headers.items()]
+        lines += [f"{name}: {text}" for name, text in fields.items()]
         lines += [f"Content-Length: {length}"] if method == "POST" else []
         return "\r\n".join([*lines, "", ""]).encode("ascii")
 

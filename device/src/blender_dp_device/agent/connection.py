@@ -20,7 +20,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from http.client import HTTPException, HTTPResponse
 from typing import TYPE_CHECKING, NamedTuple
-from urllib.parse import unquote, urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 if TYPE_CHECKING:
@@ -40,16 +40,12 @@ class Origin(NamedTuple):
     @property
     def authority(self) -> str:
         """Host and port as the Host header names them."""
-        return self._name if self.port == (443 if self.is_tls else 80) else self.full_authority
+        return self.full_authority.removesuffix(":443" if self.is_tls else ":80")
 
     @property
     def full_authority(self) -> str:
-        """Host and port, whatever the port is."""
-        return f"{self._name}:{self.port}"
-
-    @property
-    def _name(self) -> str:
-        return f"[{self.host}]" if ":" in self.host else self.host.encode("idna").decode()
+        """Host and port, also if it is the default port."""
+        return f"{f'[{self.host}]' if ':' in self.host else self.host.encode('idna').decode()}:{self.port}"
 
 
 class Allowance:
@@ -167,7 +163,8 @@ class Connections:
 
     def _opened(self, allowance: Allowance) -> Connection:
         proxy = _proxy(self._origin) if self._origin.is_tls else None  # a proxy must not see what is not encrypted
-        connection = Connection(_connected(*(proxy.address if proxy else self._origin[1:]), allowance.step()), allowance)
+        host, port = (proxy.hostname or "", proxy.port or 80) if proxy else self._origin[1:]
+        connection = Connection(_connected(host, port, allowance.step()), allowance)
         try:
             connection.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             if proxy:
@@ -181,31 +178,25 @@ class Connections:
         return connection
 
 
-class _Proxy(NamedTuple):
-    address: tuple[str, int]
-    credentials: str
-
-
-def _proxy(origin: Origin) -> _Proxy | None:
+def _proxy(origin: Origin) -> SplitResult | None:
     """The proxy that the environment (or, on Windows and macOS, the system) names for TLS, if there is one."""
     named = getproxies()
     url = named.get("https") or named.get("all")
     if not url or proxy_bypass(origin.host):
         return None
-    parts = urlsplit(url if "://" in url else f"http://{url}")
-    if parts.scheme != "http" or not parts.hostname:
+    proxy = urlsplit(url if "://" in url else f"http://{url}")
+    if proxy.scheme != "http" or not proxy.hostname:
         raise HTTPException("unsupported proxy")
-    credentials = f"{unquote(parts.username or '')}:{unquote(parts.password or '')}" if parts.username else ""
-    return _Proxy((parts.hostname, parts.port or 80), credentials)
+    return proxy
 
 
-def _tunnel(connection: Connection, origin: Origin, proxy: _Proxy) -> None:
+def _tunnel(connection: Connection, origin: Origin, proxy: SplitResult) -> None:
     """Have a proxy pass on encrypted bytes, of which it sees the length only."""
     head = f"CONNECT {origin.full_authority} HTTP/1.1\r\nHost: {origin.full_authority}\r\n"
-    if proxy.credentials:
-        head += f"Proxy-Authorization: Basic {base64.b64encode(proxy.credentials.encode()).decode()}\r\n"
-    response = connection.exchange("CONNECT", f"{head}\r\n".encode("ascii"))
-    if response.status != 200:
+    if proxy.username:
+        login = f"{unquote(proxy.username)}:{unquote(proxy.password or '')}".encode()
+        head += f"Proxy-Authorization: Basic {base64.b64encode(login).decode()}\r\n"
+    if connection.exchange("CONNECT", f"{head}\r\n".encode("ascii")).status != 200:
         raise HTTPException("proxy refused")
 
 

@@ -22,23 +22,23 @@ _WORD_BYTES = WORD_BITS // 8
 
 @dataclass(frozen=True)
 class Report:
-    """What leaves the device: the digest of the `ReportingList` it answers, and the reported cells, sorted."""
+    """A randomised report: the digest of the `ReportingList` it was made for, and the reported cells, sorted."""
 
     head_list: ListDigest
     cells: tuple[int, ...]
 
 
 class Device:
-    """One client. Its ε (and δ and m_c) are its own: a list whose channel was made for others is refused.
+    """One client. It has its own ε (and δ and m_c), and refuses a list whose channel was made for others.
 
-    The queries, f_C and the subset size come from the list: whatever they are, the loss is within ε and δ.
+    The queries, f_C and the subset size come from the list; whatever they are, the loss is within ε and δ.
 
     Citation: Figure 6 of the BLENDER paper (LocalAlg) with the randomiser "two-stage"; subset selection with "subset".
     Privacy: each `report` is (ε/m_c, δ/m_c)-differentially private for the record in the local model, so m_c of them
-        together are (ε, δ); the caller must keep count. With "subset" δ is 0. Proofs:
+        together are (ε, δ); the caller must count them. With "subset" δ is 0. Proofs:
         `mechanisms/two_stage_response/proof.md` and `mechanisms/subset_response/proof.md`.
     Utility: the true query is reported with probability about e^(f_c·ε) / (e^(f_c·ε) + k - 1), or more with a larger
-        subset size; a true item of a list of single items as if f_c was 1.
+        subset size; for a list of single items as if f_c were 1.
     Cost: 16 random bytes for every reported query, 24 more with several, and a few integer operations.
     """
 
@@ -48,8 +48,8 @@ class Device:
         `delta` is needed for the randomiser "two-stage" only; the other one has no δ.
         """
         if not isinstance(reporting_list, ReportingList):
-            problem = f"{type(reporting_list).__name__} does not say how devices randomise"
-            raise ParameterError("reporting_list", problem, "Give a ReportingList, such as Release.reporting_list")
+            problem = f"{type(reporting_list).__name__} does not name its channel"
+            raise ParameterError("reporting_list", problem, "Pass a ReportingList, such as Release.reporting_list")
         self.reporting_list = reporting_list
         settings = reporting_list.channel
         own_delta = None if delta is None else checked_delta(delta)
@@ -62,22 +62,22 @@ class Device:
     def report(self, query: str | None, url: str | None = None) -> Report:
         """Randomise one record with the operating system's entropy.
 
-        On a list of single items only the query counts; on one with URLs, a record without a URL is none.
-        A device that has fewer than m_c records reports None for the rest: how many it has is private too.
+        On a list of single items only the query counts; on one with URLs, a record without a URL is not a record.
+        A device with fewer than m_c records reports None for the rest: how many it has is private, too.
         """
         return self._report(query, url, system_bytes)
 
     def answer(self, query: str | None, url: str | None, random_bytes: bytes) -> Report:
-        """The report that these random bytes lead to. For test vectors; `report` is the way to make one."""
+        """The report that follows from these random bytes. For test vectors only; devices use `report`."""
         stream = BytesIO(random_bytes)
 
-        def taken(count: int) -> bytes:
+        def next_bytes(count: int) -> bytes:
             part = stream.read(count)
             if len(part) < count:
-                raise ParameterError("random_bytes", f"{len(random_bytes)} of them are too few", "Give more")
+                raise ParameterError("random_bytes", f"{len(random_bytes)} of them are too few", "Pass more")
             return part
 
-        return self._report(query, url, taken)
+        return self._report(query, url, next_bytes)
 
     def _report(self, query: str | None, url: str | None, random_bytes: Callable[[int], bytes]) -> Report:
         head_list = self.reporting_list.head_list
@@ -93,4 +93,4 @@ class Device:
 def _same(field: str, listed: Fraction | int, own: Fraction | int | None) -> None:
     if listed != own:
         problem = f"the list was made for {listed}, and this device has {'none' if own is None else own}"
-        raise ParameterError(field, problem, "Do not answer this list; a device never changes its own budget")
+        raise ParameterError(field, problem, "Do not use this list; a device never changes its own budget")

@@ -5,7 +5,7 @@ one of the k-1 other queries (each has exactly `query_step` of the 2^64 words), 
 second one chooses the URL, in the same way with `url_steps[q]` if the query was kept, uniformly if it was replaced.
 
 The steps are rounded up, that is, towards lying more often. The proof is in
-`mechanisms/two_stage_response/proof.md`; the audit works on these very integers.
+`mechanisms/two_stage_response/proof.md`; the audit uses the same integers.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from itertools import pairwise
 
 from blender_dp_device.arithmetic import Number, ceil_decreasing_in_exp
 from blender_dp_device.errors import ParameterError
@@ -25,7 +24,7 @@ Position = tuple[int, int]
 
 WORD_BITS = 64
 
-# Below this the rounding of the steps by up to k words would begin to show in the loss.
+# Below this the rounding of the steps by up to k words would start to show in the loss.
 _LEAST_EPSILON = Fraction(1, 1 << 20)
 
 
@@ -45,7 +44,7 @@ class Channel:
     def of(cls, head_list: HeadList, epsilon: Number, delta: Number, f_c: Number, m_c: int = 1) -> Channel:
         """Compute the channel of a list: LocalAlg's t and t_q for a budget of ε/m_c and δ/m_c per report.
 
-        With one level there is no URL to choose, so the query gets all of it, whatever f_c says.
+        With one level there is no URL to choose, so the query gets all of it, whatever f_c is.
         """
         per_report = checked_delta(delta) / at_least_one(m_c, "m_c")
         epsilon_query, epsilon_url = split_budget(head_list.levels, epsilon, f_c, m_c)
@@ -59,22 +58,12 @@ class Channel:
         )
 
     size = 1
-    """How many queries a report tells."""
+    """The number of queries in a report."""
 
     @property
     def words(self) -> int:
-        """How many values a random word has."""
+        """The number of values of a random word."""
         return 1 << self.bits
-
-    @property
-    def query_truth(self) -> Fraction:
-        """The probability that the true query is reported."""
-        return 1 - Fraction(self.query_lie_bound, self.words)
-
-    @property
-    def query_lie(self) -> Fraction:
-        """The probability that another given query is reported."""
-        return Fraction(self.query_step, self.words)
 
     @property
     def query_lie_bound(self) -> int:
@@ -84,24 +73,6 @@ class Channel:
     def url_lie_bound(self, query: int) -> int:
         """A second word below this replaces the URL of a kept query."""
         return (self.url_counts[query] - 1) * self.url_steps[query]
-
-    @property
-    def is_sound(self) -> bool:
-        """Whether the integers make a channel at all, whatever its loss: one step per query, no weight below 0."""
-        counts, steps = self.url_counts, self.url_steps
-        if not counts or len(counts) != len(steps) or counts[-1] != 1 or min(counts) < 1:
-            return False
-        return all(
-            0 < (count - 1) * step < self.words if count > 1 else step == 0
-            for count, step in zip((len(counts), *counts), (self.query_step, *steps), strict=True)
-        )
-
-    def weights(self, query: int, url: int) -> list[int]:
-        """How many of the words² pairs of words turn this position into each cell, in order."""
-        kept, honest = self.words - self.query_lie_bound, self.words - self.url_lie_bound(query)
-        own = [kept * (honest if u == url else self.url_steps[query]) for u in range(self.url_counts[query])]
-        blocks = ([self.query_step * w for w in uniform_weights(self.words, n)] for n in self.url_counts)
-        return [weight for q, block in enumerate(blocks) for weight in (own if q == query else block)]
 
     def respond(self, query: int, url: int, first: int, second: int) -> tuple[int, int]:
         """Turn a true position and two random words into the reported position. This *is* LocalAlg."""
@@ -114,19 +85,19 @@ class Channel:
 
 
 def split_budget(levels: int, epsilon: Number, f_c: Number, m_c: int) -> tuple[Fraction, Fraction]:
-    """What a report may spend on the query and on the URL. With one level there is no URL to choose."""
+    """The ε that a report may spend on the query and on the URL. With one level there is no URL to choose."""
     budget = checked_epsilon(epsilon) / at_least_one(m_c, "m_c")
     share = open_unit(f_c, "f_c", "The papers use 0.85")
     for_query = share * budget if levels == 2 else budget
     if min((for_query, budget - for_query)[:levels]) < _LEAST_EPSILON:
         problem = f"leaves less than {float(_LEAST_EPSILON):g} for a choice that a report makes"
-        raise ParameterError("epsilon", problem, "Raise epsilon, take f_c away from 0 and 1, or lower m_c")
+        raise ParameterError("epsilon", problem, "Raise epsilon, move f_c away from 0 and 1, or lower m_c")
     return for_query, budget - for_query
 
 
 @lru_cache(maxsize=4096)
 def lie_step(choices: int, epsilon: Fraction, delta: Fraction) -> int:
-    """How many of the 2^64 words name each false choice: ⌈2^64 (1 - δ/2) / (e^ε + choices - 1)⌉, or 0 with one choice.
+    """The number of words that name each false choice: ⌈2^64 (1 - δ/2) / (e^ε + choices - 1)⌉, or 0 with one choice.
 
     The truth gets the rest, 2^64 - (choices - 1) * step, which is at most e^ε * step + (δ/2) * 2^64.
     """
@@ -134,12 +105,6 @@ def lie_step(choices: int, epsilon: Fraction, delta: Fraction) -> int:
         return 0
     honest = (1 - delta / 2) * (1 << WORD_BITS)
     return ceil_decreasing_in_exp(lambda e: honest / (e + choices - 1), epsilon)
-
-
-def uniform_weights(words: int, count: int) -> list[int]:
-    """How many words w give each value of ⌊w · count / words⌋."""
-    edges = [-(-i * words // count) for i in range(count + 1)]
-    return [high - low for low, high in pairwise(edges)]
 
 
 def skip(index: int, truth: int) -> int:

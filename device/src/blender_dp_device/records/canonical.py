@@ -16,7 +16,7 @@ CANONICAL_VERSION = 1
 """Changes whenever any input would come out differently."""
 
 TRACKING_PREFIXES = ("hsa_", "mtm_", "pk_", "utm_")
-"""Parameters whose names begin so only tell who sent somebody, and are dropped."""
+"""Parameters whose names start like this only track where a visitor came from, and are dropped."""
 
 TRACKING_NAMES = frozenset(
     {
@@ -25,7 +25,7 @@ TRACKING_NAMES = frozenset(
         "wickedid", "yclid", "ysclid",
     }
 )  # fmt: skip
-"""Parameters of exactly these names, likewise."""
+"""Parameters of exactly these names are dropped, too."""
 
 _PLAIN_QUERY = re.compile(r"[!-@\[-~]+(?: [!-@\[-~]+)*")
 _PLAIN_URL = re.compile(
@@ -41,9 +41,9 @@ _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012
 
 
 def canonical_record(query: str | None, url: str | None, *, levels: int = 2) -> Record:
-    """Return the canonical record; without a query or without a URL there is none, which is ⟨⋆, ⋆⟩.
+    """Return the canonical record, or ⟨⋆, ⋆⟩ if the query or the URL is missing.
 
-    With one level (single items) the query is the record, and a URL does not count.
+    With one level (single items) the query is the record, and the URL is ignored.
     """
     if levels == 1:
         return Record(canonical_query(query or "") or None, None)
@@ -60,7 +60,7 @@ def canonical_url(text: str) -> str:
     """Return the canonical form of a URL.
 
     Scheme and host are in lower case (a missing scheme is https), default port, fragment and tracking parameters are
-    gone, escapes are in their shortest form, and an empty path is `/`.
+    dropped, escapes are in their shortest form, and an empty path is `/`.
     """
     return text if _PLAIN_URL.fullmatch(text) else _settled(_url_step, text)
 
@@ -114,9 +114,9 @@ def _shortest_escapes(text: str) -> str:
 def _shortest_nested(text: str) -> str:
     """The same for escapes whose digits are escaped, such as %3%34: a whole chain of them at once, from right to left.
 
-    One link per step, a long chain would take a time that grows with the square of its length. An escape that is new and
-    ends with a letter waits for the next step, because the letter may first be composed with a mark after it. No chain is
-    longer for that: such an escape never stands for a digit.
+    With one link per step, a long chain would take quadratic time. A new escape that ends with a letter waits for the
+    next step, because the letter may first be composed with a mark after it. That makes no chain longer: such an escape
+    never stands for a digit.
     """
     rest: list[str] = []
     is_new: list[bool] = []
@@ -136,7 +136,7 @@ def _shortest_escape(match: re.Match[str]) -> str:
 
 
 def _visible(text: str) -> str:
-    """Drop control, format and unpaired surrogate characters; white space stays for its own rule."""
+    """Drop control, format and unpaired surrogate characters; white space has its own rule."""
     if text.isascii() and text.isprintable():
         return text
     return "".join(c for c in text if c.isspace() or unicodedata.category(c) not in {"Cc", "Cf", "Cs"})

@@ -13,24 +13,22 @@ _SMALLEST_EPSILON = Fraction(1, 1 << 19)
 
 
 def checked_epsilon(value: Number, field: str = "epsilon") -> Fraction:
-    """Return ε as a fraction; it must be positive and small enough to be a promise."""
+    """Return ε as a fraction; it must be positive and small enough to protect anyone."""
     epsilon = exact(value, field)
     if epsilon <= 0:
-        raise ParameterError(field, f"{value} is not positive", "Take a value such as 1 or 4; smaller is more private")
+        raise ParameterError(field, f"{value} is not positive", "Use a value such as 1 or 4; smaller is more private")
     if epsilon < _SMALLEST_EPSILON:
-        raise ParameterError(
-            field, f"{value} lets nothing through", f"Take a value of at least {float(_SMALLEST_EPSILON):g}"
-        )
+        raise ParameterError(field, f"{value} lets nothing through", f"Use a value of at least {float(_SMALLEST_EPSILON):g}")
     if epsilon > _LARGEST_EPSILON:
         raise ParameterError(
-            field, f"{value} protects nobody", f"Take a value of at most {_LARGEST_EPSILON}, better 4 or less"
+            field, f"{value} protects nobody", f"Use a value of at most {_LARGEST_EPSILON}, better 4 or less"
         )
     return epsilon
 
 
 def checked_delta(value: Number, field: str = "delta") -> Fraction:
     """Return δ as a fraction strictly between 0 and 1."""
-    return open_unit(value, field, "Take a value well below 1 / number of users, such as 1e-6")
+    return open_unit(value, field, "Use a value well below 1 / number of users, such as 1e-6")
 
 
 def open_unit(value: Number, field: str, fix: str) -> Fraction:
@@ -45,5 +43,5 @@ def at_least_one(value: int, field: str) -> int:
     """Return a whole number that is 1 or more."""
     number = exact(value, field)
     if number.denominator != 1 or number < 1:
-        raise ParameterError(field, f"{value} is not a whole number of at least 1", "Take 1 or more")
+        raise ParameterError(field, f"{value} is not a whole number of at least 1", "Use 1 or more")
     return int(number)

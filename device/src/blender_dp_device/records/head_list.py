@@ -1,4 +1,4 @@
-"""The head list: the queries and URLs that clients report against, and the numbering of its cells.
+"""The head list: the queries and URLs that clients report against, and the numbers of its cells.
 
 Every query has its URLs and one place for "any other URL"; after the last query comes one cell for "any other query":
 
@@ -39,23 +39,23 @@ Entries = tuple[tuple[str, tuple[str, ...]], ...]
 
 @dataclass(frozen=True)
 class HeadList:
-    """Queries and their URLs, in one order for everybody: sorted, so that the order says nothing about counts."""
+    """Queries and their URLs, sorted, so that their order is the same everywhere and reveals nothing about counts."""
 
     entries: Entries
 
     @classmethod
     def of(cls, records: Iterable[tuple[str, str | None]]) -> HeadList:
-        """Make the list of the given (canonical) records; order and repeats do not matter.
+        """Make the list of these (canonical) records; order and repeats do not matter.
 
-        Single items are records without a URL: (query, None), every one of them.
+        Single items are records without a URL: all of them are (query, None).
         """
         rows = list(records)
         if len({url is None for _, url in rows}) > 1:
-            raise ParameterError("records", "some have a URL and some have none", "Give a URL to all of them, or to none")
+            raise ParameterError("records", "some have a URL and some do not", "Use a URL for all of them, or for none")
         urls: dict[str, set[str]] = {}
         for query, url in rows:
             if not _is_text(query) or not (url is None or _is_text(url)):
-                raise ParameterError("records", "a query or URL is empty or no text", "List only whole records")
+                raise ParameterError("records", "a query or URL is empty or not a string", "List complete records only")
             urls.setdefault(query, set()).update(() if url is None else (url,))
         return cls(tuple((query, tuple(sorted(urls[query]))) for query in sorted(urls)))
 
@@ -69,7 +69,7 @@ class HeadList:
 
     @cached_property
     def levels(self) -> int:
-        """1 for a list of single items, 2 for one of queries and their URLs; an empty list is taken for the latter."""
+        """1 for a list of single items, 2 for one of queries and their URLs; an empty list has 2."""
         return 1 if self.entries and not any(urls for _, urls in self.entries) else 2
 
     @property
@@ -79,7 +79,7 @@ class HeadList:
 
     @property
     def cell_count(self) -> int:
-        """How many cells the list has."""
+        """The number of cells."""
         return sum(self.url_counts)
 
     @cached_property
@@ -99,14 +99,14 @@ class HeadList:
         yield Record(None, None)
 
     def position(self, query: str | None, url: str | None) -> tuple[int, int]:
-        """Where a canonical record falls: index of the query and of the URL; what is not listed falls on ⋆.
+        """The position of a canonical record: index of the query and of the URL, with ⋆ for what is not listed.
 
         With one level the query alone decides.
         """
-        found = self._positions.get(query)
-        if found is None:
+        entry = self._positions.get(query)
+        if entry is None:
             return len(self.entries), 0
-        index, urls = found
+        index, urls = entry
         return index, urls.get(url, len(urls))
 
     def restrict(self, queries: Iterable[str]) -> HeadList:
@@ -120,7 +120,7 @@ class HeadList:
 
     @cached_property
     def digest(self) -> ListDigest:
-        """SHA-256 of the canonical JSON of the names. Reports name `ReportingList.digest`, which covers the channel."""
+        """The digest of the names alone. Reports name `ReportingList.digest`, which covers the channel."""
         return list_digest(self.to_document())
 
     def to_document(self) -> dict[str, Any]:
@@ -133,14 +133,14 @@ class HeadList:
 
     @classmethod
     def from_document(cls, document: object, source: str = "head list") -> HeadList:
-        """Read the names, with or without a channel; refuse anything that is not exactly a list, with the reason."""
+        """Read the names of a list with or without a channel; refuse anything else, with the reason."""
         head_list = cls(_checked(document, source))
         if head_list != HeadList.of(head_list.records()):
             raise DocumentError(source, "queries or URLs are repeated, unsorted or empty", "Write it with HeadList.save")
         return head_list
 
     def save(self, path: Path | str) -> None:
-        """Write the names as JSON; `ReportingList.save` writes what devices answer."""
+        """Write the names as JSON; `ReportingList.save` writes the list that devices use."""
         text = json.dumps(self.to_document(), ensure_ascii=False, indent=2)
         Path(path).write_text(text + "\n", encoding="utf-8")
 
@@ -157,7 +157,7 @@ def read_json(path: Path | str) -> object:
     except OSError as error:
         raise DocumentError(str(path), f"cannot be read ({error.strerror})", "Check the path") from None
     except (ValueError, RecursionError) as error:
-        raise DocumentError(str(path), f"is not JSON ({error})", "Give a file that blender-dp wrote") from None
+        raise DocumentError(str(path), f"is not JSON ({error})", "Use a file that blender-dp wrote") from None
 
 
 def _checked(document: object, source: str) -> Entries:
@@ -173,16 +173,16 @@ def _checked(document: object, source: str) -> Entries:
             if len({bool(urls) for _, urls in entries}) > 1:
                 raise DocumentError(source, "only some of its queries have URLs", "Write it with HeadList.save")
             return entries
-    raise DocumentError(source, "needs schema, canonical_version and queries", "Give a head-list.json that blender-dp wrote")
+    raise DocumentError(source, "needs schema, canonical_version and queries", "Use a head-list.json that blender-dp wrote")
 
 
 def _entry(row: object, source: str) -> tuple[str, tuple[str, ...]]:
     match row:
         case {"query": str(query), "urls": list(urls)} if all(_is_text(text) for text in (query, *urls)):
             return query, tuple(urls)
-    raise DocumentError(source, "needs a query and its list of URLs", "Give a head-list.json that blender-dp wrote")
+    raise DocumentError(source, "needs a query and its list of URLs", "Use a head-list.json that blender-dp wrote")
 
 
 def _is_text(value: object) -> bool:
-    """Whether this is text that a file can hold: JSON can also write unpaired surrogates."""
+    """Whether this is a string that a file can hold: JSON can also write unpaired surrogates."""
     return isinstance(value, str) and value != "" and not _SURROGATE.search(value)

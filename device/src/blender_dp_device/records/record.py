@@ -9,7 +9,7 @@ STAR = "⋆"
 
 
 class Record(NamedTuple):
-    """One query and the URL clicked for it; None stands for "not on the list", or for the URL that an item has not."""
+    """One query and the URL clicked for it; None stands for "not on the list", or for the missing URL of a single item."""
 
     query: str | None
     url: str | None

@@ -1,43 +1,40 @@
-"""What devices answer: a head list together with the channel that randomises the reports, under one digest.
+"""The list that devices report against: a head list together with the channel of the reports, under one digest.
 
-The channel belongs to the list. An estimate undoes the channel, so it needs the very one that the devices used; two lists
-with the same queries and different channels are different lists, and their reports must never be mixed.
+The channel belongs to the list. An estimate inverts the channel, so it needs exactly the one that the devices used. Two
+lists with the same queries and different channels are different lists, and their reports must never be mixed.
 """
 
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from blender_dp_device.arithmetic import Number
+from blender_dp_device.arithmetic import Number, read_exact
 from blender_dp_device.digests import ListDigest, list_digest
 from blender_dp_device.errors import DocumentError, ParameterError
 from blender_dp_device.records.checks import at_least_one, checked_delta, checked_epsilon, open_unit
 from blender_dp_device.records.head_list import CHANNEL_SCHEMA, HeadList, read_json
 
 RANDOMISERS = ("subset", "two-stage")
-"""The known ways to randomise a report."""
+"""The ways to randomise a report."""
 
 LARGEST = 1_000_000
-"""The largest subset size and m_c that a list may name."""
+"""The maximum of the subset size and of m_c."""
 
-# Numbers are whole or fractions in lowest terms. The limit keeps a hostile list from costing memory.
-_EXACT = re.compile(r"[1-9][0-9]{0,399}(?:/[1-9][0-9]{0,399})?")
-_FIX = "Give a head-list.json that blender-dp wrote"
+_FIX = "Use a head-list.json that blender-dp wrote"
 
 
 @dataclass(frozen=True, kw_only=True)
 class ChannelSettings:
-    """Everything that decides a list's channel besides the list, exactly. Make it with `ChannelSettings.of`."""
+    """Everything besides the names that determines a list's channel, exactly. Make it with `ChannelSettings.of`."""
 
     randomiser: str
     epsilon: Fraction
-    """The loss of all m_c reports of a client together."""
+    """The privacy loss of all m_c reports of a client together."""
     delta: Fraction | None
     """Only the randomiser "two-stage" uses it; otherwise None."""
     f_c: Fraction
@@ -60,9 +57,9 @@ class ChannelSettings:
             raise ParameterError("randomiser", f"{randomiser!r} is unknown", f"Use one of: {', '.join(RANDOMISERS)}")
         needs_delta = randomiser == "two-stage"
         if needs_delta and delta is None:
-            raise ParameterError("delta", "the randomiser 'two-stage' needs it", "Give the δ of every client")
+            raise ParameterError("delta", "the randomiser 'two-stage' needs it", "Set the δ of every client")
         if not needs_delta and subset_size is None:
-            raise ParameterError("subset_size", "the randomiser 'subset' needs it", "Say how many queries a report names")
+            raise ParameterError("subset_size", "the randomiser 'subset' needs it", "Set how many queries a report names")
         if needs_delta and subset_size not in {None, 1}:
             raise ParameterError("subset_size", "only the randomiser 'subset' has one", "Leave it out")
         return cls(
@@ -80,51 +77,42 @@ class ChannelSettings:
         return ", ".join(parts + [f"m_C {self.m_c}"] * (self.m_c > 1))
 
     def to_document(self) -> dict[str, Any]:
-        """The settings as JSON values; numbers that may be fractions are exact text."""
+        """The settings as JSON values; numbers that may be fractions are exact strings."""
         own = {"subset_size": self.subset_size} if self.delta is None else {"delta": str(self.delta)}
-        return {
-            "randomiser": self.randomiser,
-            "epsilon": str(self.epsilon),
-            "f_c": str(self.f_c),
-            "m_c": self.m_c,
-            **own,
-        }
+        return {"randomiser": self.randomiser, "epsilon": str(self.epsilon), "f_c": str(self.f_c), "m_c": self.m_c, **own}
 
     @classmethod
     def from_document(cls, document: object, source: str = "channel") -> ChannelSettings:
-        """Read the settings; anything that `to_document` would not write is refused, so that the digest is unambiguous."""
+        """Read the settings; anything that `to_document` would not write is refused, so that a list has one digest."""
         place = f"{source}, channel"
         if not isinstance(document, dict) or not {"randomiser", "epsilon", "f_c", "m_c"} <= document.keys():
             raise DocumentError(place, "needs randomiser, epsilon, f_c and m_c", _FIX)
         try:
-            found = cls.of(**{str(name): _value(value) for name, value in document.items()})
+            settings = cls.of(**{str(name): _value(str(name), value) for name, value in document.items()})
         except ParameterError as error:
             raise DocumentError(place, f"{error.subject}: {error.problem}"[:200], _FIX) from None
         except (TypeError, ValueError):
             raise DocumentError(place, "a field is unknown, or its value is not an exact number", _FIX) from None
-        if found.to_document() != document:
+        if settings.to_document() != document:
             raise DocumentError(place, "a number is not in lowest terms, or a field does not belong there", _FIX)
-        return found
+        return settings
 
 
 @dataclass(frozen=True)
 class ReportingList:
-    """A head list and its channel: what is published to devices, what their reports name, what an estimate undoes."""
+    """A head list and its channel: published to devices, named by their reports, and needed for an estimate."""
 
     head_list: HeadList
     channel: ChannelSettings
 
     @property
     def report_size(self) -> int:
-        """How many cells a report has: a list that is not longer than the subset size lowers it."""
+        """The number of cells in a report: a list that is not longer than the subset size lowers it."""
         return min(self.channel.subset_size, max(1, len(self.head_list)))
 
     @cached_property
     def digest(self) -> ListDigest:
-        """SHA-256 of the canonical JSON of list and channel: what a `Report` names to say which list it answers.
-
-        A collector's signed document that holds this list has another digest, which is that of its own bytes.
-        """
+        """The digest of list and channel, which a `Report` names. A signed document that holds the list has another one."""
         return list_digest(self.to_document())
 
     def to_document(self) -> dict[str, Any]:
@@ -139,16 +127,16 @@ class ReportingList:
 
     @classmethod
     def from_document(cls, document: object, source: str = "head list") -> ReportingList:
-        """Read list and channel; a list that names no channel (schema 1) is refused: nothing is assumed."""
+        """Read list and channel; a list that names no channel (schema 1) is refused: no channel is assumed."""
         head_list = HeadList.from_document(document, source)
         if not names_channel(document):
-            problem = "does not say how devices randomise (it has schema 1)"
-            raise DocumentError(source, problem, "Say it with ReportingList(HeadList.load(file), ChannelSettings.of(...))")
+            problem = "does not name its channel (it has schema 1)"
+            raise DocumentError(source, problem, "Use ReportingList(HeadList.load(file), ChannelSettings.of(...))")
         channel = document.get("channel") if isinstance(document, dict) else None
-        found = cls(head_list, ChannelSettings.from_document(channel, source))
-        if found.to_document() != document:
+        listed = cls(head_list, ChannelSettings.from_document(channel, source))
+        if listed.to_document() != document:
             raise DocumentError(source, "has fields that are not part of a head list", _FIX)
-        return found
+        return listed
 
     def save(self, path: Path | str) -> None:
         """Write list and channel as JSON."""
@@ -157,27 +145,23 @@ class ReportingList:
 
     @classmethod
     def load(cls, path: Path | str) -> ReportingList:
-        """Read what `save` wrote."""
+        """Read a file that `save` wrote."""
         return cls.from_document(read_json(path), str(path))
 
 
 def names_channel(document: object) -> bool:
-    """Whether this is a list that names its channel, as all do since schema 2."""
+    """Whether this document is a list that names its channel, as all do since schema 2."""
     return isinstance(document, dict) and document.get("schema") == CHANNEL_SCHEMA
 
 
-def _value(value: object) -> Any:  # noqa: ANN401 (the name of a randomiser, an exact number, or an int)
+def _value(name: str, value: object) -> Any:  # noqa: ANN401 (the name of a randomiser, an exact number, or an int)
     if isinstance(value, bool) or not isinstance(value, str | int):
         raise TypeError
-    if isinstance(value, int) or value in RANDOMISERS:
-        return value
-    if not _EXACT.fullmatch(value):
-        raise ValueError
-    return Fraction(value)
+    return value if isinstance(value, int) or value in RANDOMISERS else read_exact(value, name)
 
 
 def _bounded(value: int, field: str) -> int:
     number = at_least_one(value, field)
     if number > LARGEST:
-        raise ParameterError(field, f"is above {LARGEST:,}", "Use a smaller one")
+        raise ParameterError(field, f"is above {LARGEST:,}", "Use a smaller value")
     return number

@@ -20,10 +20,3 @@ CELL_TYPE = "<u4"
 def encode_cells(cells: Iterable[int]) -> bytes:
     """The cells of a report as bytes."""
     return b"".join(cell.to_bytes(CELL_BYTES, "little") for cell in cells)
-
-
-def decode_cells(encoded: bytes) -> tuple[int, ...]:
-    """The cells again. Bytes that are not whole cells are a ValueError."""
-    if len(encoded) % CELL_BYTES:
-        raise ValueError("not whole cells")
-    return tuple(int.from_bytes(encoded[i : i + CELL_BYTES], "little") for i in range(0, len(encoded), CELL_BYTES))

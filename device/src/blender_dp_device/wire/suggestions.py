@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from blender_dp_device.records.canonical import canonical_query
-from blender_dp_device.wire.shapes import text
+from blender_dp_device.wire.shapes import finite, text
 
 Row = dict[str, Any]
 """A query with its share and its URLs, as in a bundle."""
@@ -17,8 +17,8 @@ def bundle_rows(content: dict[str, Any]) -> list[Row]:
     return [
         {
             "query": text(row["query"]),
-            "share": _share(row["share"]),
-            "urls": [[text(url), _share(probability)] for url, probability in row["urls"]],
+            "share": finite(row["share"]),
+            "urls": [[text(url), finite(probability)] for url, probability in row["urls"]],
         }
         for row in content["queries"]
     ]
@@ -54,9 +54,3 @@ class Suggester:
             if query.startswith(wanted) and place != exact:
                 places.append(place)
         return places[:n]
-
-
-def _share(value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise TypeError
-    return value

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import json
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -12,7 +13,7 @@ from blender_dp.errors import DocumentError
 from blender_dp.sampling.secret import Secret, restored_secret
 from blender_dp_device.entropy import system_bytes
 from blender_dp_device.records.record import Record
-from blender_dp_device.records.upload import padded, unpadded
+from blender_dp_device.records.upload import RECORD_BYTES, record_json
 
 TOKEN_BYTES = 32
 KEY_BYTES = 32
@@ -72,9 +73,18 @@ def unseal_secret(key: bytes, place: str, sealed: bytes) -> Secret:
 
 def seal_record(key: bytes, place: str, record: Record) -> bytes:
     """Encrypt a raw record; all of them have one length."""
-    return seal(key, place, padded(record))
+    return seal(key, place, record_json(record).ljust(RECORD_BYTES))
 
 
 def unseal_record(key: bytes, place: str, sealed: bytes) -> Record:
     """The raw record again."""
-    return unpadded(unseal(key, place, sealed))
+    return read_record(unseal(key, place, sealed))
+
+
+def read_record(content: bytes) -> Record:
+    """A record from its JSON, padded or not."""
+    try:
+        query, url = json.loads(content)
+    except (ValueError, TypeError):
+        raise DocumentError("record", "is not a query and a URL", "Restore the store from a whole backup") from None
+    return Record(query or None, url or None)

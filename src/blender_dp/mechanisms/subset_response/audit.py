@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from itertools import product
 
+from blender_dp.mechanisms.channel_odds import query_truth
 from blender_dp.privacy.finding import Finding, nothing_holds
 from blender_dp.privacy.loss import Loss
 from blender_dp.privacy.rounding import log_above
@@ -37,7 +38,7 @@ def worst_case(channel: SubsetChannel, claim: Loss) -> Finding:
     For two records with different queries a report matters only in whether it has the one and the other query, and
     whether with the URL of the record: nine outcomes. For two URLs of one query there are four.
     """
-    if not channel.is_sound:
+    if not is_sound(channel):
         return nothing_holds(NAME, claim)
     factor = exp_bounds(claim.epsilon)[0]
     deltas, ratios = [Fraction(0)], [Fraction(1)]
@@ -45,6 +46,17 @@ def worst_case(channel: SubsetChannel, claim: Loss) -> Finding:
         deltas.append(sum((max(Fraction(0), p - factor * q) for p, q in outcomes), Fraction(0)))
         ratios += [p / q for p, q in outcomes if q]
     return Finding(NAME, claim, log_above(max(ratios)), max(deltas))
+
+
+def is_sound(channel: SubsetChannel) -> bool:
+    """Whether the integers make a channel at all, whatever its loss."""
+    counts, steps = channel.url_counts, channel.url_steps
+    if len(counts) != len(steps) or not 1 < channel.size < len(counts) or not 0 < channel.truth < channel.words:
+        return False
+    return counts[-1] == 1 and all(
+        0 < (count - 1) * step < channel.words if count > 1 else (count, step) == (1, 0)
+        for count, step in zip(counts, steps, strict=True)
+    )
 
 
 def _pairs(channel: SubsetChannel) -> Iterator[Outcomes]:
@@ -72,7 +84,7 @@ def _joint(channel: SubsetChannel, true: Kind, other: Kind) -> dict[tuple[str, s
     mine, uniform = _own(channel, true), _uniform(other)
     outcomes = {}
     for told in (True, False):
-        seen = channel.query_truth if told else 1 - channel.query_truth
+        seen = query_truth(channel) if told else 1 - query_truth(channel)
         beside = Fraction(channel.size - told, others)
         for mark, share in mine.items() if told else [("absent", Fraction(1))]:
             for also, chance in uniform.items():
@@ -83,7 +95,7 @@ def _joint(channel: SubsetChannel, true: Kind, other: Kind) -> dict[tuple[str, s
 
 def _two_urls(channel: SubsetChannel, kind: Kind) -> Outcomes:
     """The report has the first URL or the second one; everything else is as likely under both."""
-    honest, lie = (channel.query_truth * share for share in _honest_and_lie(channel, kind))
+    honest, lie = (query_truth(channel) * share for share in _honest_and_lie(channel, kind))
     return [(honest, lie), (lie, honest)]
 
 

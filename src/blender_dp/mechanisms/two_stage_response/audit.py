@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from fractions import Fraction
 
+from blender_dp.mechanisms.two_stage_response.weights import uniform_weights
 from blender_dp.privacy.divergence import Pair, hockey_stick, largest_ratio, swapped
 from blender_dp.privacy.finding import Finding, nothing_holds
 from blender_dp.privacy.loss import Loss
 from blender_dp.privacy.rounding import log_above
 from blender_dp_device.arithmetic import exp_bounds
-from blender_dp_device.channel.two_stage import WORD_BITS, Channel, uniform_weights
+from blender_dp_device.channel.two_stage import WORD_BITS, Channel
 
 NAME = "local channel"
 
@@ -31,7 +32,7 @@ def worst_case(channel: Channel, claim: Loss) -> Finding:
     equally many URLs (and equal steps) are alike, so a few kinds of them stand for the whole list. Single items are
     all of one kind, and so is ⋆.
     """
-    if not channel.is_sound:
+    if not is_sound(channel):
         return nothing_holds(NAME, claim)
     factor = exp_bounds(claim.epsilon)[0]
     scale = channel.words**2
@@ -49,6 +50,17 @@ def worst_case(channel: Channel, claim: Loss) -> Finding:
             ratios += [largest_ratio(p) for pairs in options for p in (pairs, swapped(pairs))]
     deltas += [leaving[a] + entering[b] for a in kinds for b in kinds if a != b or kinds[a] > 1]
     return Finding(NAME, claim, log_above(max(ratios)), max(deltas))
+
+
+def is_sound(channel: Channel) -> bool:
+    """Whether the integers make a channel at all, whatever its loss: one step per query, no weight below 0."""
+    counts, steps = channel.url_counts, channel.url_steps
+    if not counts or len(counts) != len(steps) or counts[-1] != 1 or min(counts) < 1:
+        return False
+    return all(
+        0 < (count - 1) * step < channel.words if count > 1 else step == 0
+        for count, step in zip((len(counts), *counts), (channel.query_step, *steps), strict=True)
+    )
 
 
 def _against_other_queries(channel: Channel, count: int, step: int) -> list[list[Pair]]:

@@ -6,11 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from blender_dp import Blender, HeadList
+from blender_dp.mechanisms.subset_response.best_size import best_size
 from blender_dp.stages.likelihood import Fit, fit
 from blender_dp.stages.likelihood.choice import likely_best, predicted_error, predicted_variances
 from blender_dp.stages.likelihood.evidence import Evidence
 from blender_dp.stages.response import Response
-from blender_dp_device.channel.subset import best_size, slack_free
+from blender_dp_device.channel.subset import slack_free
 from tests.unit.stages.likelihood.test_fit import LISTS, noiseless, some_shares
 
 LONG = HeadList.of((f"q{i:03}", "u") for i in range(300))

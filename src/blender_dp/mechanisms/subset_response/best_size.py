@@ -1,0 +1,21 @@
+"""How many queries a report should name."""
+
+from __future__ import annotations
+
+import math
+
+
+def best_size(queries: int, epsilon_query: float) -> int:
+    """The number of queries per report that gives the smallest error, for a list of this many queries, ⋆ included."""
+    factor = math.exp(epsilon_query)
+    ideal = math.floor(queries / (factor + 1))
+
+    def variance(size: int) -> float:
+        """Of the estimate of a rare query, up to a factor: s(1-s)/(t-s)²."""
+        truth = size * factor / (size * factor + queries - size)
+        lie = (size - truth) / (queries - 1)
+        return lie * (1 - lie) / (truth - lie) ** 2
+
+    most = max(1, queries - 1)
+    sizes = {max(1, min(most, size)) for size in (ideal, ideal + 1)}
+    return min(sorted(sizes), key=variance) if len(sizes) > 1 else sizes.pop()
