@@ -6,7 +6,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from blender_dp.engines import Columns as Columns
     from blender_dp.errors import BlenderError as BlenderError
     from blender_dp.errors import DocumentError as DocumentError
     from blender_dp.errors import GroupError as GroupError
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
     from blender_dp.errors import PrivacyWarning as PrivacyWarning
     from blender_dp.evaluation import Truth as Truth
     from blender_dp.evaluation import score as score
+    from blender_dp.logs import Columns as Columns
     from blender_dp.logs import aol_like as aol_like
     from blender_dp.logs import yandex_like as yandex_like
     from blender_dp.pipeline.blender import Blender as Blender
@@ -33,7 +33,7 @@ _HOMES = {
     "Blender": "blender_dp.pipeline.blender",
     "BlenderError": "blender_dp.errors",
     "ChannelSettings": "blender_dp_device.records.reporting_list",
-    "Columns": "blender_dp.engines",
+    "Columns": "blender_dp.logs",
     "Device": "blender_dp_device.channel",
     "DocumentError": "blender_dp.errors",
     "Entropy": "blender_dp.sampling",

@@ -18,8 +18,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from blender_dp import Columns, Entropy, LogError
-from blender_dp.engines import PLAIN_COLUMNS, DuckDBEngine, Problem, Tally
-from blender_dp.logs import as_table, find
+from blender_dp.engines import DuckDBEngine
+from blender_dp.logs import PLAIN_COLUMNS, Problem, Tally, as_table, find
 from blender_dp.stages.reporting import counted_reports, sum_counts
 from blender_dp_device.channel.two_stage import Channel
 from tests.generators.aol import write_aol

@@ -17,8 +17,8 @@ from typer.testing import CliRunner
 
 from blender_dp import Blender, Columns, Device, Entropy, LogError, ParameterError, ReportingList, aol_like
 from blender_dp.cli.app import app
-from blender_dp.engines import PLAIN_COLUMNS, DuckDBEngine
-from blender_dp.logs import find, find_reports
+from blender_dp.engines import DuckDBEngine
+from blender_dp.logs import PLAIN_COLUMNS, find, find_reports
 from tests.generators.aol import write_aol
 
 pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
@@ -130,7 +130,9 @@ def test_uris(spark, tmp_path, what, log_format):
 def test_first_lines_of_uris_are_checked(spark, tmp_path):
     (tmp_path / "1.tsv").write_text("user\tquery\turl\n1\ta\tx.example\n", encoding="utf-8")
     folder = f"file://{tmp_path}"
-    with pytest.raises(LogError, match=r"no column 'who' .*3 columns, among them user, query, url\. Name the user column"):
+    with pytest.raises(
+        LogError, match=r"no column 'who' .*3 columns, among them user, query, url\. Pass the name of the user column"
+    ):
         spark.read(find(f"{folder}/1.tsv", columns=Columns("who")))
     (tmp_path / "2.tsv").write_text("user\turl\tquery\n1\tx.example\ta\n", encoding="utf-8")
     with pytest.raises(LogError, match="cannot be read"):

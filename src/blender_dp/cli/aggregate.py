@@ -50,13 +50,13 @@ def aggregate(
     from blender_dp.cli.files import write_atomically
     from blender_dp.engines.choice import chosen_engine
     from blender_dp.logs import find_reports
-    from blender_dp.logs.intake import check_tally, most_bad
+    from blender_dp.logs.bad_rows import check_tally, largest_bad_share
     from blender_dp.release.shares import client_shares
     from blender_dp.stages import check_fit, denoise
     from blender_dp_device.channel.subset import channel_of
 
     listed, digest = _listed(head_list, given(parameters))
-    answered, most = listed.head_list, most_bad(max_bad)
+    answered, most = listed.head_list, largest_bad_share(max_bad)
     channel = channel_of(answered, listed.channel)
     source, counting = find_reports(reports), chosen_engine(engine, memory)
     with Steps(quiet=as_json).shown() as step, watched(counting, step):

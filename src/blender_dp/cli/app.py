@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from importlib.metadata import version
 from typing import Annotated
 
 import typer
@@ -15,6 +14,7 @@ from blender_dp.cli.disagreement import disagreement
 from blender_dp.cli.ledger import ledger
 from blender_dp.cli.operate import campaign
 from blender_dp.cli.output import fail
+from blender_dp.cli.pandas_import import avoid_pandas
 from blender_dp.cli.round import round_
 from blender_dp.cli.run import run
 from blender_dp.cli.search import search
@@ -45,12 +45,15 @@ def _options(
     show_version: Annotated[bool, typer.Option("--version", help="Print the version and stop.")] = False,
 ) -> None:
     if show_version:
+        from importlib.metadata import version
+
         typer.echo(f"blender-dp {version('blender-dp')}")
         raise typer.Exit
 
 
 def main() -> None:
     """Run the command. Invalid input gives one line on standard error and exit code 2, never a traceback."""
+    avoid_pandas(sys.argv[1:])
     try:
         app()
     except BlenderError as error:

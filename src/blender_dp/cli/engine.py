@@ -10,7 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from blender_dp.cli.output import Steps
-from blender_dp.engines import Engine, Source, Tally
+from blender_dp.engines import Engine
+from blender_dp.logs import Source, Tally
 
 _EVERY_SECONDS = 0.5
 

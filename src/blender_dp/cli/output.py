@@ -20,7 +20,7 @@ from rich.table import Table
 from blender_dp.errors import PrivacyWarning
 
 if TYPE_CHECKING:
-    from blender_dp.engines import Tally
+    from blender_dp.logs import Tally
 
 _WIDEST = 1000  # characters in a line of a table that is not folded
 

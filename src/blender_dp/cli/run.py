@@ -16,7 +16,7 @@ from blender_dp.errors import LogError, ParameterError
 from blender_dp_device.arithmetic import exact
 
 if TYPE_CHECKING:
-    from blender_dp.engines import Tally
+    from blender_dp.logs import Tally
     from blender_dp.release import Release
 
 EXACT = "The numbers under 'log' are exact, not private. Do not publish them."
@@ -71,9 +71,8 @@ def run(
     """
     from blender_dp.cli.engine import counted, watched, write_bad_rows
     from blender_dp.cli.files import output_folder, write_folder
-    from blender_dp.engines import Columns
     from blender_dp.engines.choice import chosen_engine
-    from blender_dp.logs import find
+    from blender_dp.logs import Columns, find
     from blender_dp.pipeline.blender import Blender
 
     blender = Blender(**parameters)
@@ -150,7 +149,7 @@ class _Outcome:
 
 def _opt_in(text: str) -> str | list[str]:
     """A share such as 0.05, or the lines of a file."""
-    from blender_dp.logs.sources import reading
+    from blender_dp.logs.locate import reading
 
     path = Path(text)
     if not path.is_file():

@@ -2,6 +2,5 @@
 
 from blender_dp.engines.base import Engine, Group
 from blender_dp.engines.duckdb import DuckDBEngine
-from blender_dp.engines.source import PLAIN_COLUMNS, Columns, Format, Problem, Source, Tally
 
-__all__ = ["PLAIN_COLUMNS", "Columns", "DuckDBEngine", "Engine", "Format", "Group", "Problem", "Source", "Tally"]
+__all__ = ["DuckDBEngine", "Engine", "Group"]

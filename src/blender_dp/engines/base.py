@@ -10,7 +10,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from blender_dp.engines.source import Columns, Source, Tally
+from blender_dp.logs.source import Columns, Source
+from blender_dp.logs.tally import Tally
 
 Work = Callable[[Iterator[pa.RecordBatch]], pa.Table]
 """Turns many rows into few, where the rows are: an engine may call it once, or on every part of the rows somewhere else.

@@ -24,16 +24,17 @@ from numpy.typing import NDArray
 
 from blender_dp.engines import expressions
 from blender_dp.engines.base import Work
-from blender_dp.engines.files import parquet_sql, reports_sql, rows_sql, table_sql
-from blender_dp.engines.forms import canonical
 from blender_dp.engines.groups import TableGroup
-from blender_dp.engines.header import check_columns
-from blender_dp.engines.known_users import text
-from blender_dp.engines.mending import mended
-from blender_dp.engines.recoding import recoded
-from blender_dp.engines.refused import Refused
-from blender_dp.engines.source import PLAIN_COLUMNS, Columns, Format, Problem, Source, Tally
 from blender_dp.errors import LogError, ParameterError
+from blender_dp.logs.canonical_columns import canonical
+from blender_dp.logs.compression import without_cut_off_ends
+from blender_dp.logs.encoding import as_utf8
+from blender_dp.logs.header import check_columns
+from blender_dp.logs.readers.duckdb import parquet_sql, reports_sql, rows_sql, table_sql
+from blender_dp.logs.readers.known_users import text
+from blender_dp.logs.readers.rejected_lines import RejectedLines
+from blender_dp.logs.source import PLAIN_COLUMNS, Columns, Format, Source
+from blender_dp.logs.tally import Problem, Tally
 
 _BATCH_ROWS = 1 << 16  # larger ones are given back to the system and faulted in again, smaller ones cost calls
 _ENOUGH = 350_000_000  # bytes with which DuckDB was as fast as with more
@@ -88,7 +89,7 @@ class DuckDBEngine:
 
     def read(self, source: Source) -> DuckDBLog:
         """Open log files; little more than their headers is read yet."""
-        rejects, source = next(self._names), recoded(source, self._scratch)
+        rejects, source = next(self._names), as_utf8(source, self._scratch)
         if source.format is Format.PARQUET:
             self._check_columns(parquet_sql(source), source.columns, source.name)
         return DuckDBLog(
@@ -106,7 +107,7 @@ class DuckDBEngine:
         try:
             return self._bound(log, m, key)
         except duckdb.IOException:
-            whole = mended(log.source, self._scratch) if log.source else None
+            whole = without_cut_off_ends(log.source, self._scratch) if log.source else None
             if whole is None:
                 raise _unreadable(log.name) from None
             source, cut_off = whole
@@ -119,7 +120,7 @@ class DuckDBEngine:
         try:
             yield from self._bad_rows(source)
         except duckdb.IOException:
-            whole = mended(source, self._scratch)
+            whole = without_cut_off_ends(source, self._scratch)
             if whole is None:
                 raise _unreadable(source.name) from None
             for _ in range(whole[1]):
@@ -136,7 +137,7 @@ class DuckDBEngine:
             for row in batch.to_pylist():
                 yield {"reason": str(Problem(row.pop("problem"))), **row}
         if source.format is not Format.PARQUET:
-            yield from Refused(self._connection, log.source or source, log.rejects).lines()
+            yield from RejectedLines(self._connection, log.source or source, log.rejects).lines()
 
     def report_counts(self, source: Source, digest: str, cells: int) -> tuple[NDArray[np.int64], Tally]:
         """How often every cell of the head list with this digest is reported; reports that answer no cell of it are bad."""
@@ -146,7 +147,7 @@ class DuckDBEngine:
             self._connection.execute(f"CREATE TEMP VIEW {name} AS {reports_sql(source, rejects)}")
             found = self._run(expressions.cell_counts(expressions.reports(name), digest, cells)).fetchall()
             if source.format is not Format.PARQUET:
-                problems.update(Refused(self._connection, source, rejects).problems())
+                problems.update(RejectedLines(self._connection, source, rejects).problems())
         for cell, problem, reports in found:
             if problem is None:
                 counts[cell] = reports
@@ -197,7 +198,7 @@ class DuckDBEngine:
         writer.close()
         unread = Counter({Problem.FILE_CUT_OFF: log.cut_off})
         if log.source and log.source.format is not Format.PARQUET:
-            refused = Refused(self._connection, log.source, log.rejects)
+            refused = RejectedLines(self._connection, log.source, log.rejects)
             unread += refused.problems()
             strays.append(refused.users())
         self._add_users(name, strays, m)

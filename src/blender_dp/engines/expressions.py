@@ -15,7 +15,7 @@ import ibis  # noqa: TID251 (this is where it belongs)
 import ibis.expr.datatypes as dt  # noqa: TID251 (this is where it belongs)
 import ibis.expr.types as ir  # noqa: TID251 (this is where it belongs)
 
-from blender_dp.engines.source import Problem
+from blender_dp.logs.tally import Problem
 
 Hash = Callable[[ir.Table, str], ir.Value]
 """A hash of a key and a row's user, query and url, as a column that can be compared."""

@@ -22,10 +22,11 @@ from numpy.typing import NDArray
 from blender_dp.engines import expressions
 from blender_dp.engines.base import Work
 from blender_dp.engines.duckdb import DuckDBEngine
-from blender_dp.engines.forms import canonical
 from blender_dp.engines.groups import TableGroup
-from blender_dp.engines.source import PLAIN_COLUMNS, Columns, Format, Source, Tally
 from blender_dp.errors import LogError, ParameterError
+from blender_dp.logs.canonical_columns import canonical
+from blender_dp.logs.source import PLAIN_COLUMNS, Columns, Format, Source
+from blender_dp.logs.tally import Tally
 
 TableLog = tuple[ir.Table, int]
 """A log's rows, and how many parts its records have."""

@@ -30,7 +30,7 @@ _TOP = (
     ("myspace", "https://www.myspace.com/"),
     ("ebay", "https://www.ebay.com/"),
 )
-_SYLLABLES = pa.array([c + v for c in "bdfgklmnprstvz" for v in "aeiou"])
+_SYLLABLES = [c + v for c in "bdfgklmnprstvz" for v in "aeiou"]
 _SCATTER = 7919  # prime to the number of words, so neighbouring ranks get unlike words and no two the same
 _FEWER_URLS = 0.3  # the number of a query's URLs is geometric with this parameter
 
@@ -109,7 +109,8 @@ def _words(numbers: Integers) -> pa.Array:
     """A pronounceable word of four syllables for every number, different for different numbers (below 24 million)."""
     base = len(_SYLLABLES)
     scattered = numbers * _SCATTER % base**4
-    parts = [_SYLLABLES.take(pa.array(scattered // base**power % base)) for power in range(4)]
+    syllables = pa.array(_SYLLABLES)
+    parts = [syllables.take(pa.array(scattered // base**power % base)) for power in range(4)]
     return pc.binary_join_element_wise(*parts, "")
 
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 from blender_dp.errors import LogError
 
 _SCHEMA = pa.schema([("user", pa.string()), ("query", pa.string()), ("url", pa.string())])
-_SHAPES = "Give an Arrow, pandas or (collected) polars frame, or rows of (user, query, url)"
+_SHAPES = "Pass an Arrow, pandas or (collected) polars frame, or rows of (user, query, url)"
 
 TableLike = Any
 """Anything that speaks the Arrow stream protocol, or an iterable of (user, query, url)."""
@@ -26,17 +26,17 @@ def as_table(data: TableLike, source: str = "table", *, levels: int = 2) -> pa.T
         return _from_frame(data, source)
     if isinstance(data, Iterable) and not isinstance(data, str | bytes | Mapping):
         return _from_rows(data, source, levels)
-    raise LogError(source, f"{type(data).__name__} is no table", _SHAPES)
+    raise LogError(source, f"{type(data).__name__} is not a table", _SHAPES)
 
 
 def _from_frame(frame: TableLike, source: str) -> pa.Table:
     try:
         table = pa.table(frame)
-        table.validate(full=True)  # text that is no UTF-8, above all
+        table.validate(full=True)  # above all, text that is not UTF-8
     except (pa.ArrowException, TypeError, ValueError):  # their messages quote what they stumble over
-        raise LogError(source, "is no valid table, or holds text that is no UTF-8", _SHAPES) from None
+        raise LogError(source, "is not a valid table, or contains text that is not UTF-8", _SHAPES) from None
     if len(set(table.column_names)) < table.num_columns:
-        raise LogError(source, "names two columns alike", "Give every column a name of its own")
+        raise LogError(source, "has two columns with the same name", "Rename one of them")
     return table
 
 
@@ -45,7 +45,7 @@ def _from_rows(rows: Iterable[Any], source: str, levels: int) -> pa.Table:
     columns: list[list[str | None]] = [[] for _ in schema]
     for number, row in enumerate(rows):
         if not isinstance(row, tuple | list) or len(row) != len(columns):
-            fix = f"Give rows of ({', '.join(schema.names)})"
+            fix = f"Pass rows of ({', '.join(schema.names)})"
             raise LogError(source, f"row {number} is not a tuple or list of {len(schema)} values", fix)
         for column, value in zip(columns, row, strict=True):
             column.append(_text(value, number, source))
@@ -55,11 +55,11 @@ def _from_rows(rows: Iterable[Any], source: str, levels: int) -> pa.Table:
 def _text(value: object, number: int, source: str) -> str | None:
     match value:
         case str():
-            return value.encode("utf-8", "ignore").decode()  # unpaired surrogates go, as in the canonical form
+            return value.encode("utf-8", "ignore").decode()  # drops unpaired surrogates, like the canonical form
         case Integral():
             return str(int(value))
         case None:
             return None
         case float() if value != value:  # noqa: PLR0124 (NaN is how pandas says "missing")
             return None
-    raise LogError(source, f"row {number} holds a {type(value).__name__}", "Give users, queries and URLs as text")
+    raise LogError(source, f"row {number} contains a {type(value).__name__}", "Pass users, queries and URLs as strings")

@@ -9,10 +9,11 @@ from typing import Any, TypeVar
 
 import pyarrow as pa
 
-from blender_dp.engines import PLAIN_COLUMNS, Columns, DuckDBEngine, Engine, Group, Source, Tally
+from blender_dp.engines import DuckDBEngine, Engine, Group
 from blender_dp.errors import GroupError, ParameterError
-from blender_dp.logs.intake import check_tally, most_bad
-from blender_dp.logs.sources import find
+from blender_dp.logs import PLAIN_COLUMNS, Columns, Source, Tally
+from blender_dp.logs.bad_rows import check_tally, largest_bad_share
+from blender_dp.logs.locate import find
 from blender_dp.logs.tables import TableLike, as_table
 from blender_dp.parameters import Parameters
 from blender_dp.parameters.signature import takes
@@ -111,7 +112,7 @@ class Blender:
         source, text_key, (rule, named) = entropy or Entropy.system(), _key_text(key), _opt_in_rule(opt_in)
         _check_simulation(simulation)
         self._check_epsilon()
-        most = most_bad(max_bad)
+        most = largest_bad_share(max_bad)
         counting = engine or DuckDBEngine(ordered=source.repeats)
         _check_order(counting, source)
         if isinstance(log, Path | str):

@@ -8,7 +8,8 @@ import pyarrow as pa
 import pytest
 
 from blender_dp import LogError, ParameterError
-from blender_dp.engines import DuckDBEngine, Problem
+from blender_dp.engines import DuckDBEngine
+from blender_dp.logs import Problem
 
 ROWS = [
     ("u1", "Google", "http://www.google.com"),

@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from blender_dp import Blender, Columns, Entropy, LogError, ParameterError, aol_like
-from blender_dp.engines import PLAIN_COLUMNS, DuckDBEngine, Problem, Tally
-from blender_dp.logs import find
+from blender_dp.engines import DuckDBEngine
+from blender_dp.logs import PLAIN_COLUMNS, Problem, Tally, find
 from tests.conftest import ROOT
 
 DATA = pa.concat_tables(

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from blender_dp import Entropy, aol_like
-from blender_dp.engines import PLAIN_COLUMNS, DuckDBEngine
+from blender_dp.engines import DuckDBEngine
+from blender_dp.logs import PLAIN_COLUMNS
 from blender_dp.parameters import Parameters
 from blender_dp.pipeline.collection import Collection, Listing
 from blender_dp.poisoning import forging as module

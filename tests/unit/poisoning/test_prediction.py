@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from blender_dp import Entropy, aol_like
-from blender_dp.engines import PLAIN_COLUMNS, DuckDBEngine
+from blender_dp.engines import DuckDBEngine
+from blender_dp.logs import PLAIN_COLUMNS
 from blender_dp.parameters import Parameters
 from blender_dp.pipeline.collection import Collection
 from blender_dp.poisoning.prediction import poisoning, response_of

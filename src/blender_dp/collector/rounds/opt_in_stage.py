@@ -7,8 +7,9 @@ import json
 import numpy as np
 import pyarrow as pa
 
-from blender_dp.engines import PLAIN_COLUMNS, DuckDBEngine
+from blender_dp.engines import DuckDBEngine
 from blender_dp.errors import GroupError
+from blender_dp.logs import PLAIN_COLUMNS
 from blender_dp.pipeline.collection import Collection, Listing
 from blender_dp.sampling import Entropy
 from blender_dp.sampling.secret import Secret

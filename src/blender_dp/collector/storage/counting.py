@@ -25,9 +25,9 @@ from sqlalchemy.engine import Connection
 from blender_dp.collector.storage.crash_points import reached
 from blender_dp.collector.storage.schema import reports
 from blender_dp.collector.storage.store import Store
-from blender_dp.engines import Format, Source
 from blender_dp.engines.choice import chosen_engine
 from blender_dp.errors import DocumentError
+from blender_dp.logs import Format, Source
 
 Counted = tuple[NDArray[np.int64], int]
 """How often every cell was reported, and by how many reports."""

@@ -1,4 +1,4 @@
-"""The columns of a log: what the first line of a file calls them, and whether those that are asked for are there."""
+"""The columns of a log: their names in the first line of a file, and whether the requested ones exist."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import NoReturn
 
-from blender_dp.engines.source import Columns, Format, Source
 from blender_dp.errors import LogError
+from blender_dp.logs.source import Columns, Format, Source
 
 _USUAL_NAMES = frozenset(
     {
@@ -32,17 +32,17 @@ def header_of(line: str, source: Source, where: str) -> tuple[str, ...]:
     fields = csv.reader([line], delimiter=source.delimiter) if source.format is Format.CSV else iter([line.split("\t")])
     names = tuple(next(fields, ()))
     if not any(names):
-        raise LogError(where, "is empty", "Give a log whose first line names its columns")
+        raise LogError(where, "is empty", "Use a log whose first line names its columns")
     alike = len(set(names)) < len(names)
     if not alike or not set(names) & set(source.columns.named.values()):
         check_header(names, source.columns, where)
     if alike:
-        raise LogError(where, "names two columns alike", "Give every column a name of its own")
+        raise LogError(where, "has two columns with the same name", "Rename one of them")
     return names
 
 
 def check_header(header: Sequence[str], columns: Columns, where: str) -> None:
-    """Every column that is asked for is named. The line may be a person's row, so its other words stay inside."""
+    """Check that every requested column exists. The line may be a person's row, so the error does not quote it."""
     missing = {role: name for role, name in columns.named.items() if name not in header}
     if not missing:
         return
@@ -50,7 +50,7 @@ def check_header(header: Sequence[str], columns: Columns, where: str) -> None:
     if len(header) == 1 and (separator := _separator(header[0])):
         named = {"\t": "tabs", ",": "commas"}.get(separator, f"{separator!r}")
         problem = f"its first line is a single column; the fields seem to be separated by {named}"
-        raise LogError(where, problem, f"Say so: {_OTHER_SEPARATORS[separator]}")
+        raise LogError(where, problem, f"Pass {_OTHER_SEPARATORS[separator]}")
     if len(missing) == len(columns.named) and not usual and any(_LIKE_A_ROW.fullmatch(name) for name in header):
         problem = f"its first line seems to be a row, not the names of its {len(header)} columns"
         raise LogError(where, problem, f"Add a first line that names the columns, such as {_example(columns)}")
@@ -59,7 +59,7 @@ def check_header(header: Sequence[str], columns: Columns, where: str) -> None:
 
 
 def check_columns(there: Sequence[str], columns: Columns, where: str) -> None:
-    """Every column that is asked for is in the schema of a table."""
+    """Check that every requested column is in the schema of a table."""
     missing = {role: name for role, name in columns.named.items() if name not in there}
     if missing:
         _refuse(missing, where, f"its columns are {', '.join(there)}")
@@ -67,13 +67,13 @@ def check_columns(there: Sequence[str], columns: Columns, where: str) -> None:
 
 def _refuse(missing: Mapping[str, str], where: str, described: str) -> NoReturn:
     role, column = next(iter(missing.items()))
-    without = ", or say that there is none (--no-url)" if role == "url" else ""
+    without = ", or pass --no-url if there is none" if role == "url" else ""
     problem = f"has no column {column!r} for the {role}; {described}"
-    raise LogError(where, problem, f"Name the {role} column (on the command line: --{role} NAME){without}")
+    raise LogError(where, problem, f"Pass the name of the {role} column (--{role} NAME){without}")
 
 
 def _separator(line: str) -> str | None:
-    """Another separator than the one that left the line whole, if there is a likely one."""
+    """A likely separator of a line that has only one column."""
     found = max(_OTHER_SEPARATORS, key=line.count)
     return found if found in line else None
 

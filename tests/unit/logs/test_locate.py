@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from blender_dp import Columns, LogError
-from blender_dp.engines import Format
 from blender_dp.engines.duckdb import DuckDBEngine
-from blender_dp.logs import find
+from blender_dp.logs import Format, find
 
 AOL = "AnonID\tQuery\tQueryTime\tItemRank\tClickURL\n"
 
@@ -80,14 +79,14 @@ def test_quoted_names(tmp_path):
     ("files", "wanted", "problem"),
     [
         ({}, "log.csv", "does not exist"),
-        ({"log.xlsx": "x"}, "log.xlsx", "cannot tell the format"),
+        ({"log.xlsx": "x"}, "log.xlsx", "cannot detect the format"),
         ({"log.csv": ""}, "log.csv", "is empty"),
-        ({"log.csv": "user,query,query\n"}, "log.csv", "two columns alike"),
+        ({"log.csv": "user,query,query\n"}, "log.csv", "two columns with the same name"),
         ({"log.csv": "user,query,link\n1,a,b\n"}, "log.csv", "no column 'url' for the url; its first line names 3 columns"),
         ({"a.csv": "user,query,url\n", "b.tsv": "user\tquery\turl\n"}, "", "different formats"),
         ({"a.csv": "user,query,url\n", "b.csv": "user,url,query\n"}, "", "differs from that of"),
         ({"a.md": "x"}, "", "no log files"),
-        ({"a.csv": "user,query,url\n"}, "*.tsv", "no file has such a name"),
+        ({"a.csv": "user,query,url\n"}, "*.tsv", "no file matches"),
     ],
 )
 def test_what_cannot_be_read_is_refused(tmp_path, files, wanted, problem):
@@ -109,15 +108,15 @@ def test_a_first_line_that_is_no_text(tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
-        ("a.csv", b"user;query;url\n1;secret;x\n", r"separated by ';'\. Say so: --delimiter ';'"),
-        ("a.csv", b"user|query|url\n1|secret|x\n", r"separated by '\|'\. Say so: --delimiter '\|'"),
-        ("a.csv", b"user\tquery\turl\n1\tsecret\tx\n", r"separated by tabs\. Say so: --format tsv"),
-        ("a.tsv", b"user,query,url\n1,secret,x\n", r"separated by commas\. Say so: --format csv"),
+        ("a.csv", b"user;query;url\n1;secret;x\n", r"separated by ';'\. Pass --delimiter ';'"),
+        ("a.csv", b"user|query|url\n1|secret|x\n", r"separated by '\|'\. Pass --delimiter '\|'"),
+        ("a.csv", b"user\tquery\turl\n1\tsecret\tx\n", r"separated by tabs\. Pass --format tsv"),
+        ("a.tsv", b"user,query,url\n1,secret,x\n", r"separated by commas\. Pass --format csv"),
         ("a.csv", b"1;secret;x.example\n", r"separated by ';'"),
         ("a.csv", b"17,secret,www.x.example\n", r"seems to be a row, .* 3 columns\. Add a first line .* user,query,url"),
         ("a.csv", b"17,secret,secret\n", "seems to be a row"),
         ("a.tsv", b"u1\tsecret\thttps://x.example/\n", "seems to be a row"),
-        ("a.csv", b"user,query\n1,secret\n", r"no column 'url' .*--url NAME\), or say that there is none \(--no-url\)"),
+        ("a.csv", b"user,query\n1,secret\n", r"no column 'url' .*--url NAME\), or pass --no-url if there is none"),
         ("a.csv", "user,query,url\n1,secret,x\n".encode("utf-16"), "is UTF-16 text, not UTF-8.*--encoding utf-16"),
         ("a.tsv", "user\tquery\turl\n".encode("utf-16-le"), "is UTF-16-LE text.*--encoding utf-16-le"),
         ("a.txt", "user\tquery\turl\n".encode("utf-16-be"), "is UTF-16-BE text.*--encoding utf-16-be"),
@@ -126,7 +125,7 @@ def test_a_first_line_that_is_no_text(tmp_path):
         ("a.csv", "user,requête,url\n".encode("latin-1"), "may be Latin-1 or Windows-1252.*--encoding latin-1"),
         ("a.json", b'[{"user": 1, "query": "secret"}]', "is a JSON array, not an object per line.*jq -c"),
         ("a.jsonl", b'[\n  {"user": 1, "query": "secret"}]', "is a JSON array"),
-        ("a.json", b'{"user": 1, "query": "secret"}\n', r"cannot tell the format of '.json'.*--format.*jsonl"),
+        ("a.json", b'{"user": 1, "query": "secret"}\n', r"cannot detect the format from '.json'.*--format.*jsonl"),
         ("a.csv", gzip.compress(b"user,query,url\n", mtime=0), r"compressed with gzip.*ends in \.gz"),
         ("a.csv", b"PAR1 secret", r"is a Parquet file.*--format parquet"),
         ("a.csv", b"PK\x03\x04 secret", r"spreadsheet.*Save it as CSV"),
@@ -213,7 +212,7 @@ def test_uris_are_left_to_the_engine():
     assert find("s3a://bucket/log.txt").format is Format.TSV
     with pytest.raises(LogError, match="only Spark reads URIs"):
         _ = source.local
-    with pytest.raises(LogError, match="cannot tell the format"):
+    with pytest.raises(LogError, match="cannot detect the format"):
         find("hdfs://host/logs")
 
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from blender_dp.engines import forms
-from blender_dp.engines.forms import canonical
+from blender_dp.logs import canonical_columns
+from blender_dp.logs.canonical_columns import canonical
 from blender_dp_device.records.canonical import canonical_query, canonical_url
 from blender_dp_device.records.personal import PRIVATE_NAMES, personal_query, personal_url, usable_record
 from tests.conftest import ROOT
@@ -60,12 +60,12 @@ def test_columns_and_records_agree_row_by_row(rows, size):
 @given(TEXT.filter(lambda text: text is not None), URL.filter(lambda text: text is not None))
 def test_what_is_taken_for_plain_is_canonical_and_harmless(query, url):
     """The other test would miss an error in one column whenever the other column is unusable."""
-    if pc.match_substring_regex(query, forms._PLAIN_QUERY).as_py():
+    if pc.match_substring_regex(query, canonical_columns._PLAIN_QUERY).as_py():
         assert canonical_query(query) == query
         assert not personal_query(query)
-    if pc.match_substring_regex(query, forms._CANONICAL_QUERY).as_py():
+    if pc.match_substring_regex(query, canonical_columns._CANONICAL_QUERY).as_py():
         assert canonical_query(query) == query
-    if pc.match_substring_regex(url, forms._PLAIN_URL).as_py():
+    if pc.match_substring_regex(url, canonical_columns._PLAIN_URL).as_py():
         assert canonical_url(url) == (url if url.count("/") > 2 else url + "/")
         assert not personal_url(canonical_url(url))
 
@@ -73,12 +73,12 @@ def test_what_is_taken_for_plain_is_canonical_and_harmless(query, url):
 @pytest.mark.parametrize("name", PRIVATE_NAMES)
 def test_no_private_name_is_taken_for_a_plain_one(name):
     for url in (f"https://a.{name}/", f"https://a.{name}", f"http://{name}", f"http://a.b.{name}/x"):
-        assert not pc.match_substring_regex(url, forms._PLAIN_URL).as_py()
+        assert not pc.match_substring_regex(url, canonical_columns._PLAIN_URL).as_py()
 
 
 def test_usual_texts_are_never_handed_to_python(monkeypatch):
     for name in ("_usable_query", "_usable_url"):
-        monkeypatch.setattr(forms, name, None)  # calling it is an error
+        monkeypatch.setattr(canonical_columns, name, None)  # calling it is an error
     queries = ["google", "new york times", "mac os x 10.4.11", "c++ & c#!", "olympics 2004", None]
     urls = [
         "http://www.google.com",
@@ -92,7 +92,7 @@ def test_usual_texts_are_never_handed_to_python(monkeypatch):
 
 def test_numbers_are_never_handed_to_python_where_nothing_is_filtered(monkeypatch):
     for name in ("canonical_query", "canonical_url"):
-        monkeypatch.setattr(forms, name, None)
+        monkeypatch.setattr(canonical_columns, name, None)
     rows = columns(["20676842", "7"], ["https://domain5199927.example/70348426", "https://domain3.example/1"])
     assert records(canonical(rows, filtered=False)) == records(rows)
 
@@ -104,13 +104,13 @@ def test_an_empty_table_stays_one():
 
 def test_each_distinct_text_is_decided_once(monkeypatch):
     seen = []
-    monkeypatch.setattr(forms, "_usable_query", lambda text: seen.append(text) or text.lower())
+    monkeypatch.setattr(canonical_columns, "_usable_query", lambda text: seen.append(text) or text.lower())
     canonical(columns(["Google", "maps", "Google", "Maps"] * 5, ["http://a.example"] * 20, 3))
     assert seen == ["Google", "Maps"]
 
 
 def test_a_giant_text_is_no_record_and_is_handed_to_nobody(monkeypatch):
-    monkeypatch.setattr(forms, "_usable_query", pytest.fail)
+    monkeypatch.setattr(canonical_columns, "_usable_query", pytest.fail)
     longest, giant = "é" * 4096, "É" + "a" * 8191
     columns = {
         "user": ["u1", "u2", "u3"],

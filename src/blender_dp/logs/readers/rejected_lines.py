@@ -1,4 +1,4 @@
-"""The lines that DuckDB's reader refuses, because they are too long or not UTF-8, and the users they name.
+"""The lines that DuckDB's reader rejects because they are too long or not UTF-8, and the users they name.
 
 DuckDB keeps a refused line in a table, but with a question mark for every byte that is not UTF-8, and only its beginning
 if it is long. Where that leaves the user in doubt, the line is read again from its file. DuckDB drops lines of tens of
@@ -17,9 +17,10 @@ import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from blender_dp.engines.known_users import line_user
-from blender_dp.engines.mending import pieces
-from blender_dp.engines.source import Format, Problem, Source
+from blender_dp.logs.compression import pieces
+from blender_dp.logs.readers.known_users import line_user
+from blender_dp.logs.source import Format, Source
+from blender_dp.logs.tally import Problem
 
 _PROBLEMS = {"INVALID ENCODING": Problem.NOT_UTF8, "LINE SIZE OVER MAXIMUM": Problem.TOO_LONG}
 _KEPT_CHARACTERS = 10_000  # of a long line
@@ -29,8 +30,8 @@ _LINE_END = re.compile(rb"[\r\n]")
 _UNKNOWN = "\N{REPLACEMENT CHARACTER}"
 
 
-class Refused:
-    """The refused lines of one reading of a log: those in the table called `rejects`, and those that it lacks."""
+class RejectedLines:
+    """The rejected lines of a log: those in the table `rejects`, and those that DuckDB dropped silently."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, source: Source, rejects: str) -> None:
         self._connection = connection
@@ -44,7 +45,7 @@ class Refused:
         self._giants = self._missing_giants()
 
     def problems(self) -> Counter[Problem]:
-        """How many lines were refused, by reason."""
+        """The number of rejected lines by reason."""
         found: Counter[Problem] = Counter({Problem.TOO_LONG: len(self._giants)})
         for error, lines in self._connection.sql(f"FROM {self._lines} SELECT error, count(*) GROUP BY error").fetchall():
             found[_problem(error)] += lines

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 
-from blender_dp.engines.source import Columns, Format, Source
+from blender_dp.logs.source import Columns, Format, Source
 
 _TAB = "\t"
 _STRING = r'"(?:[^"\\]|\\.)*"'

@@ -1,4 +1,4 @@
-"""Log files as SQL for Spark: the same rows, and the same problems, as `files` has for DuckDB.
+"""Log files as SQL for Spark: the same rows, and the same problems, as `readers.duckdb`.
 
 A file of text comes as a view with a column `value`: a line each, its bytes as they are. Lines end where DuckDB ends
 them. Headers are left out already.
@@ -13,8 +13,10 @@ from types import MappingProxyType
 import duckdb
 import pyarrow as pa
 
-from blender_dp.engines import files, known_users
-from blender_dp.engines.source import LONGEST_ROW, Columns, Format, Problem, Source
+from blender_dp.logs.readers import known_users
+from blender_dp.logs.readers.duckdb import NO_URL, YANDEX_FIELDS
+from blender_dp.logs.source import Columns, Format, Source
+from blender_dp.logs.tally import LONGEST_ROW, Problem
 
 LOG_ROWS = "user string, query string, url string, valid boolean, unread tinyint"
 """What `json_rows` makes of the lines of a log."""
@@ -34,7 +36,7 @@ _CONTROL = "\x01"  # what DuckDB splits at where nothing is to be split, so it i
 _NONE: Mapping[str, Problem] = MappingProxyType({})
 _AS_NAMED: Mapping[str, str] = MappingProxyType({role: role for role in ("user", "query", "url")})
 
-# As in `files`, but possessive: what has matched is never tried again, so no line takes long and none fills Java's stack.
+# As for DuckDB, but possessive: what has matched is never tried again, so no line takes long and none fills Java's stack.
 _FIELD = r"""(?:"(?:[^"]++|"")*+"|[^{0}"]*+)"""
 _RESULTS = r"(?s)\A(?:[^\t]*+\t){5}[^\t]*+(.*)\z"  # what follows the six fields of a Yandex query
 _UNKNOWN = "\N{REPLACEMENT CHARACTER}"  # what Spark puts for bytes that are not UTF-8
@@ -76,7 +78,7 @@ def lines_sql(view: str, *, in_columns: bool = False) -> str:
 
 def table_sql(view: str, columns: Columns) -> str:
     """A query for the rows of a table that has a schema. NaN in a column of numbers is a missing value."""
-    texts = {"url": files.NO_URL} | {
+    texts = {"url": NO_URL} | {
         role: f"CASE WHEN typeof({quoted(name)}) IN ('float', 'double') THEN nullif(CAST({quoted(name)} AS STRING), 'NaN') "
         f"ELSE CAST({quoted(name)} AS STRING) END"
         for role, name in columns.named.items()
@@ -106,7 +108,7 @@ def reports_sql(source: Source, view: str) -> str:
 def json_log(columns: Columns) -> str:
     """A query for a worker's DuckDB: what JSON `lines` of a log say."""
     fields = known_users.json_fields(columns, "line")
-    roles = {"url": files.NO_URL} | known_users.json_roles(columns, "line", "fields")
+    roles = {"url": NO_URL} | known_users.json_roles(columns, "line", "fields")
     texts = ", ".join(f"{roles[role]} AS {known_users.quoted(role)}" for role in _AS_NAMED)
     return f"SELECT {texts}, fields IS NOT NULL AS valid, unread FROM (SELECT *, {fields} AS fields FROM lines)"
 
@@ -193,7 +195,7 @@ def _yandex(view: str) -> str:
         WITH lines AS (
             SELECT line, unread, {first} AS session, {fourth} AS page, {fifth} AS id, CASE
                 WHEN {second} = 'M' THEN 'M'
-                WHEN unread IS NOT NULL OR size(split(line, {text(_TAB)}, -1)) > {files.YANDEX_FIELDS} THEN ''
+                WHEN unread IS NOT NULL OR size(split(line, {text(_TAB)}, -1)) > {YANDEX_FIELDS} THEN ''
                 WHEN {third} IN ('Q', 'T', 'C') THEN {third}
                 WHEN contains(substring_index(line, {text(_TAB)}, 3), {text(_CONTROL)}) THEN {text(_CONTROL)} ELSE ''
                 END AS kind
@@ -232,10 +234,10 @@ def _yandex(view: str) -> str:
 
 
 def _checked(table: str, roles: Mapping[str, str], problems: Mapping[str, Problem] = _NONE) -> str:
-    """Choose the columns, and add what is wrong with a row: first why it was not read, then as in `files`."""
+    """Choose the columns, and add what is wrong with a row: first why it was not read, then as for DuckDB."""
     known = f"nullif({roles['user']}, '')"
     certain = f"CASE WHEN unread = {Problem.NOT_UTF8:d} AND contains({known}, {text(_UNKNOWN)}) THEN NULL ELSE {known} END"
-    roles = {**roles, "user": certain, "url": roles.get("url", files.NO_URL)}
+    roles = {**roles, "user": certain, "url": roles.get("url", NO_URL)}
     every = {**problems, f"{known} IS NULL": Problem.NO_USER}
     columns = ", ".join(f"{value} AS {quoted(role)}" for role, value in roles.items())
     return f"SELECT {columns}, CAST(coalesce(unread, {_first(every)}) AS TINYINT) AS problem FROM {table}"

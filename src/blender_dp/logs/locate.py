@@ -1,4 +1,4 @@
-"""Log files: which ones are meant, in which format they are, and what their columns are called."""
+"""Locate log files: which files a path or pattern means, their format and their columns."""
 
 from __future__ import annotations
 
@@ -10,13 +10,12 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from blender_dp.engines import PLAIN_COLUMNS, Columns, Format, Source
-from blender_dp.engines.header import header_of
-from blender_dp.engines.mending import first_bytes
-from blender_dp.engines.recoding import decoded
-from blender_dp.engines.source import UTF8
 from blender_dp.errors import LogError
-from blender_dp.logs.detection import check_text, not_utf8
+from blender_dp.logs.compression import first_bytes
+from blender_dp.logs.encoding import decoded
+from blender_dp.logs.file_types import check_is_text, not_utf8
+from blender_dp.logs.header import header_of
+from blender_dp.logs.source import PLAIN_COLUMNS, UTF8, Columns, Format, Source
 
 AOL_HEADER = ("AnonID", "Query", "QueryTime", "ItemRank", "ClickURL")
 """The first line of every file of the AOL log."""
@@ -33,8 +32,8 @@ _SUFFIXES = {
     ".parquet": Format.PARQUET,
     ".txt": Format.TSV,
 }
-_PACKED = {".gz", ".zst"}
-# What a byte means depends on those before it, also across lines; or a line break can be written in other bytes.
+_COMPRESSED = {".gz", ".zst"}
+# The meaning of a byte depends on earlier lines, or a line break has other encodings.
 _STATEFUL = ("iso2022", "hz", "utf-7", "idna", "punycode", "unicode", "raw-unicode", "raw_unicode")
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 
@@ -49,15 +48,15 @@ def find(
 ) -> Source:
     """Find a log: a file, a folder of files, a pattern such as `logs/*.csv.gz`, or several of these.
 
-    The format is told by the endings and, for AOL and Yandex, by the first line; or name it. All files have one format.
-    URIs such as `hdfs://host/logs` are for Spark, which reads their first lines too: AOL and Yandex have to be named there.
-    With a `delimiter` it is CSV with another separator than the comma; `encoding` is that of text files, if not UTF-8.
+    The format is detected from the file endings and, for AOL and Yandex, from the first line; or pass it. All files have
+    the same format. URIs such as `hdfs://host/logs` are for Spark; pass the format of AOL and Yandex logs there.
+    `delimiter` is the separator of a CSV file, if not a comma; `encoding` is that of text files, if not UTF-8.
     """
     parts = [log] if isinstance(log, Path | str) else list(log)
     name = ", ".join(str(part) for part in parts)
     uris = tuple(dict.fromkeys(part for part in parts if isinstance(part, str) and _URI.match(part)))
     if uris and len(uris) < len(set(parts)):
-        raise LogError(name, "mixes URIs with paths", "Give URIs only (file:///... is a path that all workers have)")
+        raise LogError(name, "mixes URIs with paths", "Use URIs only (file:///... is a path that exists on all workers)")
     paths = () if uris else tuple(dict.fromkeys(path for part in parts for path in _expanded(part)))
     files, coding = uris or paths, _checked_encoding(encoding, name)
     chosen = _chosen_format(files, log_format, delimiter, coding, name)
@@ -73,7 +72,7 @@ def find(
     source = Source(name, files, chosen, columns, delimiter=separator, encoding=coding)
     if chosen is not Format.PARQUET and coding == UTF8:
         for path in paths:
-            check_text(_start(path), chosen, str(path))
+            check_is_text(_start(path), chosen, str(path))
     return replace(source, header=_common_header(source)) if chosen.has_header and not uris else source
 
 
@@ -81,7 +80,7 @@ def find_reports(reports: Sequence[Path | str]) -> Source:
     """Find clients' reports: Parquet files, or JSON lines."""
     source = find(reports)
     if source.format not in {Format.PARQUET, Format.JSONL}:
-        raise LogError(source.name, f"reports in {source.format} cannot be read", "Give .parquet or .jsonl files")
+        raise LogError(source.name, f"reports in {source.format} cannot be read", "Use .parquet or .jsonl files")
     return source
 
 
@@ -89,7 +88,7 @@ def _expanded(part: Path | str) -> list[Path]:
     with reading(part):
         files = _matching(part)
         for file in files:
-            file.open("rb").close()  # or an engine would report a missing permission as a damaged file
+            file.open("rb").close()  # an engine would report a missing permission as a damaged file
         return files
 
 
@@ -98,7 +97,7 @@ def _matching(part: Path | str) -> list[Path]:
     if path.is_dir():
         files = sorted(file for file in path.iterdir() if file.is_file() and _ending(file) in _SUFFIXES)
         if not files:
-            raise LogError(str(part), "the folder has no log files", f"Give files that end in {', '.join(_SUFFIXES)}")
+            raise LogError(str(part), "the folder has no log files", f"Use files that end in {', '.join(_SUFFIXES)}")
         return files
     if path.is_file():
         return [path]
@@ -106,13 +105,13 @@ def _matching(part: Path | str) -> list[Path]:
         files = sorted(Path(file) for file in glob.glob(str(part), recursive=True) if Path(file).is_file())  # noqa: PTH207
         if files:
             return files
-        raise LogError(str(part), "no file has such a name", "Check the pattern")
+        raise LogError(str(part), "no file matches", "Check the pattern")
     raise LogError(str(part), "is not a file" if path.exists() else "does not exist", "Check the path")
 
 
 def _ending(path: Path) -> str:
     suffix = path.suffix.lower()
-    return Path(path.stem).suffix.lower() if suffix in _PACKED else suffix
+    return Path(path.stem).suffix.lower() if suffix in _COMPRESSED else suffix
 
 
 def _chosen_format(
@@ -123,14 +122,14 @@ def _chosen_format(
         return chosen or _detected(files, encoding, name)
     endings = {_SUFFIXES.get(_ending(Path(file)), Format.CSV) for file in files}
     if chosen not in {None, Format.CSV} or (chosen is None and endings - {Format.CSV, Format.TSV}):
-        raise LogError(name, "only CSV files have a delimiter", "Leave --delimiter out, or name --format csv")
+        raise LogError(name, "only CSV files have a delimiter", "Leave --delimiter out, or pass --format csv")
     return Format.CSV
 
 
 def _checked_delimiter(delimiter: str, name: str) -> str:
     character = {"tab": "\t", "\\t": "\t"}.get(delimiter, delimiter)
     if len(character) != 1 or (character != "\t" and not character.isprintable()) or character in '"' or character.isalnum():
-        raise LogError(name, f"{delimiter!r} cannot separate fields", "Give one character such as ; or |, or the word tab")
+        raise LogError(name, f"{delimiter!r} cannot separate fields", "Use one character such as ; or |, or the word tab")
     return character
 
 
@@ -142,7 +141,7 @@ def _checked_encoding(encoding: str | None, name: str) -> str:
         found = codecs.lookup(encoding).name
     except (LookupError, ValueError):
         problem = f"{encoding!r} is not a known encoding"
-        raise LogError(name, problem, "Name one such as latin-1, cp1252, utf-16 or shift_jis") from None
+        raise LogError(name, problem, "Use one such as latin-1, cp1252, utf-16 or shift_jis") from None
     if found.startswith(_STATEFUL):
         problem = f"cannot be read as {found}: one row could change how the next one is read"
         raise LogError(name, problem, "Convert the files to UTF-8")
@@ -160,7 +159,7 @@ def _detected(files: Iterable[Path | str], encoding: str, name: str) -> Format:
     formats = {_format_of(file, encoding) for file in files}
     if len(formats) > 1:
         found = ", ".join(sorted(formats))
-        raise LogError(name, f"the files are in different formats ({found})", "Give files of one format, or name it")
+        raise LogError(name, f"the files are in different formats ({found})", "Use files of one format, or pass it")
     return formats.pop()
 
 
@@ -171,7 +170,7 @@ def _format_of(file: Path | str, encoding: str) -> Format:
     if _YANDEX_LINE.fullmatch(first):
         return Format.YANDEX
     if usual is None:
-        raise LogError(str(file), f"cannot tell the format of {ending!r}", f"Name it (--format): {', '.join(Format)}")
+        raise LogError(str(file), f"cannot detect the format from {ending!r}", f"Pass it (--format): {', '.join(Format)}")
     return Format.AOL if tuple(first.split("\t")) == AOL_HEADER else usual
 
 
@@ -182,7 +181,7 @@ def _common_header(source: Source) -> tuple[str, ...]:
     (first, header), *_ = headers.items()
     for file, other in headers.items():
         if other != header:
-            raise LogError(str(file), f"its first line differs from that of {first}", "Give files with the same columns")
+            raise LogError(str(file), f"its first line differs from that of {first}", "Use files with the same columns")
     return header
 
 
@@ -191,7 +190,7 @@ def _first_line(file: Path, encoding: str, log_format: Format | None) -> str:
     if encoding != UTF8:
         text = next(iter("".join(decoded(iter([start]), encoding, str(file))).splitlines()), "")
         return text.removeprefix("\ufeff")
-    check_text(start, log_format, str(file))
+    check_is_text(start, log_format, str(file))
     try:
         return re.split(rb"[\r\n]", start, maxsplit=1)[0].decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -205,7 +204,7 @@ def _start(file: Path) -> bytes:
 
 @contextmanager
 def reading(file: Path | str) -> Iterator[None]:
-    """Say what is wrong with a file that cannot be read at all."""
+    """Raise a clear error for a file that cannot be read at all."""
     try:
         yield
     except PermissionError:

@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from blender_dp import Columns, LogError
-from blender_dp.engines import DuckDBEngine, Problem, Tally
-from blender_dp.logs import find
+from blender_dp.engines import DuckDBEngine
+from blender_dp.logs import Problem, Tally, find
 from tests.generators.aol import write_aol
 from tests.generators.yandex import write_yandex
 

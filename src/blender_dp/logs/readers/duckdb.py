@@ -10,8 +10,9 @@ import glob
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from blender_dp.engines.known_users import csv_fields, csv_user, json_fields, json_roles, quoted, text
-from blender_dp.engines.source import LONGEST_ROW, Columns, Format, Problem, Source
+from blender_dp.logs.readers.known_users import csv_fields, csv_user, json_fields, json_roles, quoted, text
+from blender_dp.logs.source import Columns, Format, Source
+from blender_dp.logs.tally import LONGEST_ROW, Problem
 
 _TAB = "\t"
 _CONTROL, _NULL = "\x01", "\x02"  # no text has them; the second one stands for null

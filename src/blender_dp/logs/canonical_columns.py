@@ -11,7 +11,7 @@ from collections.abc import Callable
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from blender_dp.engines.source import LONGEST_TEXT
+from blender_dp.logs.tally import LONGEST_TEXT
 from blender_dp_device.records.canonical import canonical_query, canonical_url
 from blender_dp_device.records.personal import personal_query, personal_url
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from blender_dp.engines.mending import ends_well, pieces
-from blender_dp.engines.source import UTF8, Source
 from blender_dp.errors import LogError
+from blender_dp.logs.compression import is_complete, pieces
+from blender_dp.logs.source import UTF8, Source
 
 _COMPRESSED = {".gz", ".zst"}
 _MARKED = {"utf-16", "utf-32"}  # their files say in the first bytes which end of a number comes first
@@ -18,7 +18,7 @@ _WIDE_ERRORS = "blender-dp-invalid"
 codecs.register_error(_WIDE_ERRORS, lambda error: (_INVALID, error.end))  # type: ignore[attr-defined]
 
 
-def recoded(source: Source, folder: str) -> Source:
+def as_utf8(source: Source, folder: str) -> Source:
     """The same log in UTF-8: in the folder, if its files are in another encoding.
 
     What is not valid in the encoding is not valid in the copy either, so that it is counted as a bad row.
@@ -38,7 +38,7 @@ def decoded(content: Iterator[bytes], encoding: str, where: str) -> Iterator[str
         except UnicodeError:  # nothing in it is
             kinds = f"{encoding}-le or {encoding}-be" if encoding in _MARKED else "another one"
             problem = f"is not {encoding} text" + (" that begins with a byte order mark" if encoding in _MARKED else "")
-            raise LogError(where, problem, f"Name the encoding it has (--encoding), such as {kinds}") from None
+            raise LogError(where, problem, f"Pass its encoding (--encoding), such as {kinds}") from None
     try:
         yield decoder.decode(b"", final=True)
     except UnicodeDecodeError:  # half a character at the end
@@ -46,9 +46,9 @@ def decoded(content: Iterator[bytes], encoding: str, where: str) -> Iterator[str
 
 
 def _copied(path: Path, number: int, encoding: str, folder: Path) -> Path:
-    if not ends_well(path):
+    if not is_complete(path):
         problem = f"is cut off, and cannot be converted from {encoding}"
-        raise LogError(str(path), problem, "Get the whole file, or convert it to UTF-8")
+        raise LogError(str(path), problem, "Get the complete file, or convert it to UTF-8")
     copy = folder / f"{number}-{path.stem if path.suffix.lower() in _COMPRESSED else path.name}"
     with copy.open("wb") as file:
         for text in decoded(pieces(path), encoding, str(path)):

@@ -1,4 +1,4 @@
-"""Compressed files, also those that end too early: what can be read of these is used, and counted as cut off."""
+"""Compressed files. Of a truncated file, whatever can be read is used, and the file is counted as cut off."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from blender_dp.engines.source import Source
+from blender_dp.logs.source import Source
 
 _PIECE = 1 << 20
 _LINE_END = re.compile(rb"[\r\n]")
@@ -18,7 +18,7 @@ _GZIP = 16 + zlib.MAX_WBITS
 
 
 def first_bytes(path: Path) -> bytes:
-    """The beginning of a file, compressed or not, complete or cut off: its first line, or a megabyte of it."""
+    """The start of a file, compressed or not, complete or truncated: its first line, or its first megabyte."""
     start, readable = b"", not path.stat().st_size
     for piece in pieces(path):
         start, readable = start + piece, True
@@ -29,8 +29,8 @@ def first_bytes(path: Path) -> bytes:
     return start
 
 
-def mended(source: Source, folder: str) -> tuple[Source, int] | None:
-    """The same log without its cut-off ends, and how many there were; None if that is not what is wrong with it."""
+def without_cut_off_ends(source: Source, folder: str) -> tuple[Source, int] | None:
+    """The same log without incomplete last lines, and how many files were truncated; None if none was."""
     if source.is_remote:
         return None
     whole = [_whole_lines(path, Path(folder)) if path.suffix.lower() == ".gz" else path for path in source.local]
@@ -39,8 +39,8 @@ def mended(source: Source, folder: str) -> tuple[Source, int] | None:
 
 
 def _whole_lines(path: Path, folder: Path) -> Path:
-    """The path itself if the file is whole, otherwise that of a copy up to the last line that is."""
-    if ends_well(path):
+    """The path itself if the file is complete, otherwise a copy that ends with the last complete line."""
+    if is_complete(path):
         return path
     copy = folder / f"{abs(hash(path))}-{path.stem}"
     with copy.open("wb") as file:
@@ -51,8 +51,8 @@ def _whole_lines(path: Path, folder: Path) -> Path:
     return copy
 
 
-def ends_well(path: Path) -> bool:
-    """Whether a file is whole, as far as its compression tells."""
+def is_complete(path: Path) -> bool:
+    """Whether a file is complete, as far as its compression shows."""
     if path.suffix.lower() != ".gz":
         return True
     *_, last = [True, *(ended for _, ended in _unzipped(path))]
@@ -60,7 +60,7 @@ def ends_well(path: Path) -> bool:
 
 
 def pieces(path: Path) -> Iterator[bytes]:
-    """What is in a file, compressed or not, piece by piece; of a compressed one that is cut off, what can be read."""
+    """The decompressed content of a file in pieces; of a truncated file, whatever can be read."""
     if path.suffix.lower() == ".gz":
         yield from (piece for piece, _ in _unzipped(path))
         return
@@ -70,7 +70,7 @@ def pieces(path: Path) -> Iterator[bytes]:
 
 
 def _unzipped(path: Path) -> Iterator[tuple[bytes, bool]]:
-    """What is inside, piece by piece, each with whether the stream is complete there. Stops where it makes no sense."""
+    """The decompressed content in pieces, each with whether the stream is complete there. Stops at invalid data."""
     unzip = zlib.decompressobj(_GZIP)
     with path.open("rb") as file:
         while piece := file.read(_PIECE):

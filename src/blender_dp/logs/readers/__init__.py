@@ -1,0 +1,1 @@
+"""How each engine reads the rows of log files: the formats as SQL, and the lines that cannot be read."""
