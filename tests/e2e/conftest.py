@@ -5,7 +5,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pyarrow.csv as pa_csv
 import pytest
+
+from blender_dp import aol_like
 
 
 @pytest.fixture
@@ -25,3 +28,11 @@ def command(tmp_path, executable):
         )
 
     return run
+
+
+@pytest.fixture(scope="session")
+def log(tmp_path_factory):
+    """A log of 40,000 users whose columns are who, what and where."""
+    path = tmp_path_factory.mktemp("logs") / "log.csv"
+    pa_csv.write_csv(aol_like(2, users=40_000).rename_columns(["who", "what", "where"]), path)
+    return path

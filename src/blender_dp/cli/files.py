@@ -9,6 +9,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from blender_dp.cli.output import note
+from blender_dp.cli.svg_process import Draw
 from blender_dp.errors import BlenderError, DocumentError, MissingExtraError
 from blender_dp.evaluation import Scores, Truth
 from blender_dp.privacy.statement import seeded_warning
@@ -36,13 +37,17 @@ def output_folder(folder: Path, *, replace: bool) -> Iterator[None]:
 
 
 def write_folder(
-    folder: Path, release: Release, truth: Truth | None = None, scores: Mapping[str, Scores] | None = None
+    folder: Path,
+    release: Release,
+    truth: Truth | None = None,
+    scores: Mapping[str, Scores] | None = None,
+    draw: Draw | None = None,
 ) -> dict[str, Path]:
     """Write every file atomically, the release last; return the paths by what they contain."""
     try:
         from blender_dp.report import render
 
-        page = render(release, truth, scores)
+        page = render(release, truth, scores, draw)
     except MissingExtraError as error:
         page = None
         note(f"No report.html: {error}")

@@ -12,6 +12,7 @@ import typer
 
 from blender_dp.cli.options import AsJson, Engine, Force, MaxBad, Memory, parameter_options
 from blender_dp.cli.output import Steps, print_files, print_json, print_tally, privacy_warnings, say
+from blender_dp.cli.svg_process import svg_process
 from blender_dp.errors import LogError, ParameterError
 from blender_dp_device.arithmetic import exact
 
@@ -69,29 +70,30 @@ def run(
       blender-dp run hdfs://host/logs --format csv --engine spark --epsilon 4 --delta 1e-5 --opt-in 0.05 --out release
       blender-dp trends release
     """
-    from blender_dp.cli.engine import counted, watched, write_bad_rows
-    from blender_dp.cli.files import output_folder, write_folder
-    from blender_dp.engines.choice import chosen_engine
-    from blender_dp.logs import Columns, find
-    from blender_dp.pipeline.blender import Blender
+    with svg_process() as draw:  # before everything else is loaded
+        from blender_dp.cli.engine import counted, watched, write_bad_rows
+        from blender_dp.cli.files import output_folder, write_folder
+        from blender_dp.engines.choice import chosen_engine
+        from blender_dp.logs import Columns, find
+        from blender_dp.pipeline.blender import Blender
 
-    blender = Blender(**parameters)
-    users, key_bytes = _opt_in(opt_in), _key(key)
-    source = find(log, log_format, Columns(user, query, None if no_url else url), delimiter=delimiter, encoding=encoding)
-    counting, started = chosen_engine(engine, memory), time.monotonic()
-    with output_folder(out_folder, replace=force), Steps(quiet=as_json).shown() as step, watched(counting, step):
-        outcome = _Outcome(lambda tally: step.remark(counted(tally, time.monotonic() - started)))
-        try:
-            with privacy_warnings() as outcome.warnings:
-                release = blender.run_log(
-                    source, users, key=key_bytes, engine=counting, max_bad=max_bad, simulation=simulation,
-                    progress=step, on_tally=outcome.add_tally, on_unknown=outcome.add_unknown_ids,
-                )  # fmt: skip
-        finally:
-            if bad_rows is not None and outcome.tally is not None:
-                write_bad_rows(bad_rows, counting, source)
-        step("writing the files")
-        files = write_folder(out_folder, release)
+        blender = Blender(**parameters)
+        users, key_bytes = _opt_in(opt_in), _key(key)
+        source = find(log, log_format, Columns(user, query, None if no_url else url), delimiter=delimiter, encoding=encoding)
+        counting, started = chosen_engine(engine, memory), time.monotonic()
+        with output_folder(out_folder, replace=force), Steps(quiet=as_json).shown() as step, watched(counting, step):
+            outcome = _Outcome(lambda tally: step.remark(counted(tally, time.monotonic() - started)))
+            try:
+                with privacy_warnings() as outcome.warnings:
+                    release = blender.run_log(
+                        source, users, key=key_bytes, engine=counting, max_bad=max_bad, simulation=simulation,
+                        progress=step, on_tally=outcome.add_tally, on_unknown=outcome.add_unknown_ids,
+                    )  # fmt: skip
+            finally:
+                if bad_rows is not None and outcome.tally is not None:
+                    write_bad_rows(bad_rows, counting, source)
+            step("writing the files")
+            files = write_folder(out_folder, release, draw=draw)
     if as_json:
         print_json(outcome.to_document(release, files))
     else:

@@ -32,7 +32,7 @@ from blender_dp.logs.canonical_columns import canonical
 from blender_dp.logs.compression import without_cut_off_ends
 from blender_dp.logs.encoding import as_utf8
 from blender_dp.logs.header import check_columns, header_of
-from blender_dp.logs.readers import spark as reader
+from blender_dp.logs.readers import spark as spark_reader
 from blender_dp.logs.source import PLAIN_COLUMNS, UTF8, Columns, Format, Source
 from blender_dp.logs.tally import Problem, Tally
 
@@ -123,9 +123,9 @@ class SparkEngine:
         if source.format is Format.PARQUET:
             check_columns(frame.columns, source.columns, source.name)
         if source.format is Format.JSONL:
-            frame = self._json(frame, reader.json_log(source.columns), reader.LOG_ROWS)
+            frame = self._json(frame, spark_reader.json_log(source.columns), spark_reader.LOG_ROWS)
         with _typed_errors(source.name):
-            rows = self._log(reader.rows_sql(source, self._view(frame)))
+            rows = self._log(spark_reader.rows_sql(source, self._view(frame)))
         return SparkLog(rows, source.name, source.columns.levels, source)
 
     def load(self, data: pa.Table, columns: Columns = PLAIN_COLUMNS, name: str = "table") -> SparkLog:
@@ -137,7 +137,7 @@ class SparkEngine:
             table = pa.table({role: data[column].cast(kinds[role]) for role, column in columns.named.items()})
             frame = self._session.createDataFrame(table, ", ".join(f"{role} {kind}" for role, kind in kinds.items()))
             renamed = PLAIN_COLUMNS if columns.levels == 2 else replace(PLAIN_COLUMNS, url=None)
-            return SparkLog(self._log(reader.table_sql(self._view(frame), renamed)), name, columns.levels)
+            return SparkLog(self._log(spark_reader.table_sql(self._view(frame), renamed)), name, columns.levels)
 
     def bound(self, log: SparkLog, m: int, key: str) -> tuple[TableGroup, Tally]:
         """Keep at most m usable records of every user, chosen by keyed hash, and say what became of the rows."""
@@ -156,8 +156,8 @@ class SparkEngine:
         with _typed_errors(source.name):
             frame = self._opened(source)
             if source.format is not Format.PARQUET:
-                frame = self._json(frame, reader.JSON_REPORTS, reader.REPORT_ROWS)
-            view = self._view(self._session.sql(reader.reports_sql(source, self._view(frame))))
+                frame = self._json(frame, spark_reader.JSON_REPORTS, spark_reader.REPORT_ROWS)
+            view = self._view(self._session.sql(spark_reader.reports_sql(source, self._view(frame))))
             found = self._frame(expressions.cell_counts(expressions.reports(view), digest, cells)).collect()
         for cell, problem, reports in found:
             if problem is None:
@@ -252,7 +252,7 @@ class SparkEngine:
         return bad
 
     def _opened(self, source: Source) -> DataFrame:
-        paths = [file if isinstance(file, str) else reader.path(str(file.absolute())) for file in source.files]
+        paths = [file if isinstance(file, str) else spark_reader.path(str(file.absolute())) for file in source.files]
         reader = self._session.read
         frame = reader.parquet(*paths) if source.format is Format.PARQUET else reader.text(paths)
         if len(frame.inputFiles()) < len(paths):
@@ -268,18 +268,18 @@ class SparkEngine:
 
     def _below_header(self, frame: DataFrame, source: Source) -> tuple[DataFrame, Source]:
         """The lines without the first one of every file. If nobody could read that before, it is read here."""
-        lines = frame.selectExpr("value", f"{reader.FIRST} AS first")
+        lines = frame.selectExpr("value", f"{spark_reader.FIRST} AS first")
         if source.header:
             return lines.where("NOT first"), source
         found = lines.where("first").first()  # of one file, which is all that is read
         line = found["value"] if found else ""
         header = header_of(line, source, source.name)
-        return lines.where(reader.below(line)), replace(source, header=header)
+        return lines.where(spark_reader.below(line)), replace(source, header=header)
 
     def _json(self, frame: DataFrame, query: str, schema: str) -> DataFrame:
         """What the workers find in JSON lines."""
-        lines = self._session.sql(reader.lines_sql(self._view(frame)))
-        return lines.mapInArrow(partial(reader.json_rows, query=query), schema)
+        lines = self._session.sql(spark_reader.lines_sql(self._view(frame)))
+        return lines.mapInArrow(partial(spark_reader.json_rows, query=query), schema)
 
     def _ordered(self, expression: ir.Table, order: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
         """All rows in one order, here: a seeded stream of random words cannot be sent to workers."""

@@ -1,10 +1,8 @@
-"""The plots of a release: Vega-Lite specifications, turned into SVG here, so the page needs no script."""
+"""The charts of a release as Vega-Lite specifications."""
 
 from __future__ import annotations
 
 from typing import Any
-
-import vl_convert
 
 from blender_dp.evaluation import Truth
 from blender_dp.release import QueryEstimate, Release
@@ -17,7 +15,7 @@ _ROW_HEIGHT = 22
 _STYLE = {"view": {"stroke": None}, "axis": {"gridColor": "#e8e8e8", "labelFontSize": 12, "titleFontSize": 12}}
 
 
-def shares(release: Release, truth: Truth | None) -> str:
+def shares(release: Release, truth: Truth | None) -> Spec:
     """The most popular queries: blended estimate with its interval, both groups' estimates, and the truth if known."""
     rows = [_row(row, truth) for row in release.trends(_SHOWN)]
     layers = [
@@ -36,10 +34,10 @@ def shares(release: Release, truth: Truth | None) -> str:
         layers.append(
             {"mark": {"type": "tick", "color": TRUTH, "thickness": 2, "height": 16}, "encoding": {"x": _share("truth")}}
         )
-    return _svg({"data": {"values": rows}, "encoding": {"y": _queries()}, "layer": layers, **_size(640, len(rows))})
+    return _styled({"data": {"values": rows}, "encoding": {"y": _queries()}, "layer": layers, **_size(640, len(rows))})
 
 
-def against_truth(release: Release, truth: Truth) -> str:
+def against_truth(release: Release, truth: Truth) -> Spec:
     """Every listed query: estimate with error bars against the truth; a perfect release lies on the line."""
     rows = [_row(row, truth) for row in release.trends(len(release.queries))]
     ends = [0.0, max((row["truth"] for row in rows), default=1.0)]
@@ -58,10 +56,10 @@ def against_truth(release: Release, truth: Truth) -> str:
             "encoding": {"x": _root("truth", "true share"), "y": _root("share", "blended estimate")},
         },
     ]
-    return _svg({"data": {"values": rows}, "layer": layers, "width": 460, "height": 420})
+    return _styled({"data": {"values": rows}, "layer": layers, "width": 460, "height": 420})
 
 
-def weights(release: Release) -> str:
+def weights(release: Release) -> Spec:
     """How much of every estimate comes from the opt-in users and how much from the clients."""
     top = release.trends(_SHOWN)
     rows = [
@@ -75,7 +73,7 @@ def weights(release: Release) -> str:
         "x": {"field": "weight", "type": "quantitative", "title": "weight in the blend", "axis": {"format": "%"}},
         "color": {"field": "group", "type": "nominal", "title": None, "scale": colours, "legend": {"orient": "top"}},
     }
-    return _svg({"data": {"values": rows}, "mark": "bar", "encoding": encoding, **_size(640, len(top))})
+    return _styled({"data": {"values": rows}, "mark": "bar", "encoding": encoding, **_size(640, len(top))})
 
 
 def _row(row: QueryEstimate, truth: Truth | None) -> dict[str, Any]:
@@ -107,5 +105,5 @@ def _size(width: int, rows: int) -> Spec:
     return {"width": width, "height": _ROW_HEIGHT * max(rows, 3)}
 
 
-def _svg(spec: Spec) -> str:
-    return str(vl_convert.vegalite_to_svg({**spec, "background": None, "config": _STYLE}))
+def _styled(spec: Spec) -> Spec:
+    return {**spec, "background": None, "config": _STYLE}

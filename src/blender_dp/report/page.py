@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib.resources import files
 
 from jinja2 import Environment, StrictUndefined
@@ -18,15 +18,24 @@ from blender_dp.report import charts
 
 _TOP = 20
 
+Draw = Callable[[charts.Spec], str]
 
-def render(release: Release, truth: Truth | None = None, scores: Mapping[str, Scores] | None = None) -> str:
-    """Return one HTML file that needs nothing else. Truth and scores are shown where they are known.
 
-    Queries and URLs come from people, so everything is escaped; the page has no script and loads nothing.
+def render(
+    release: Release, truth: Truth | None = None, scores: Mapping[str, Scores] | None = None, draw: Draw | None = None
+) -> str:
+    """Return a self-contained HTML page, with the truth and the scores if they are known.
+
+    Queries and URLs come from people, so everything is escaped; the page has no script and loads nothing. `draw` turns a
+    Vega-Lite chart into SVG, by default in this process.
     """
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     template = environment.from_string(files("blender_dp.report").joinpath("page.html").read_text(encoding="utf-8"))
     manifest = release.manifest
+
+    def svg(chart: charts.Spec) -> Markup:
+        return Markup((draw or _draw)(chart))  # noqa: S704 (our own SVG; Vega escapes the texts in it)
+
     return template.render(
         colours={"blended": charts.BLENDED, "opt_in": charts.OPT_IN, "client": charts.CLIENT, "truth": charts.TRUTH},
         settings=manifest.settings,
@@ -41,9 +50,15 @@ def render(release: Release, truth: Truth | None = None, scores: Mapping[str, Sc
         disagreement=release.disagreement(),
         truth=truth,
         scores=scores,
-        shares=Markup(charts.shares(release, truth)),  # noqa: S704 (our own SVG; the texts in it are escaped by Vega)
-        against_truth=Markup(charts.against_truth(release, truth)) if truth else None,  # noqa: S704
-        weights=Markup(charts.weights(release)),  # noqa: S704
+        shares=svg(charts.shares(release, truth)),
+        against_truth=svg(charts.against_truth(release, truth)) if truth else None,
+        weights=svg(charts.weights(release)),
         statements=statements(manifest),
         warning=seeded_warning() if manifest.is_seeded else None,
     )
+
+
+def _draw(chart: charts.Spec) -> str:
+    import vl_convert  # noqa: PLC0415 (slow to load, and not needed if another process draws)
+
+    return str(vl_convert.vegalite_to_svg(chart))
