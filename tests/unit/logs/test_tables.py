@@ -39,7 +39,7 @@ def test_text_that_no_file_can_hold_is_trimmed_as_on_a_device():
 
 @pytest.mark.parametrize("value", [b"bytes", 1.5, ["list"]])
 def test_a_value_of_another_kind_is_refused(value):
-    with pytest.raises(LogError, match="row 0 holds a"):
+    with pytest.raises(LogError, match="row 0 contains a"):
         as_table([("1", value, "x")])
 
 
