@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from pydantic import TypeAdapter
+
 from blender_dp.collector.http.app import bare_app
 from blender_dp.mechanisms.two_stage_response.weights import weights
 from blender_dp.release.document import json_schema
@@ -19,6 +21,7 @@ from blender_dp_device.channel.subset import SubsetChannel
 from blender_dp_device.records.head_list import CHANNEL_SCHEMA, HeadList
 from blender_dp_device.records.head_list import SCHEMA as NAMES_SCHEMA
 from blender_dp_device.records.reporting_list import LARGEST, ChannelSettings, ReportingList
+from blender_dp_device.wire import messages
 
 ROOT = Path(__file__).resolve().parent.parent
 VERBS = (
@@ -35,6 +38,20 @@ VERBS = (
     "simulate",
     "ledger",
 )
+
+MESSAGES = {
+    "current": messages.Pointer,
+    "reports": messages.ReportsMessage,
+    "reports-answer": messages.ReportsAnswer,
+    "record": messages.RecordMessage,
+    "record-answer": messages.RecordAnswer,
+    "signed-document": messages.SignedDocument,
+    "content-opening": messages.OpeningContent,
+    "content-head-list": messages.HeadListContent,
+    "content-bundle": messages.BundleContent,
+    "content-release": messages.ReleaseContent,
+}
+"""The names of the schemas of wire messages, and of the contents of signed documents."""
 
 _LISTS = {
     "two queries": [
@@ -95,6 +112,8 @@ def outputs() -> Iterator[tuple[Path, str]]:
     yield ROOT / "spec/vectors/local_alg.json", _json(local_alg_vectors())
     yield ROOT / "spec/vectors/subset.json", _json(subset_vectors())
     yield ROOT / "spec/schemas/release.json", _json(json_schema())
+    for name in MESSAGES:
+        yield ROOT / f"spec/schemas/{name}.json", _json(message_schema(name))
     yield ROOT / "spec/schemas/head-list.json", _json(head_list_schema())
     yield ROOT / "spec/openapi.json", _json(bare_app().openapi())
     yield ROOT / "docs/reference/command.md", command_reference()
@@ -193,6 +212,15 @@ def _subset_streams(channel: SubsetChannel) -> list[bytes]:
     # The last word is refused wherever the bound does not divide 2^64; then the next one is taken.
     streams.append([0, last, *(word for number in tails[1] for word in (last, number))])
     return [b"".join(word.to_bytes(8, "little") for word in [*words, 0]) for words in streams]  # one more than needed
+
+
+def message_schema(name: str) -> dict[str, Any]:
+    """The JSON Schema of a message or of a signed document's content; what it holds of another file refers to that."""
+    schema = TypeAdapter(MESSAGES[name]).json_schema()
+    for field, file in (("head_list", "head-list.json"), ("release", "release.json")):
+        if schema["properties"].get(field, {}).get("type") == "object":
+            schema["properties"][field] = {"$ref": file}
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
 
 
 def head_list_schema() -> dict[str, Any]:

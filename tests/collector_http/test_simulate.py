@@ -47,16 +47,16 @@ def test_a_round_that_is_under_way(live, command):  # noqa: F811
 @pytest.fixture
 def crowd(live):
     """A crowd for the campaign there is, whose settings may be taken for others."""
-    operator, anybody = CollectorClient(live.url, live.token), CollectorClient(live.url)
+    operator, public = CollectorClient(live.url, live.token), CollectorClient(live.url)
 
     def made(**changes) -> Crowd:
         found = live.operator("GET", "/v1/operator/campaigns")[0]
         found["settings"] |= changes
-        return Crowd(operator, anybody, found, users=1000, opt_in=0.2, attackers=2, seed=1)
+        return Crowd(operator, public, found, users=1000, opt_in=0.2, attackers=2, seed=1)
 
     yield made
     operator.close()
-    anybody.close()
+    public.close()
 
 
 def listed(live, some: Crowd) -> dict:

@@ -1,4 +1,4 @@
-"""Made-up users who drive a live collector, honest and otherwise."""
+"""Synthetic users who drive a live collector, honest ones and attackers."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from blender_dp_device.entropy import system_bytes
 from blender_dp_device.records.reporting_list import ReportingList
 from blender_dp_device.wire.documents import verified_content
 
-_BATCH = 1_000  # reports that one relay sends at a time
+_BATCH = 1_000  # reports that one relay sends per request
 _THREADS = 8
 _TRIES = 20
-_MOST_SECONDS = 10.0
+_MAX_SECONDS = 10.0
 
 Message = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """How many reports of each kind were sent; the collector must have counted the honest and the stuffed ones, once."""
+    """How many reports of each kind were sent; the collector must count the honest and the stuffed ones, once each."""
 
     honest: int
     stuffed: int
@@ -40,12 +40,12 @@ class Outcome:
 
 
 class Crowd:
-    """The users of one round of a campaign. Their devices are real; only their searches are made up."""
+    """The users of one round of a campaign. Their devices are real; only their searches are synthetic."""
 
     def __init__(
         self,
         operator: CollectorClient,
-        anybody: CollectorClient,
+        public: CollectorClient,
         campaign: dict[str, Any],
         *,
         users: int,
@@ -53,7 +53,7 @@ class Crowd:
         attackers: int,
         seed: int,
     ) -> None:
-        """Pin the key and the promise of the campaign, as devices do, before anything is asked of anybody."""
+        """Pin the key and the promise of the campaign, as devices do, before any other request."""
         self.opt_in_users = round(users * opt_in)
         self.clients = users - self.opt_in_users
         self._id, self._promised = campaign["id"], campaign["settings"]
@@ -69,14 +69,14 @@ class Crowd:
         self._opt_in, self._clients = rows[: self.opt_in_users], rows[self.opt_in_users :]
         self._attackers = attackers
         self._operator = operator
-        self._anybody = anybody
+        self._public = public
 
     def upload(self) -> str:
-        """Open a round, enrol the opt-in users and let them upload, once they have verified the opening."""
+        """Open a round, enrol the opt-in users, and upload for them after verifying the opening."""
         made = self._operator.post(f"/v1/operator/campaigns/{self._id}/rounds", {})
-        body = self._anybody.document(f"/v1/openings/{made['opening']}")
+        body = self._public.document(f"/v1/openings/{made['opening']}")
         if document_digest(body) != made["opening"]:
-            raise DocumentError("opening", "is not what its name says", "Nothing is uploaded")
+            raise DocumentError("opening", "does not have the digest that it is named by", "Nothing is uploaded")
         opening = verified_opening(
             verified_content(body, "opening", self._key, "opening"),
             campaign=self._id,
@@ -93,17 +93,17 @@ class Crowd:
         def upload(one: tuple[str, dict[str, str]]) -> None:
             token, row = one
             message = upload_body(row["query"], row["url"], system_bytes(32).hex())
-            self._anybody.post_bytes(f"/v1/rounds/{opening.round_id}/records", message, Authorization=f"Bearer {token}")
+            self._public.post_bytes(f"/v1/rounds/{opening.round_id}/records", message, Authorization=f"Bearer {token}")
 
         _all(upload, zip(tokens, self._opt_in, strict=True))
         return opening.round_id
 
     def report(self, listed: dict[str, Any]) -> Outcome:
-        """Let everybody report against the list of a round."""
-        body = self._anybody.document(f"/v1/head-lists/{listed['head_list']}")
+        """Report for all clients and attackers against the list of a round."""
+        body = self._public.document(f"/v1/head-lists/{listed['head_list']}")
         content = verified_content(body, "head-list", self._key)
-        found = document_digest(body), content["campaign"], content["round_id"]
-        if found != (listed["head_list"], self._id, listed["id"]):
+        names = document_digest(body), content["campaign"], content["round_id"]
+        if names != (listed["head_list"], self._id, listed["id"]):
             raise DocumentError("head list", "is not the list of this round", "Nothing is reported")
         published = ReportingList.from_document(content["head_list"])
         device, head_list = Device(published, epsilon=self._promised["epsilon"]), published.head_list
@@ -119,42 +119,42 @@ class Crowd:
         stale = [{**message(), "head_list": self._old_list} for _ in range(self._attackers)]
         nonsense = [{**message(), "cells": [head_list.cell_count]} for _ in range(self._attackers)]
         path = f"/v1/rounds/{listed['id']}/reports"
-        # What is replayed comes at the same time as what it repeats, and before and after it.
+        # Replayed reports are sent together with those that they repeat, before and after them.
         refused = sum(self._send(path, batches) for batches in ([*replayed, *honest], stuffed, stale, nonsense))
         return Outcome(len(honest), len(stuffed), len(replayed), refused)
 
     def _send(self, path: str, messages: Sequence[Message]) -> int:
-        """Send reports as relays would, many at a time; how many were refused."""
+        """Send reports as relays would, many per request, and return how many were refused."""
 
         def send(some: tuple[Message, ...]) -> int:
-            refused: list[object] = self._anybody.post(path, {"reports": list(some)})["refused"]
+            refused: list[object] = self._public.post(path, {"reports": list(some)})["refused"]
             return len(refused)
 
         return sum(_all(send, _batched(messages, _BATCH)))
 
 
-def _check(there: int, least: int, who: str) -> None:
-    if there < least:
-        problem = f"the campaign wants {least:,} {who}, and there would be {there:,}"
-        raise ParameterError("clients", problem, "Give more --clients, or another --opt-in")
+def _check(count: int, least: int, who: str) -> None:
+    if count < least:
+        problem = f"the campaign needs {least:,} {who}, and there would be {count:,}"
+        raise ParameterError("clients", problem, "Use more --clients, or another --opt-in")
 
 
-def _batched(things: Iterable[Any], size: int) -> Iterator[tuple[Any, ...]]:
-    rest = iter(things)
+def _batched(items: Iterable[Any], size: int) -> Iterator[tuple[Any, ...]]:
+    rest = iter(items)
     while some := tuple(islice(rest, size)):
         yield some
 
 
-def _all(work: Callable[[Any], Any], things: Iterable[Any]) -> Iterator[Any]:
-    """Do some work on many things at a time; a collector that is busy is asked again."""
+def _all(work: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
+    """Do some work on all items in several threads, and try again while the collector is busy."""
 
-    def patiently(thing: Any) -> Any:  # noqa: ANN401
+    def patiently(item: Any) -> Any:  # noqa: ANN401
         for _ in range(_TRIES):
             try:
-                return work(thing)
+                return work(item)
             except BusyError as error:
-                time.sleep(min(error.seconds, _MOST_SECONDS))
-        return work(thing)
+                time.sleep(min(error.seconds, _MAX_SECONDS))
+        return work(item)
 
     with ThreadPoolExecutor(_THREADS) as pool:
-        return iter(list(pool.map(patiently, things)))
+        return iter(list(pool.map(patiently, items)))
