@@ -15,6 +15,8 @@ from blender_dp_device.agent.client import CollectorClient, NoResponseError
 from tests.collector_http.conftest import RECORDS, listening
 from tests.device.agent.fake_collector import PINNED
 
+pytestmark = pytest.mark.slow  # starts a collector
+
 
 class Lossy(CollectorClient):
     """Loses responses after they have arrived."""

@@ -12,6 +12,8 @@ from blender_dp.logs.synthetic import aol_shape
 from tests.generators.aol import HEADER, write_aol
 from tests.generators.yandex import write_yandex
 
+pytestmark = pytest.mark.slow  # writes logs of realistic sizes
+
 ROWS, SESSIONS = 150_000, 30_000  # more than the generators make at a time
 
 

@@ -14,6 +14,8 @@ from blender_dp_device.records.canonical import canonical_query, canonical_url
 from blender_dp_device.records.personal import PRIVATE_NAMES, personal_query, personal_url, usable_record
 from tests.conftest import ROOT
 
+pytestmark = pytest.mark.slow  # compares two implementations row by row
+
 PIECES = [
     *" \t\n\r/.-_~@%?&;=:+()[]#", "a", "B", "7", "é", "ß", "\u0301", "\u200d", "\x00", "٣", "٤٥", "–", "http://", "https://",
     "HTTP://", "ftp://", "www.", "example", ".org", "a.example/", "http://a.example", "%40", "%7e", "%2F", "joe@a.example",

@@ -37,6 +37,7 @@ def on_devices(channel: SubsetChannel, cells: np.ndarray, draws: Draws, urls: np
     return reports
 
 
+@pytest.mark.slow
 @given(COUNTS, st.sampled_from([Fraction(1, 10), Fraction(4), Fraction(40), Fraction(64)]), st.data())
 @settings(max_examples=300)
 def test_it_is_the_device_number_for_number(url_counts, epsilon, data):

@@ -34,6 +34,8 @@ from blender_dp_device.arithmetic import exp_bounds
 from blender_dp_device.channel.subset import SubsetChannel, slack_free
 from blender_dp_device.channel.two_stage import Channel
 
+pytestmark = pytest.mark.slow  # enumerates whole channels
+
 LISTS = {
     "records": HeadList.of([("a", "u"), ("a", "v"), ("b", "u")]),
     "three queries": HeadList.of([("a", "u"), ("b", "u"), ("b", "v"), ("c", "w")]),

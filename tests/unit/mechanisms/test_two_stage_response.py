@@ -33,6 +33,7 @@ def one_by_one(channel: Channel, cells: np.ndarray, first: np.ndarray, second: n
     return reports
 
 
+@pytest.mark.slow
 @given(COUNTS, st.sampled_from([Fraction(1, 10), Fraction(4), Fraction(40), Fraction(64)]), st.data())
 @settings(max_examples=300)
 def test_it_is_the_device_word_for_word(url_counts, epsilon, data):

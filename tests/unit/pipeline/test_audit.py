@@ -19,6 +19,8 @@ from blender_dp.sampling.discrete import WORD
 from blender_dp_device.channel.subset import SubsetChannel
 from blender_dp_device.channel.two_stage import Channel
 
+pytestmark = pytest.mark.slow  # exact audits of many parameters
+
 PARAMETERS = Parameters(epsilon=4, delta="1e-5", profile="paper", f_c="0.85")
 TIGHT = Parameters(epsilon=4, delta="1e-5", subset_size=3, f_c="0.85")
 LIST = HeadList.of((f"q{i}", f"u{j}") for i in range(50) for j in range(i % 5 + 1))

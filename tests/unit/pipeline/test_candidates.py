@@ -12,6 +12,8 @@ from blender_dp import (
 from blender_dp.parameters import PARTS
 from tests.unit.pipeline.runs import CLIENTS, OPT_IN, blender, run
 
+pytestmark = pytest.mark.slow  # a whole run for every test
+
 
 def test_public_candidates_need_no_threshold():
     """A record that two opt-in users hold, and one that nobody does, are listed and estimated; what is found stays."""

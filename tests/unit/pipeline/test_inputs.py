@@ -19,6 +19,8 @@ from blender_dp import (
 from blender_dp.engines import DuckDBEngine
 from tests.unit.pipeline.runs import OPT_IN, POPULATION, blender, run
 
+pytestmark = pytest.mark.slow  # a whole run for every test
+
 
 @pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, "rows"])
 def test_any_table_gives_the_same_release(kind):

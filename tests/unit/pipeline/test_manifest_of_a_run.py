@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+import pytest
+
 from tests.unit.pipeline.runs import DELTA, OPT_IN, run
+
+pytestmark = pytest.mark.slow  # a whole run for every test
 
 
 def test_the_manifest_says_how_it_was_made():

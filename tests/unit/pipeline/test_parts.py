@@ -18,6 +18,8 @@ from blender_dp import (
 from blender_dp.parameters import PARTS
 from tests.unit.pipeline.runs import DELTA, POPULATION, blender, run
 
+pytestmark = pytest.mark.slow  # a whole run for every test
+
 
 @pytest.mark.parametrize("parts", list(product(*PARTS.values())), ids="-".join)
 def test_parts_mix(parts):

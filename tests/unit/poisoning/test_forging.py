@@ -18,6 +18,8 @@ from blender_dp.poisoning.prediction import Poisoning
 from blender_dp.release import Release
 from blender_dp_device.channel import Device
 
+pytestmark = pytest.mark.slow  # makes releases until the smallest attack is found
+
 USERS, OPT_IN = 40_000, 8_000
 KINDS = [("2", 5, None), ("4", 5, None), ("4", 10, None), ("2", 3, 3)]
 

@@ -16,6 +16,8 @@ from blender_dp.poisoning.prediction import poisoning, response_of
 from blender_dp.stages.response import Response
 from blender_dp_device.channel import Device
 
+pytestmark = pytest.mark.slow  # makes whole releases
+
 USERS, OPT_IN, TOP = 60_000, 12_000, 5
 
 
