@@ -1,4 +1,4 @@
-"""Write all generated files: test vectors, schemas, the command reference, the README's output."""
+"""Write all generated files: test vectors, schemas, the command reference, the import graph, the README's output."""
 
 from __future__ import annotations
 
@@ -24,6 +24,9 @@ from blender_dp_device.records.reporting_list import LARGEST, ChannelSettings, R
 from blender_dp_device.wire import messages
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tools"))
+from import_graph import graph_section  # noqa: E402
+
 VERBS = (
     "demo",
     "run",
@@ -117,6 +120,7 @@ def outputs() -> Iterator[tuple[Path, str]]:
     yield ROOT / "spec/schemas/head-list.json", _json(head_list_schema())
     yield ROOT / "spec/openapi.json", _json(bare_app().openapi())
     yield ROOT / "docs/reference/command.md", command_reference()
+    yield ROOT / "docs/architecture.md", architecture()
 
 
 def local_alg_vectors() -> dict[str, Any]:
@@ -258,6 +262,13 @@ def command_reference() -> str:
     parts = ["# The command\n\nGenerated from `blender-dp --help` by `make spec`.\n", _help_section("blender-dp")]
     parts += [_help_section("blender-dp", verb) for verb in VERBS]
     return "\n".join(parts)
+
+
+def architecture() -> str:
+    """The page with the current import graph."""
+    before, start, rest = (ROOT / "docs/architecture.md").read_text(encoding="utf-8").partition("<!-- graph -->\n")
+    _, end, after = rest.partition("<!-- end of graph -->")
+    return f"{before}{start}{graph_section()}{end}{after}"
 
 
 def readme() -> str:

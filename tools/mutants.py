@@ -63,7 +63,7 @@ class Score:
 
 def main(words: list[str]) -> int:
     """Run the mutants of every module whose path has one of the words, and print the scores."""
-    known = {(entry["file"], entry["change"]) for entry in tomllib.loads(EQUIVALENT.read_text(encoding="utf-8"))["mutant"]}
+    known = {(one["file"], one["function"], one["change"]) for one in equivalent()}
     load_libraries()
     scores: dict[Path, Score] = {}
     for target, tests in TARGETS.items():
@@ -74,7 +74,7 @@ def main(words: list[str]) -> int:
         for path in paths:
             scores[path] = Score()
             relative = path.relative_to(ROOT).as_posix()
-            real = [m for m in mutations(path) if (relative, m.change) not in known]
+            real = [m for m in mutations(path) if (relative, m.function, m.change) not in known]
             scores[path].equivalent = sum(1 for _ in mutations(path)) - len(real)
             for mutation, noticed in outcomes(real, tests, limit):
                 if noticed:
@@ -87,6 +87,12 @@ def main(words: list[str]) -> int:
     for path, score in scores.items():
         say(f"{score}  {path.relative_to(ROOT)}")
     return 0
+
+
+def equivalent() -> list[dict[str, str]]:
+    """The mutants that no test can notice, each with the reason."""
+    entries: list[dict[str, str]] = tomllib.loads(EQUIVALENT.read_text(encoding="utf-8"))["mutant"]
+    return entries
 
 
 def files_of(path: Path) -> list[Path]:

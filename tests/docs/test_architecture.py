@@ -1,7 +1,8 @@
-"""The map of the repository matches the tree."""
+"""The map of the repository and the walks through the code match the tree."""
 
 from __future__ import annotations
 
+import ast
 import re
 import subprocess
 from pathlib import Path
@@ -11,6 +12,9 @@ import pytest
 from tests.conftest import ROOT
 
 MAP = re.findall(r"^\| `([^`]+/)` \|", (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"), re.MULTILINE)
+ARCHITECTURE = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
+WALKS = re.findall(r"`([\w/.]+\.py):(\w+(?:\.\w+)?)`", ARCHITECTURE)
+PACKAGES = (ROOT / "src/blender_dp", ROOT / "device/src/blender_dp_device")
 # The map has every folder directly in one of these.
 MAPPED = ("", "src/", "src/blender_dp/", "src/blender_dp/collector/", "device/src/blender_dp_device/", "tests/")
 INSIDE = {"src/", "tests/"}  # their folders are in the map one by one
@@ -31,3 +35,27 @@ def test_the_map_shows_every_folder_and_only_those():
     assert folders() - set(MAP) == set(), "add a row to the map in CONTRIBUTING.md"
     assert {path for path in MAP if not (ROOT / path).is_dir()} == set(), "remove these rows from CONTRIBUTING.md"
     assert len(MAP) == len(set(MAP))
+
+
+@pytest.mark.parametrize(("path", "name"), WALKS, ids=lambda value: value)
+def test_every_step_of_a_walk_exists(path, name):
+    found = [root / path for root in PACKAGES if (root / path).exists()]
+    assert len(found) == 1, f"{path}: not in exactly one of the two packages"
+    names = {
+        f"{prefix}{node.name}"
+        for prefix, body in bodies(ast.parse(found[0].read_text(encoding="utf-8")))
+        for node in body
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+    }
+    assert name in names
+
+
+def bodies(tree):
+    """The module's statements, and those of its classes with the class's name in front."""
+    yield "", tree.body
+    yield from ((f"{node.name}.", node.body) for node in tree.body if isinstance(node, ast.ClassDef))
+
+
+def test_there_are_three_walks():
+    assert len(WALKS) > 20
+    assert len(re.findall(r"^## Walk: ", ARCHITECTURE, re.MULTILINE)) == 3

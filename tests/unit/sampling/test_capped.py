@@ -162,3 +162,20 @@ def test_nothing_exceeds_the_cap(entropy):
     assert noise.exceeding(0, 0, entropy).size == 0
     assert noise.sample(0, entropy).size == 0
     assert noise.sample(100_000, entropy).max() == noise.cap
+
+
+@pytest.mark.parametrize(
+    ("more", "weights", "sound"),
+    [
+        (1, (1,), True),
+        (WORD - 1, (1, 1), True),
+        (1, (WORD - 1,), True),  # one word is left for 0 and below
+        (0, (1,), False),
+        (WORD, (1,), False),
+        (1, (), False),
+        (1, (1, 0), False),
+        (1, (WORD,), False),
+    ],
+)
+def test_every_outcome_needs_at_least_one_word(more, weights, sound):
+    assert CappedGeometric(more, weights).is_sound is sound

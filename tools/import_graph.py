@@ -1,0 +1,73 @@
+"""The import graph of both packages, as it is printed in docs/architecture.md."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import grimp
+
+Edges = dict[str, set[str]]
+
+
+def graph_section() -> str:
+    """The three graphs in Markdown: the whole, inside the collector, inside the device."""
+    graph = grimp.build_graph("blender_dp", "blender_dp_device", cache_dir=None)
+    views = (
+        ("Both packages", edges(graph, "blender_dp", outside={"blender_dp_device": "blender_dp_device"})),
+        ("Inside the collector", edges(graph, "blender_dp.collector")),
+        ("Inside the device package", edges(graph, "blender_dp_device")),
+    )
+    return "\n".join(_view(title, one) for title, one in views)
+
+
+def edges(graph: grimp.ImportGraph, package: str, outside: dict[str, str] | None = None) -> Edges:
+    """Which children of a package import which others, its own `__init__` left out."""
+    names = {package: "", **(outside or {})}
+    children = {child: child.removeprefix(f"{package}.") for child in graph.find_children(package)} | (outside or {})
+
+    def child_of(module: str) -> str | None:
+        return next((name for child, name in children.items() if f"{module}.".startswith(f"{child}.")), None)
+
+    found: Edges = defaultdict(set)
+    for module in graph.modules:
+        importer = child_of(module)
+        if importer is None or importer in names:
+            continue
+        for imported in graph.find_modules_directly_imported_by(module):
+            target = child_of(imported)
+            if target is not None and target != importer:
+                found[importer].add(target)
+    return found
+
+
+def reduced(found: Edges) -> Edges:
+    """The edges without those that a longer path implies."""
+    return {
+        importer: {
+            target
+            for target in targets
+            if not any(target in _reachable(found, other) for other in targets if other != target)
+        }
+        for importer, targets in found.items()
+    }
+
+
+def _reachable(found: Edges, start: str) -> set[str]:
+    seen: set[str] = set()
+    waiting = [start]
+    while waiting:
+        for target in found.get(waiting.pop(), ()):
+            if target not in seen:
+                seen.add(target)
+                waiting.append(target)
+    return seen
+
+
+def _view(title: str, found: Edges) -> str:
+    arrows = [
+        f"    {importer} --> {target}" for importer, targets in sorted(reduced(found).items()) for target in sorted(targets)
+    ]
+    rows = [f"{importer} → {', '.join(sorted(targets))}" for importer, targets in sorted(found.items())]
+    return "\n".join(
+        [f"### {title}\n", "```mermaid", "graph TD", *arrows, "```\n", "All imports:\n", "```text", *rows, "```\n"]
+    )
