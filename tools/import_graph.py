@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections import defaultdict
+from pathlib import Path
 
 import grimp
 
+ROOT = Path(__file__).resolve().parent.parent
 Edges = dict[str, set[str]]
 
 
@@ -13,11 +16,19 @@ def graph_section() -> str:
     """The three graphs in Markdown: the whole, inside the collector, inside the device."""
     graph = grimp.build_graph("blender_dp", "blender_dp_device", cache_dir=None)
     views = (
-        ("Both packages", edges(graph, "blender_dp", outside={"blender_dp_device": "blender_dp_device"})),
-        ("Inside the collector", edges(graph, "blender_dp.collector")),
-        ("Inside the device package", edges(graph, "blender_dp_device")),
+        ("Both packages", "blender_dp", {"blender_dp_device": "blender_dp_device"}),
+        ("Inside the collector", "blender_dp.collector", {}),
+        ("Inside the device package", "blender_dp_device", {}),
     )
-    return "\n".join(_view(title, one) for title, one in views)
+    return "\n".join(_view(title, package, edges(graph, package, outside)) for title, package, outside in views)
+
+
+def layers(package: str) -> list[list[str]]:
+    """The layers of a package from the top down, as import-linter checks them; modules of one layer are independent."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    contracts = [one["layers"] for one in project["tool"]["importlinter"]["contracts"] if one["type"] == "layers"]
+    (chosen,) = (rows for rows in contracts if rows[0].split(" ")[0].rpartition(".")[0] == package)
+    return [[name.removeprefix(f"{package}.") for name in row.split(" | ")] for row in chosen]
 
 
 def edges(graph: grimp.ImportGraph, package: str, outside: dict[str, str] | None = None) -> Edges:
@@ -63,11 +74,22 @@ def _reachable(found: Edges, start: str) -> set[str]:
     return seen
 
 
-def _view(title: str, found: Edges) -> str:
+def _view(title: str, package: str, found: Edges) -> str:
     arrows = [
         f"    {importer} --> {target}" for importer, targets in sorted(reduced(found).items()) for target in sorted(targets)
     ]
     rows = [f"{importer} → {', '.join(sorted(targets))}" for importer, targets in sorted(found.items())]
     return "\n".join(
-        [f"### {title}\n", "```mermaid", "graph TD", *arrows, "```\n", "All imports:\n", "```text", *rows, "```\n"]
+        [
+            f"### {title}\n",
+            f"Layers: {order}.\n",
+            "```mermaid",
+            "graph TD",
+            *arrows,
+            "```\n",
+            "All imports:\n",
+            "```text",
+            *rows,
+            "```\n",
+        ]
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import subprocess
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -59,3 +60,10 @@ def bodies(tree):
 def test_there_are_three_walks():
     assert len(WALKS) > 20
     assert len(re.findall(r"^## Walk: ", ARCHITECTURE, re.MULTILINE)) == 3
+
+
+def test_the_layers_are_those_that_import_linter_checks():
+    shown = [re.findall(r"`(\w+)`", row) for row in re.findall(r"^\| (`\w+`(?:, `\w+`)*) \|", ARCHITECTURE, re.MULTILINE)]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    layers = project["tool"]["importlinter"]["contracts"][0]["layers"]
+    assert shown == [[name.removeprefix("blender_dp.") for name in row.split(" | ")] for row in layers]
