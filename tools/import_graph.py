@@ -75,21 +75,9 @@ def _reachable(found: Edges, start: str) -> set[str]:
 
 
 def _view(title: str, package: str, found: Edges) -> str:
-    arrows = [
-        f"    {importer} --> {target}" for importer, targets in sorted(reduced(found).items()) for target in sorted(targets)
-    ]
+    order = " → ".join(", ".join(names) for names in layers(package))
+    pairs = sorted((importer, target) for importer, targets in reduced(found).items() for target in targets)
+    arrows = [f"    {importer} --> {target}" for importer, target in pairs]
     rows = [f"{importer} → {', '.join(sorted(targets))}" for importer, targets in sorted(found.items())]
-    return "\n".join(
-        [
-            f"### {title}\n",
-            f"Layers: {order}.\n",
-            "```mermaid",
-            "graph TD",
-            *arrows,
-            "```\n",
-            "All imports:\n",
-            "```text",
-            *rows,
-            "```\n",
-        ]
-    )
+    picture = ["```mermaid", "graph TD", *arrows, "```\n"]
+    return "\n".join([f"### {title}\n", f"Layers: {order}.\n", *picture, "All imports:\n", "```text", *rows, "```\n"])
