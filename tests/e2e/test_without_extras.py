@@ -24,8 +24,8 @@ WITHOUT = {  # verbs that need no extra; they run in this order, in one folder
     "aggregate": ("reports.jsonl", "--head-list", "demo/head-list.json"),
     "audit": ("--epsilon", "4", "--delta", "1e-5", "--max-queries", "5"),
 }
-COLLECTOR = {
-    "serve": (),
+NOWHERE = ("--url", "http://127.0.0.1:9")
+OPERATOR = {  # verbs that talk to a collector, wherever it runs
     "simulate": ("searches", "--token", "t"),
     "ledger": (),
     "campaign create": ("searches", *CREATE),
@@ -88,7 +88,7 @@ def says_what_to_install(done: subprocess.CompletedProcess[str], extra: str) -> 
 
 
 def test_every_verb_is_tried():
-    assert sorted({*WITHOUT, *COLLECTOR}) == sorted(verbs(typer.main.get_command(app)))
+    assert sorted({*WITHOUT, *OPERATOR, "serve"}) == sorted(verbs(typer.main.get_command(app)))
 
 
 def test_the_library_is_there(bare: Path, folder: Path):
@@ -126,13 +126,19 @@ with open("reports.jsonl", "w") as file:
 """
 
 
-@pytest.mark.parametrize("verb", COLLECTOR)
-def test_the_collectors_verbs_say_what_to_install(bare: Path, folder: Path, verb: str):
-    assert says_what_to_install(run(bare, folder, "blender-dp", *verb.split(), *COLLECTOR[verb]), "collector")
+def test_serve_says_what_to_install(bare: Path, folder: Path):
+    assert says_what_to_install(run(bare, folder, "blender-dp", "serve"), "collector")
+
+
+@pytest.mark.parametrize("verb", OPERATOR)
+def test_an_operator_needs_no_extra(bare: Path, folder: Path, verb: str):
+    done = run(bare, folder, "blender-dp", *verb.split(), *OPERATOR[verb], *NOWHERE)
+    assert (done.returncode, done.stdout) == (2, ""), done.stderr
+    assert done.stderr.startswith("error: collector: does not respond (ConnectionRefusedError). ")
 
 
 def test_help_is_there_for_every_verb(bare: Path, folder: Path):
-    for verb in ("", *WITHOUT, *COLLECTOR):
+    for verb in ("", "serve", *WITHOUT, *OPERATOR):
         done = run(bare, folder, "blender-dp", *verb.split(), "--help")
         assert (done.returncode, done.stderr) == (0, ""), verb
 

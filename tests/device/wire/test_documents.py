@@ -122,6 +122,13 @@ def test_a_key_and_a_kind_inside_the_content_do_not_count(signer, tmp_path):
     assert verified_content(signer.sign("bundle", {"text": inner}), "bundle", signer.public) == {"text": inner}
 
 
+def test_a_signed_document_that_starts_in_another_way_is_refused(signer):
+    text = b'{"Content":{},"kind":"bundle"}'
+    signature = base64.b64encode(signer.key.sign(DOMAIN + text)).decode()
+    end = f',"key":"{signer.public}","kind":"bundle","signature":"{signature}"}}'
+    assert refused(b'{"Content":{}' + end.encode(), signer)
+
+
 def test_a_huge_document(signer):
     content = {"queries": ["x" * 100] * 80_000}
     assert verified_content(signer.sign("bundle", content), "bundle", signer.public) == content
