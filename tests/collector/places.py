@@ -21,8 +21,8 @@ from blender_dp.collector.rounds.lifecycle import Rounds
 from blender_dp.collector.secrets.keys import KeyFolder
 from blender_dp.collector.secrets.signing import Signer
 from blender_dp.collector.settings.settings import Settings
-from blender_dp.collector.storage.counting import EXPORT_FROM
 from blender_dp.collector.storage.migrate import migrate
+from blender_dp.collector.storage.report_counting import EXPORT_FROM
 from blender_dp.collector.storage.store import Store
 
 with warnings.catch_warnings():

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from blender_dp.collector.campaign import DAY_SECONDS, CampaignSettings
-from blender_dp.collector.rounds import ledger
 from blender_dp.collector.rounds.budget import budgets, rounded
-from blender_dp.collector.rounds.journal import Spent
+from blender_dp.collector.secrets import ledger_chain as ledger
+from blender_dp.collector.secrets.ledger_journal import Spent
 
 CAMPAIGN = "c" * 32
 NOW = 2_000_000_000

@@ -19,13 +19,13 @@ import pytest
 import sqlalchemy as sa
 
 from blender_dp.collector.rounds import contributions
-from blender_dp.collector.rounds import opt_in_stage as listing
+from blender_dp.collector.rounds import opt_in_listing as listing
 from blender_dp.collector.rounds.lifecycle import Rounds
 from blender_dp.collector.rounds.retention import destroy_left_keys
 from blender_dp.collector.secrets import vault
 from blender_dp.collector.storage import store as store_module
-from blender_dp.collector.storage.counting import count_here
 from blender_dp.collector.storage.migrate import migrate
+from blender_dp.collector.storage.report_counting import count_here
 from blender_dp.collector.storage.schema import campaigns, events, ledger, metadata, objects, records, reports
 from blender_dp.collector.storage.schema import rounds as rounds_table
 from blender_dp.collector.storage.store import Store

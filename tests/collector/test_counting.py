@@ -15,8 +15,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from blender_dp.collector.rounds.lifecycle import Rounds
-from blender_dp.collector.storage import counting
-from blender_dp.collector.storage.counting import Counting, count_here, export, exported
+from blender_dp.collector.storage import report_counting as counting
+from blender_dp.collector.storage.report_counting import Counting, count_here, export, exported
 from blender_dp.collector.storage.schema import reports
 from blender_dp.errors import DocumentError
 from blender_dp.logs import find_reports

@@ -17,11 +17,11 @@ import pytest
 import sqlalchemy as sa
 
 import blender_dp.collector
-from blender_dp.collector.rounds.journal import catch_up
 from blender_dp.collector.rounds.lifecycle import Rounds
 from blender_dp.collector.secrets import vault
+from blender_dp.collector.secrets.ledger_journal import catch_up
 from blender_dp.collector.storage import crash_points as faults
-from blender_dp.collector.storage.counting import count_here
+from blender_dp.collector.storage.report_counting import count_here
 from blender_dp.collector.storage.schema import campaigns, metadata, objects, records, reports, tokens, withdrawals
 from tests.collector.driver import BATCH, BATCHES, EARLIER, USERS, Log, corrected, crash, forget, live, reports_of
 from tests.collector.places import NOON, Place

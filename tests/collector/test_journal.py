@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from blender_dp.collector.campaign import DAY_SECONDS
-from blender_dp.collector.rounds.journal import Journal, Spent, add, catch_up
-from blender_dp.collector.rounds.ledger import START, Entry
 from blender_dp.collector.rounds.lifecycle import Rounds
+from blender_dp.collector.secrets.ledger_chain import START, Entry
+from blender_dp.collector.secrets.ledger_journal import Journal, Spent, add, catch_up
 from blender_dp.collector.server.startup import prepare
 from blender_dp.errors import DocumentError, StateError
 from tests.collector.places import NOON, Place, listed, settings, uploaded
@@ -139,7 +139,7 @@ def test_an_interrupted_step_is_spent_once(place: Place, monkeypatch: pytest.Mon
             raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("blender_dp.collector.rounds.journal.reached", crash)
+        patch.setattr("blender_dp.collector.secrets.ledger_journal.reached", crash)
         with pytest.raises(KeyboardInterrupt):
             rounds.freeze(made.round)
     assert groups(rounds) == []
@@ -169,7 +169,7 @@ def test_one_process_at_a_time_has_the_journal(tmp_path: Path) -> None:
 import sys
 from pathlib import Path
 from blender_dp.collector.campaign import DAY_SECONDS
-from blender_dp.collector.rounds.journal import Journal
+from blender_dp.collector.secrets.ledger_journal import Journal
 with Journal(Path(sys.argv[1])).held():
     print("held", flush=True)
     sys.stdin.read()

@@ -18,7 +18,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from sqlalchemy.engine import Connection
 
 from blender_dp.collector.rounds.lifecycle import LEAST_SECONDS, Rounds
-from blender_dp.collector.storage.counting import EXPORT_FROM, Counted, Counting
+from blender_dp.collector.storage.report_counting import EXPORT_FROM, Counted, Counting
 from blender_dp.collector.storage.schema import events, objects, records, reports
 from blender_dp.errors import ParameterError, StateError
 from blender_dp_device.records.head_list import HeadList

@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from blender_dp.collector.rounds.lifecycle import Rounds
 from blender_dp.collector.rounds.report_writer import Intake
 from blender_dp.collector.storage import postgresql as module
-from blender_dp.collector.storage.gate import UnansweredError
+from blender_dp.collector.storage.circuit_breaker import UnansweredError
 from blender_dp.collector.storage.schema import reports
 from blender_dp.collector.storage.store import Store
 from blender_dp.collector.worker import Worker

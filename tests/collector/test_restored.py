@@ -9,9 +9,9 @@ import sqlalchemy as sa
 
 from blender_dp.collector.campaign import DAY_SECONDS
 from blender_dp.collector.rounds.date_correction import redate
-from blender_dp.collector.rounds.journal import catch_up
 from blender_dp.collector.rounds.lifecycle import Rounds
-from blender_dp.collector.secrets.endings import Ending, Endings
+from blender_dp.collector.secrets.ledger_journal import catch_up
+from blender_dp.collector.secrets.round_endings import Ending, Endings
 from blender_dp.errors import DocumentError, StateError
 from tests.collector.places import NOON, Place, listed, report, settings, uploaded
 from tests.collector.test_journal import restored

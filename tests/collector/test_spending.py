@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from blender_dp.collector.campaign import CampaignSettings
-from blender_dp.collector.rounds.journal import Spent
-from blender_dp.collector.rounds.ledger import START, Entry
 from blender_dp.collector.rounds.spending import over_limit
+from blender_dp.collector.secrets.ledger_chain import START, Entry
+from blender_dp.collector.secrets.ledger_journal import Spent
 from tests.collector.places import NOON, settings
 
 

@@ -17,7 +17,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from blender_dp.collector.http.app import Service, create_app
-from blender_dp.collector.server.protocol import BoundedProtocol
+from blender_dp.collector.server.bounded_protocol import BoundedProtocol
 from blender_dp.collector.server.startup import prepare
 from blender_dp.collector.settings.settings import Settings
 from blender_dp_device.channel import Device

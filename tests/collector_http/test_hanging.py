@@ -15,7 +15,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from blender_dp.collector.http import operations_routes as operations
 from blender_dp.collector.http import response_cache as recent
-from blender_dp.collector.http.health import Health
+from blender_dp.collector.http.health_check import Health
 from blender_dp.collector.storage import store as store_module
 from tests.collector.disappearing import SHORT
 from tests.collector.places import Server

@@ -8,7 +8,7 @@ import re
 from html.parser import HTMLParser
 from pathlib import Path
 
-from blender_dp.collector.http.home import _page, _Shown
+from blender_dp.collector.http.home_page import _page, _Shown
 from tests.collector_http.conftest import listening
 
 HTML = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}

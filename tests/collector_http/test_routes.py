@@ -27,7 +27,7 @@ from blender_dp.collector.http.messages import ReportMessage
 from blender_dp.collector.http.problems import NAMES, PREFIX
 from blender_dp.collector.http.public_routes import Listed
 from blender_dp.collector.http.rate_limit import Sources
-from blender_dp.collector.storage.counting import count_here
+from blender_dp.collector.storage.report_counting import count_here
 from blender_dp.collector.storage.schema import reports
 from blender_dp.engines import DuckDBEngine
 from blender_dp.logs import find_reports

@@ -18,7 +18,7 @@ import pytest
 import typer.main
 
 from blender_dp.cli.app import app
-from blender_dp.collector.rounds.journal import catch_up
+from blender_dp.collector.secrets.ledger_journal import catch_up
 from blender_dp.collector.settings.settings import Settings, load
 from blender_dp.errors import ParameterError
 from tests.collector.places import Place, listed

@@ -79,7 +79,7 @@ def serve(
     from blender_dp.collector.secrets.signing import Signer
     from blender_dp.collector.server.startup import corrected, migrated, prepare
     from blender_dp.collector.settings.settings import load
-    from blender_dp.collector.storage.connection_errors import database_told
+    from blender_dp.collector.storage.database_errors import database_told
 
     flags = {"data": data, "keys": keys, "database": database, "host": host, "port": port, "workers": workers}
     chosen = load(config, flags)
@@ -129,7 +129,7 @@ def _answer(settings: Settings, door: socket.socket) -> None:
     options = {
         "app": "blender_dp.collector.server.startup:app",
         "factory": True,
-        "http": "blender_dp.collector.server.protocol:BoundedProtocol",
+        "http": "blender_dp.collector.server.bounded_protocol:BoundedProtocol",
         "ws": "none",
         "access_log": False,  # it would keep addresses
         "log_config": None,  # run.app sets it

@@ -24,7 +24,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from blender_dp.collector.http import operator_routes as operator
 from blender_dp.collector.http import public_routes as public
-from blender_dp.collector.http.home import add_home
+from blender_dp.collector.http.home_page import add_home
 from blender_dp.collector.http.openapi import describe
 from blender_dp.collector.http.operations_routes import PREFIXES, add_operations
 from blender_dp.collector.http.problems import ProblemError, install, problem, unexpected
@@ -33,9 +33,9 @@ from blender_dp.collector.http.response_cache import Recent
 from blender_dp.collector.http.round_watch import Watch
 from blender_dp.collector.monitoring.log_lines import LOG, REQUEST, ROUND, about
 from blender_dp.collector.monitoring.metrics import Metrics
-from blender_dp.collector.rounds.identity import own_signer
 from blender_dp.collector.rounds.lifecycle import Rounds
 from blender_dp.collector.rounds.report_writer import Intake
+from blender_dp.collector.secrets.identity import own_signer
 from blender_dp.collector.secrets.keys import KeyFolder
 from blender_dp.collector.settings.settings import Settings
 from blender_dp.collector.storage.store import Store

@@ -10,7 +10,7 @@ import anyio.to_thread
 from fastapi import Depends, FastAPI, Request, Response
 from prometheus_client import CONTENT_TYPE_LATEST
 
-from blender_dp.collector.http.health import Health
+from blender_dp.collector.http.health_check import Health
 from blender_dp.collector.http.operator_routes import is_operator
 from blender_dp.collector.http.problems import ProblemError
 from blender_dp.collector.http.public_routes import bearer, service_of

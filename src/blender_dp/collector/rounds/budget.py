@@ -10,9 +10,9 @@ from functools import lru_cache
 from typing import Literal
 
 from blender_dp.collector.campaign import DAY_SECONDS, CampaignSettings, limit_of
-from blender_dp.collector.rounds import ledger
 from blender_dp.collector.rounds.contributions import ROUNDED_SECONDS
-from blender_dp.collector.rounds.journal import Spent
+from blender_dp.collector.secrets import ledger_chain as ledger
+from blender_dp.collector.secrets.ledger_journal import Spent
 from blender_dp.privacy.loss import Loss
 
 GROUPS = ("opt-in", "client")

@@ -7,7 +7,7 @@ clock that ran ahead, this would keep a campaign's period limits in force until 
 from __future__ import annotations
 
 from blender_dp.collector.rounds.contributions import ROUNDED_SECONDS
-from blender_dp.collector.rounds.journal import Journal, Spent, catch_up
+from blender_dp.collector.secrets.ledger_journal import Journal, Spent, catch_up
 from blender_dp.collector.storage.schema import events
 from blender_dp.collector.storage.schema import ledger as ledger_table
 from blender_dp.collector.storage.store import Store

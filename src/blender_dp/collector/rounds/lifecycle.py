@@ -21,19 +21,19 @@ from sqlalchemy.engine import Connection
 
 from blender_dp.collector.campaign import DAY_SECONDS, CampaignSettings
 from blender_dp.collector.monitoring.log_lines import LOG, about
-from blender_dp.collector.rounds import opt_in_stage as listing
+from blender_dp.collector.rounds import opt_in_listing as listing
 from blender_dp.collector.rounds.contributions import Contributions, new_id
-from blender_dp.collector.rounds.journal import Journal, catch_up
 from blender_dp.collector.rounds.reading import Reading, kept
 from blender_dp.collector.rounds.retention import destroy_left_keys, forget_reports
 from blender_dp.collector.rounds.spending import is_spent, over_limit, spend
 from blender_dp.collector.secrets import vault
-from blender_dp.collector.secrets.endings import Ending, Endings
 from blender_dp.collector.secrets.keys import KeyFolder
+from blender_dp.collector.secrets.ledger_journal import Journal, catch_up
+from blender_dp.collector.secrets.round_endings import Ending, Endings
 from blender_dp.collector.secrets.signing import Signer
-from blender_dp.collector.storage.counting import Counting
 from blender_dp.collector.storage.crash_points import reached
 from blender_dp.collector.storage.leases import Claim
+from blender_dp.collector.storage.report_counting import Counting
 from blender_dp.collector.storage.round_rows import Round, State, find, round_ends, settings_of, under_way
 from blender_dp.collector.storage.schema import answers, events, objects, records, rounds, withdrawals
 from blender_dp.collector.storage.schema import ledger as ledger_table

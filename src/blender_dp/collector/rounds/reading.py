@@ -12,10 +12,10 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from blender_dp.collector.campaign import CampaignSettings
-from blender_dp.collector.rounds import ledger
 from blender_dp.collector.rounds.budget import Budget, budgets
-from blender_dp.collector.rounds.journal import Spent
-from blender_dp.collector.storage.counting import exported
+from blender_dp.collector.secrets import ledger_chain as ledger
+from blender_dp.collector.secrets.ledger_journal import Spent
+from blender_dp.collector.storage.report_counting import exported
 from blender_dp.collector.storage.round_rows import (
     ListedRound,
     Round,

@@ -8,9 +8,9 @@ from typing import Any
 from sqlalchemy.engine import Connection
 
 from blender_dp.collector.campaign import DAY_SECONDS, CampaignSettings
-from blender_dp.collector.rounds import ledger
 from blender_dp.collector.rounds.budget import budgets
-from blender_dp.collector.rounds.journal import Journal, Spent, add, catch_up
+from blender_dp.collector.secrets import ledger_chain as ledger
+from blender_dp.collector.secrets.ledger_journal import Journal, Spent, add, catch_up
 from blender_dp.collector.storage.store import Store
 from blender_dp.privacy.loss import Loss
 from blender_dp.privacy.rounding import rounded_up

@@ -21,7 +21,7 @@ from typing import Any
 import uvicorn
 
 from blender_dp.collector.monitoring.metrics import add_up_ended, remove_files
-from blender_dp.collector.server.stopping import turned_away
+from blender_dp.collector.server.shutdown_response import turned_away
 
 NOT_STARTED = 3
 """The exit code of a process that could not start, as uvicorn has it."""

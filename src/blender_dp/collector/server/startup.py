@@ -15,10 +15,10 @@ from fastapi import FastAPI
 from blender_dp.collector.http.app import create_app
 from blender_dp.collector.monitoring.log_lines import log_to_stderr
 from blender_dp.collector.rounds.date_correction import redate
-from blender_dp.collector.rounds.identity import own_signer
-from blender_dp.collector.rounds.journal import Journal, catch_up
 from blender_dp.collector.secrets import vault
+from blender_dp.collector.secrets.identity import own_signer
 from blender_dp.collector.secrets.keys import KeyFolder
+from blender_dp.collector.secrets.ledger_journal import Journal, catch_up
 from blender_dp.collector.settings.settings import PREFIX, Settings
 from blender_dp.collector.storage.migrate import migrate
 from blender_dp.collector.storage.schema import tokens

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from sqlalchemy.engine import make_url
 
 from blender_dp.collector.settings.connection_limits import ConnectionLimits
-from blender_dp.collector.storage.counting import EXPORT_FROM, Counting
+from blender_dp.collector.storage.report_counting import EXPORT_FROM, Counting
 from blender_dp.errors import ParameterError
 
 PREFIX = "BLENDER_DP_"

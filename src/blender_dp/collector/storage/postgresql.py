@@ -11,7 +11,7 @@ from psycopg.abc import PQGen
 from psycopg.waiting import Ready
 from sqlalchemy.engine import URL, Engine
 
-from blender_dp.collector.storage.gate import Gate
+from blender_dp.collector.storage.circuit_breaker import Gate
 from blender_dp.collector.storage.timeouts import Timeouts
 
 _POOL = 8

@@ -15,8 +15,8 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import URL, Connection, Engine, make_url
 
+from blender_dp.collector.storage.circuit_breaker import Gate
 from blender_dp.collector.storage.crash_points import reached
-from blender_dp.collector.storage.gate import Gate
 from blender_dp.collector.storage.leases import Claim, Lease
 from blender_dp.collector.storage.postgresql import milliseconds, postgresql_engine
 from blender_dp.collector.storage.timeouts import TIMEOUTS, Timeouts

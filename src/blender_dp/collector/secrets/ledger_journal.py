@@ -18,7 +18,7 @@ from pathlib import Path
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from blender_dp.collector.rounds import ledger
+from blender_dp.collector.secrets import ledger_chain as ledger
 from blender_dp.collector.secrets.files import locked, whole_lines
 from blender_dp.collector.storage.crash_points import reached
 from blender_dp.collector.storage.schema import ledger as ledger_table
