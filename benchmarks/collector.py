@@ -20,6 +20,7 @@ from benchmarks.load import Load, Task, request, run, write_requests
 from benchmarks.machine import cores
 from benchmarks.result import Cell, Result, Verdict
 from benchmarks.served import Listed, Served, served
+from blender_dp.collector.storage import report_rows
 from blender_dp.collector.storage.store import Store
 from tests.collector.places import Server
 
@@ -117,7 +118,7 @@ def _released(server: Served, database: str) -> float:
         _say(f"filling, {first:,} reports")
         head = first.to_bytes(4, "big")  # in order of id: in any other order this takes an hour
         with store.write("benchmark") as connection:
-            store.insert_reports(connection, listed.id, [(head + os.urandom(12), report) for report in cells])
+            report_rows.insert(connection, listed.id, [(head + os.urandom(12), report) for report in cells])
     store.close()
     start = time.perf_counter()
     server.operator("POST", f"/v1/operator/rounds/{listed.id}/close")

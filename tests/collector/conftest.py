@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from blender_dp.collector.rounds.lifecycle import Rounds
+from blender_dp.collector.rounds.facade import Rounds
 from tests.collector.places import Place, Server
 
 

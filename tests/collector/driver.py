@@ -15,8 +15,8 @@ import ibis.backends.duckdb  # noqa: F401 (imported late otherwise, by every pro
 import sqlalchemy as sa
 
 from blender_dp.collector.rounds.date_correction import redate
-from blender_dp.collector.rounds.lifecycle import Rounds
-from blender_dp.collector.server.startup import prepare
+from blender_dp.collector.rounds.facade import Rounds
+from blender_dp.collector.server.preparation import prepare
 from blender_dp.collector.storage import crash_points as faults
 from blender_dp.collector.storage import store as store_module
 from blender_dp.errors import DocumentError, StateError
@@ -55,55 +55,58 @@ def live(place: Place, *, hasty: bool = False) -> Rounds:
     log = Log(place.folder / "log")
     prepare(place.settings, lambda token: log.add("operator", token))
     rounds = place.rounds(migrated=False, export_from=0)  # a release has most steps so
-    _, _, campaign = rounds.once("create", "asked", 201, lambda inside: inside.create_campaign(settings()))
+    campaign = rounds.idempotency.once("create", "asked", 201, lambda inside: inside.campaigns.create(settings())).body
     with suppress(StateError):  # it was made, and the answer was lost
-        rounds.create_campaign(settings("another"))
-    if rounds.current(campaign) is None:
-        rounds.open_round(campaign)
+        rounds.campaigns.create(settings("another"))
+    if rounds.lookup.current(campaign) is None:
+        rounds.lifecycle.open(campaign)
     with rounds.store.read() as connection:
         first, *later = connection.exec_driver_sql("SELECT id FROM rounds ORDER BY number").scalars().all()
     if not log.all("tokens"):
-        log.add("tokens", rounds.enrol(campaign, USERS))
+        log.add("tokens", rounds.tokens.enrol(campaign, USERS))
     (tokens,) = log.all("tokens")
     _lead(rounds, log, first, tokens, hasty)
-    _lose(rounds, later[0] if later else rounds.open_round(campaign).id, tokens)
+    _lose(rounds, later[0] if later else rounds.lifecycle.open(campaign).id, tokens)
     return rounds
 
 
 def _lead(rounds: Rounds, log: Log, name: str, tokens: list[str], hasty: bool) -> None:
     """Bring a round to its release."""
-    if rounds.round(name).state == "open":
+    if rounds.lookup.round(name).state == "open":
         if hasty:
-            rounds.freeze(name)
+            rounds.lifecycle.freeze(name)
         for user in range(USERS):
             if user not in {one["user"] for one in log.all("record")}:
-                log.add("record", {"user": user, "receipt": rounds.upload_record(name, tokens[user], "alpha", None)})
+                log.add(
+                    "record",
+                    {"user": user, "receipt": rounds.contributions.upload_record(name, tokens[user], "alpha", None)},
+                )
         if not log.all("withdrawn"):
-            rounds.withdraw(log.all("record")[-1]["receipt"])
+            rounds.contributions.withdraw(log.all("record")[-1]["receipt"])
             log.add("withdrawn", True)
-        rounds.freeze(name)
+        rounds.lifecycle.freeze(name)
     _work(rounds)
-    if rounds.round(name).state == "listed":
+    if rounds.lookup.round(name).state == "listed":
         if hasty:
-            rounds.close(name)
+            rounds.lifecycle.close(name)
         for batch in range(BATCHES):
             if batch not in log.all("reports"):
-                rounds.add_reports(name, reports_of(batch))
+                rounds.contributions.add_reports(name, reports_of(batch))
                 log.add("reports", batch)
-        rounds.close(name)
+        rounds.lifecycle.close(name)
     _work(rounds)
 
 
 def _lose(rounds: Rounds, name: str, tokens: list[str]) -> None:
     """Bring a round to where its list is made, lose its key as with a disk, and give it up."""
-    if rounds.round(name).state == "open":
+    if rounds.lookup.round(name).state == "open":
         for token in tokens:
-            rounds.upload_record(name, token, "alpha", None)
-        rounds.freeze(name)
-    if rounds.round(name).state == "listing":
+            rounds.contributions.upload_record(name, token, "alpha", None)
+        rounds.lifecycle.freeze(name)
+    if rounds.lookup.round(name).state == "listing":
         rounds.keys.destroy(name)
         _work(rounds)
-        rounds.abort(name, rounds.round(name).problem or "nobody said why")
+        rounds.lifecycle.abort(name, rounds.lookup.round(name).problem or "nobody said why")
     _work(rounds)
 
 
@@ -112,7 +115,7 @@ def _work(rounds: Rounds) -> None:
     waiting = sa.text("SELECT count(*) FROM rounds WHERE state IN ('listing', 'closed') AND problem IS NULL")
     for _ in range(600):
         with suppress(DocumentError):  # of the round that has lost its key
-            rounds.advance_due()
+            rounds.schedule.advance_due()
         with rounds.store.read() as connection:
             if not connection.scalar(waiting):
                 return
@@ -122,8 +125,8 @@ def _work(rounds: Rounds) -> None:
 def forget(place: Place) -> Rounds:
     """Live, and be there still when the reports are too old to be kept."""
     rounds = live(place)
-    rounds.clock = lambda: NOON + YEAR_SECONDS
-    rounds.forget_reports()
+    rounds.clock.read = lambda: NOON + YEAR_SECONDS
+    rounds.retention.delete_reports()
     return rounds
 
 

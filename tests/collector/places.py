@@ -17,7 +17,8 @@ from typing import Any
 import psycopg
 
 from blender_dp.collector.campaign import CampaignSettings
-from blender_dp.collector.rounds.lifecycle import Rounds
+from blender_dp.collector.rounds.clock import Clock
+from blender_dp.collector.rounds.facade import Rounds
 from blender_dp.collector.secrets.keys import KeyFolder
 from blender_dp.collector.secrets.signing import Signer
 from blender_dp.collector.settings.settings import Settings
@@ -138,7 +139,7 @@ class Place:
         if migrated:
             migrate(store)
         chosen = self.settings.model_copy(update={"export_from": export_from, "engine": engine})
-        return Rounds(store, KeyFolder(chosen.key_folder), Signer.load(chosen.signing_key), clock, chosen.counting)
+        return Rounds(store, KeyFolder(chosen.key_folder), Signer.load(chosen.signing_key), Clock(clock), chosen.counting)
 
 
 def settings(name: str = "searches", **changes: Any) -> CampaignSettings:
@@ -171,18 +172,20 @@ class Uploaded:
 
 def uploaded(rounds: Rounds, users: int = 24, campaign: str | None = None, **changes: Any) -> Uploaded:
     """Open a round, and let so many users upload."""
-    campaign = campaign or rounds.create_campaign(settings(**changes))
-    made = Uploaded(campaign, rounds.open_round(campaign).id, rounds.enrol(campaign, users))
+    campaign = campaign or rounds.campaigns.create(settings(**changes))
+    made = Uploaded(campaign, rounds.lifecycle.open(campaign).id, rounds.tokens.enrol(campaign, users))
     for place, token in enumerate(made.tokens):
-        made.receipts.append(rounds.upload_record(made.round, token, QUERIES[place % 2], "https://one.example/"))
+        made.receipts.append(
+            rounds.contributions.upload_record(made.round, token, QUERIES[place % 2], "https://one.example/")
+        )
     return made
 
 
 def listed(rounds: Rounds, users: int = 24, campaign: str | None = None, **changes: Any) -> Uploaded:
     """Bring a round to where reports are taken."""
     made = uploaded(rounds, users, campaign, **changes)
-    rounds.freeze(made.round)
-    rounds.make_list(made.round)
+    rounds.lifecycle.freeze(made.round)
+    rounds.lists.make(made.round)
     return made
 
 

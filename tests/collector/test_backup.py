@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from blender_dp.collector.rounds.lifecycle import Rounds
+from blender_dp.collector.rounds.facade import Rounds
 from blender_dp.collector.secrets import vault
 from blender_dp.collector.secrets.keys import KeyFolder
 from blender_dp.collector.storage.schema import metadata, records
@@ -26,8 +26,8 @@ CANARY = "canary-7f3a"
 def with_canary(rounds: Rounds) -> tuple[str, list[bytes]]:
     """A round with a rare query; its id, and the records as they are stored."""
     made = uploaded(rounds, users=12, delta="1e-9")
-    for token in rounds.enrol(made.campaign, 1):  # one holder: the threshold keeps it out of the list
-        rounds.upload_record(made.round, token, CANARY, f"https://{CANARY}.example/")
+    for token in rounds.tokens.enrol(made.campaign, 1):  # one holder: the threshold keeps it out of the list
+        rounds.contributions.upload_record(made.round, token, CANARY, f"https://{CANARY}.example/")
     with rounds.store.read() as connection:
         return made.round, [bytes(one) for one in connection.scalars(sa.select(records.c.sealed))]
 
@@ -59,7 +59,7 @@ def test_a_backup_opens_nothing(place: Place, tmp_path: Path, frozen: bool) -> N
     rounds = place.rounds()
     name, sealed = with_canary(rounds)
     if frozen:
-        rounds.freeze(name)
+        rounds.lifecycle.freeze(name)
     place.close()
     backup = place.copy(tmp_path / "backup")
     shutil.rmtree(backup.folder / "keys")
@@ -79,17 +79,17 @@ def test_a_backup_opens_nothing(place: Place, tmp_path: Path, frozen: bool) -> N
     key = rounds.keys.read(name)  # with the key it opens: the test would see it
     assert vault.unseal_record(key, f"{name}/{owner}", bytes(one))[0]
     # The list is made where the key is; after that not even the key folder helps.
-    rounds.freeze(name)
-    rounds.make_list(name)
+    rounds.lifecycle.freeze(name)
+    rounds.lists.make(name)
     with pytest.raises(DocumentError):
         rounds.keys.read(name)
     assert len(sealed) == 13
     # The restored copy cannot go on, says so, and can be ended.
     if frozen:
         with pytest.raises(DocumentError):
-            thief.advance_due()
-    thief.abort(name, "restored without its key")
-    assert thief.round(name).state == "aborted"
+            thief.schedule.advance_due()
+    thief.lifecycle.abort(name, "restored without its key")
+    assert thief.lookup.round(name).state == "aborted"
     backup.close()
 
 
@@ -101,8 +101,8 @@ def test_after_the_list_no_raw_record_is_in_the_files(sqlite: Place) -> None:
     assert all(one in before for one in sealed)  # the search finds them as long as they are there
     key = rounds.keys.read(name)
     assert key in before
-    rounds.freeze(name)
-    rounds.make_list(name)
+    rounds.lifecycle.freeze(name)
+    rounds.lists.make(name)
     after = all_bytes(sqlite.folder)
     assert CANARY.encode() not in after
     assert not any(one[12:44] in after for one in sealed)  # neither in the database nor in its log of writes
@@ -116,11 +116,11 @@ def test_what_is_withdrawn_or_aborted_is_gone_from_the_files(sqlite: Place) -> N
         sealed = {row.receipt: bytes(row.sealed) for row in connection.execute(sa.select(records))}
     withdrawn = sealed.pop(vault.token_digest(made.receipts[3]))
     assert withdrawn in all_bytes(sqlite.folder)
-    assert rounds.withdraw(made.receipts[3])
+    assert rounds.contributions.withdraw(made.receipts[3])
     after = all_bytes(sqlite.folder)
     assert withdrawn[12:44] not in after
     assert all(one in after for one in sealed.values())
-    rounds.abort(made.round, "enough")
+    rounds.lifecycle.abort(made.round, "enough")
     after = all_bytes(sqlite.folder)
     assert not any(one[12:44] in after for one in sealed.values())
 
@@ -129,11 +129,11 @@ def test_what_is_forgotten_of_reports_is_gone_from_the_files(sqlite: Place) -> N
     rounds = sqlite.rounds()
     made = listed(rounds)
     ids = [f"report {i:09}".encode() for i in range(20)]
-    rounds.add_reports(made.round, [(one, bytes(4)) for one in ids])
-    rounds.close(made.round)
-    rounds.make_release(made.round)
+    rounds.contributions.add_reports(made.round, [(one, bytes(4)) for one in ids])
+    rounds.lifecycle.close(made.round)
+    rounds.releases.make(made.round)
     assert all(one in all_bytes(sqlite.folder) for one in ids)
-    assert rounds.forget_reports() == 20
+    assert rounds.retention.delete_reports() == 20
     assert not any(one in all_bytes(sqlite.folder) for one in ids)
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from blender_dp.collector.campaign import DAY_SECONDS, CampaignSettings
 from blender_dp.collector.rounds.budget import budgets, rounded
 from blender_dp.collector.secrets import ledger_chain as ledger
-from blender_dp.collector.secrets.ledger_journal import Spent
+from blender_dp.collector.secrets.ledger_journal import DatedEntry
 
 CAMPAIGN = "c" * 32
 NOW = 2_000_000_000
@@ -21,10 +21,10 @@ def settings(**changes) -> CampaignSettings:
     return CampaignSettings(**{"name": "searches", "epsilon": "4", "delta": "1e-6", "max_epsilon": "40", **changes})
 
 
-def spent(group: str, days_ago: int, campaign: str = CAMPAIGN, number: int = 1) -> Spent:
+def spent(group: str, days_ago: int, campaign: str = CAMPAIGN, number: int = 1) -> DatedEntry:
     delta = "1/1000000" if group == "opt-in" else "0"
     entry = ledger.Entry(number, campaign, f"{number:032x}", group, "4", delta, ledger.START)
-    return Spent(NOW - days_ago * DAY_SECONDS, entry)
+    return DatedEntry(NOW - days_ago * DAY_SECONDS, entry)
 
 
 @given(st.fractions(0, 1000))

@@ -14,9 +14,10 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from blender_dp.collector.rounds.lifecycle import Rounds
+from blender_dp.collector.rounds.facade import Rounds
 from blender_dp.collector.storage import report_counting as counting
-from blender_dp.collector.storage.report_counting import Counting, count_here, export, exported
+from blender_dp.collector.storage.parquet_export import parquet_pieces, write_parquet
+from blender_dp.collector.storage.report_counting import Counting, count_in_database
 from blender_dp.collector.storage.schema import reports
 from blender_dp.errors import DocumentError
 from blender_dp.logs import find_reports
@@ -28,15 +29,17 @@ SPARK = importlib.util.find_spec("pyspark") is not None and bool(shutil.which("j
 
 @pytest.fixture
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(counting, "_BATCH", 70)  # so that some reports make several row groups
+    monkeypatch.setattr(
+        "blender_dp.collector.storage.report_cells._BATCH", 70
+    )  # so that some reports make several row groups
 
 
 def filled(rounds: Rounds, size: int, count: int = 300) -> str:
     """A round with reports, and another one with others."""
     made, other = listed(rounds), listed(rounds, name="other")
     cells = itertools.cycle(itertools.combinations(range(CELLS), size))
-    rounds.add_reports(made.round, [report(i, *next(cells)) for i in range(count)])
-    rounds.add_reports(other.round, [report(i, *next(cells)) for i in range(7)])
+    rounds.contributions.add_reports(made.round, [report(i, *next(cells)) for i in range(count)])
+    rounds.contributions.add_reports(other.round, [report(i, *next(cells)) for i in range(7)])
     return made.round
 
 
@@ -47,7 +50,7 @@ def test_both_ways_agree(place: Place, size: int) -> None:
     name = filled(rounds, size)
     scratch = place.folder / "export"
     with rounds.store.read() as connection:
-        expected, clients = count_here(connection, name, CELLS)
+        expected, clients = count_in_database(connection, name, CELLS)
     found = Counting(scratch, export_from=0).count(rounds.store, name, DIGEST, CELLS)
     assert (clients, int(expected.sum())) == (300, 300 * size)
     assert found[1] == clients
@@ -61,7 +64,7 @@ def test_spark_agrees(sqlite: Place) -> None:
     rounds = sqlite.rounds()
     name = filled(rounds, 3)
     with rounds.store.read() as connection:
-        expected, clients = count_here(connection, name, CELLS)
+        expected, clients = count_in_database(connection, name, CELLS)
     found = Counting(sqlite.folder / "export", 0, "spark:local[1]").count(rounds.store, name, DIGEST, CELLS)
     assert found[1] == clients
     np.testing.assert_array_equal(found[0], expected)
@@ -90,14 +93,14 @@ def test_the_release_is_the_same(place: Place, tmp_path: Path) -> None:
     """The very bytes, whether the reports were exported or not."""
     rounds = place.rounds()
     made = listed(rounds)
-    rounds.add_reports(made.round, [report(i, i % 2) for i in range(50)])
-    rounds.close(made.round)
+    rounds.contributions.add_reports(made.round, [report(i, i % 2) for i in range(50)])
+    rounds.lifecycle.close(made.round)
     place.close()
     copy = place.copy(tmp_path / "copy")
     ways = [place.rounds(), copy.rounds(export_from=0)]
     for one in ways:
-        one.advance_due()
-    released = [one.round(made.round) for one in ways]
+        one.schedule.advance_due()
+    released = [one.lookup.round(made.round) for one in ways]
     copy.close()
     assert released[0].state == "released"
     assert released[0] == released[1]
@@ -107,18 +110,18 @@ def test_one_exports_at_a_time(place: Place) -> None:
     """While another process exports, a round is counted where its reports are, and that process's file stays."""
     rounds = place.rounds(export_from=0)
     made = listed(rounds)
-    rounds.add_reports(made.round, [report(i) for i in range(5)])
-    rounds.close(made.round)
+    rounds.contributions.add_reports(made.round, [report(i) for i in range(5)])
+    rounds.lifecycle.close(made.round)
     scratch = place.folder / "export"
     scratch.mkdir()
     left = scratch / "another.parquet"
     with (scratch / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         left.write_bytes(b"half of it")
-        rounds.advance_due()
-        assert rounds.round(made.round).state == "released"
+        rounds.schedule.advance_due()
+        assert rounds.lookup.round(made.round).state == "released"
         assert left.exists()
-    rounds.advance_due()
+    rounds.schedule.advance_due()
     assert not left.exists()
 
 
@@ -127,7 +130,7 @@ def test_what_a_crash_left_of_an_aborted_round_is_removed(place: Place) -> None:
     scratch = place.folder / "export"
     scratch.mkdir()
     (scratch / "0.parquet").write_bytes(b"half of it")
-    rounds.advance_due()
+    rounds.schedule.advance_due()
     assert [file.name for file in scratch.iterdir()] == ["lock"]
 
 
@@ -150,8 +153,8 @@ def test_the_file(place: Place, tmp_path: Path) -> None:
     name = filled(rounds, 3)
     whole = io.BytesIO()
     with rounds.store.read() as connection:
-        assert sum(export(connection, name, DIGEST, whole)) == 300
-        pieces = list(exported(connection, name, DIGEST))
+        assert sum(write_parquet(connection, name, DIGEST, whole)) == 300
+        pieces = list(parquet_pieces(connection, name, DIGEST))
     assert b"".join(pieces) == whole.getvalue()
     assert len(pieces) > 4
     file = tmp_path / "reports.parquet"

@@ -17,11 +17,10 @@ import pytest
 import sqlalchemy as sa
 
 import blender_dp.collector
-from blender_dp.collector.rounds.lifecycle import Rounds
+from blender_dp.collector.rounds.facade import Rounds
 from blender_dp.collector.secrets import vault
-from blender_dp.collector.secrets.ledger_journal import catch_up
 from blender_dp.collector.storage import crash_points as faults
-from blender_dp.collector.storage.report_counting import count_here
+from blender_dp.collector.storage.report_counting import count_in_database
 from blender_dp.collector.storage.schema import campaigns, metadata, objects, records, reports, tokens, withdrawals
 from tests.collector.driver import BATCH, BATCHES, EARLIER, USERS, Log, corrected, crash, forget, live, reports_of
 from tests.collector.places import NOON, Place
@@ -94,7 +93,7 @@ def test_killed_when_reports_are_forgotten(place: Place, point: str) -> None:
     assert count(found, reports) == (BATCHES * BATCH if "before" in point else 0)
     finished = forget(place)
     assert (count(finished, reports), bodies(finished), first_state(finished)) == (0, published, "released")
-    finished.ledger_entries()
+    finished.budgets.ledger()
 
 
 @pytest.mark.parametrize("point", DATED)
@@ -103,12 +102,12 @@ def test_killed_when_dates_are_corrected(place: Place, point: str) -> None:
     killed(place, point, corrected)
     found = place.rounds()
     with found.store.write("test") as connection:
-        entries = catch_up(found.store, connection, found.journal)
+        entries = found.ledger.catch_up(connection)
     assert {one.at for one in entries} == ({NOON // 3600 * 3600} if "before" in point else {EARLIER})
     corrected(place)
     with found.store.write("test") as connection:
-        assert {one.at for one in catch_up(found.store, connection, found.journal)} == {EARLIER}
-    assert found.ledger_entries() == [one.entry for one in entries]
+        assert {one.at for one in found.ledger.catch_up(connection)} == {EARLIER}
+    assert found.budgets.ledger() == [one.entry for one in entries]
 
 
 def killed(place: Place, point: str, life: Callable[[Place], Rounds]) -> dict[str, list]:
@@ -166,7 +165,7 @@ def digests(rounds: Rounds, role: str) -> set[str]:
 
 
 def check_acknowledged(rounds: Rounds, told: dict[str, list], state: str | None) -> None:
-    rounds.ledger_entries()
+    rounds.budgets.ledger()
     assert digests(rounds, "operator") <= {vault.token_digest(token) for token in told["operator"][-1:]}
     assert digests(rounds, "opt-in") >= {vault.token_digest(token) for made in told["tokens"] for token in made}
     with rounds.store.read() as connection:
@@ -188,7 +187,7 @@ def check_finished(rounds: Rounds) -> None:
     with rounds.store.read() as connection:
         states = connection.scalars(sa.text("SELECT state FROM rounds ORDER BY number")).all()
         name = connection.scalar(sa.text("SELECT id FROM rounds WHERE number = 1"))
-        counts, clients = count_here(connection, name, 1000)
+        counts, clients = count_in_database(connection, name, 1000)
         happened = Counter(connection.scalars(sa.text("SELECT what FROM events")))
         known = set(connection.scalars(sa.text("SELECT id FROM rounds")))
         kinds = sorted(connection.scalars(sa.select(objects.c.kind)))
@@ -199,7 +198,7 @@ def check_finished(rounds: Rounds) -> None:
     assert "key of the raw records: is not there" in reason  # it was stuck, and said why
     assert happened == {"opened": 2, "frozen": 2, "listed": 1, "closed": 1, "released": 1, reason: 1}
     assert kinds == ["bundle", "head-list", "opening", "opening", "release"]
-    assert [entry.group for entry in rounds.ledger_entries()] == ["opt-in", "client", "opt-in"]
+    assert [entry.group for entry in rounds.budgets.ledger()] == ["opt-in", "client", "opt-in"]
     assert (count(rounds, campaigns), count(rounds, records), count(rounds, withdrawals)) == (2, 0, 0)
     assert not known & {*rounds.keys.names()}  # a key that never got a round may be left: it opens nothing
     assert len(metadata.tables) == 12

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from blender_dp.collector.rounds.lifecycle import Rounds
+from blender_dp.collector.rounds.facade import Rounds
 from blender_dp.collector.storage import crash_points as faults
 from blender_dp.collector.storage import store as store_module
 from blender_dp.collector.storage.schema import tokens
@@ -86,30 +86,30 @@ def check_once(rounds: Rounds) -> None:
             "SELECT what FROM events WHERE round = (SELECT id FROM rounds WHERE number = 1)"
         )))  # fmt: skip
     assert happened == {"opened": 1, "frozen": 1, "listed": 1, "closed": 1, "released": 1}
-    rounds.ledger_entries()
+    rounds.budgets.ledger()
 
 
 def test_a_lease_that_was_lost_commits_nothing(postgresql: Place) -> None:
     one, other = postgresql.rounds(), postgresql.rounds()
     made = uploaded(one)
-    one.freeze(made.round)
+    one.lifecycle.freeze(made.round)
     with other.store.claim(made.round) as lost:
         assert lost is not None
         lost._ended.set()  # it is not renewed any more
         claims = claims_of(one, made.round)
         claim = next(claims)
         with pytest.raises(StateError, match="taken over"):
-            other.make_list(made.round, lost)
-        assert one.round(made.round).state == "listing"
-        one.make_list(made.round, claim)
+            other.lists.make(made.round, lost)
+        assert one.lookup.round(made.round).state == "listing"
+        one.lists.make(made.round, claim)
         claims.close()
-    assert one.round(made.round).state == "listed"
-    one.add_reports(made.round, [report(i) for i in range(3)])
-    one.close(made.round)
+    assert one.lookup.round(made.round).state == "listed"
+    one.contributions.add_reports(made.round, [report(i) for i in range(3)])
+    one.lifecycle.close(made.round)
     with pytest.raises(StateError, match="taken over"):
-        other.make_release(made.round, lost)
-    one.advance_due()
-    assert one.round(made.round).state == "released"
+        other.releases.make(made.round, lost)
+    one.schedule.advance_due()
+    assert one.lookup.round(made.round).state == "released"
 
 
 def claims_of(rounds: Rounds, name: str) -> Generator[Any, None, None]:
@@ -147,17 +147,17 @@ def test_every_session_has_limits(postgresql: Place) -> None:
             assert shown(connection) == limits
             assert connection.scalar(sa.text("SHOW client_connection_check_interval")) == "500ms"
         with store.write("test") as connection:
-            store.take_time(connection)
+            store.extend_limits(connection)
             assert shown(connection) == {**limits, "lock_timeout": "15s", "statement_timeout": "20s"}
         with store.read() as connection:
-            store.take_time(connection, slow_reader=True)
+            store.extend_limits(connection, slow_reader=True)
             assert shown(connection)["idle_in_transaction_session_timeout"] == "4s"
 
 
 def test_no_statement_stops_the_limit_for_idle_transactions(postgresql: Place) -> None:
     """Neither one row, nor many in a pipeline, nor a cursor of the server: afterwards the session is ended when it idles."""
     one, other = postgresql.rounds(), postgresql.rounds()
-    made = one.create_campaign(settings())
+    made = one.campaigns.create(settings())
     number = sa.select(tokens.c.digest)
     ways: list[Callable[[Any], Any]] = [
         lambda connection: connection.execute(number).all(),
@@ -193,11 +193,11 @@ def test_deleting_many_records_is_no_long_statement(postgresql: Place, monkeypat
         connection.exec_driver_sql(slow)
         connection.exec_driver_sql("CREATE TRIGGER slow BEFORE DELETE ON records FOR EACH ROW EXECUTE FUNCTION slow()")
     made, other = uploaded(first), uploaded(first, name="other")
-    monkeypatch.setattr(store_module, "_DELETED", 4)
-    first.freeze(made.round)
-    first.make_list(made.round)
-    first.abort(other.round, "enough")
-    assert [first.round(name).state for name in (made.round, other.round)] == ["listed", "aborted"]
+    monkeypatch.setattr("blender_dp.collector.storage.record_rows._DELETED", 4)
+    first.lifecycle.freeze(made.round)
+    first.lists.make(made.round)
+    first.lifecycle.abort(other.round, "enough")
+    assert [first.lookup.round(name).state for name in (made.round, other.round)] == ["listed", "aborted"]
     with first.store.read() as connection:
         assert connection.scalar(sa.text("SELECT count(*) FROM records")) == 0
 
@@ -205,9 +205,9 @@ def test_deleting_many_records_is_no_long_statement(postgresql: Place, monkeypat
 def test_closing_counts_no_further_than_it_must(place: Place) -> None:
     rounds = place.rounds()
     made = listed(rounds, min_reports=3)
-    rounds.add_reports(made.round, [report(i) for i in range(2)])
-    rounds.close(made.round)
-    assert rounds.round(made.round).problem == "too few reports: 2, and 3 is the least"
-    rounds.add_reports(made.round, [report(i) for i in range(9)])
-    rounds.close(made.round)
-    assert rounds.round(made.round).state == "closed"
+    rounds.contributions.add_reports(made.round, [report(i) for i in range(2)])
+    rounds.lifecycle.close(made.round)
+    assert rounds.lookup.round(made.round).problem == "too few reports: 2, and the minimum is 3"
+    rounds.contributions.add_reports(made.round, [report(i) for i in range(9)])
+    rounds.lifecycle.close(made.round)
+    assert rounds.lookup.round(made.round).state == "closed"

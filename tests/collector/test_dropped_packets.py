@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
+from blender_dp.collector.storage import locks
 from blender_dp.collector.storage import store as store_module
 from blender_dp.collector.storage.store import Store
 from blender_dp.collector.storage.timeouts import TIMEOUTS, Timeouts
@@ -128,7 +129,7 @@ def _hold_and_stop(url: str) -> None:
     store = Store.open(url)
     idle, busy = store.engine.connect(), store.engine.connect()
     idle.commit()
-    store.hold(busy, "round/lost")
+    locks.hold(busy, "round/lost")
     driver: Any = busy.connection.driver_connection
     driver.pgconn.send_query(b"SELECT repeat('x', 1000) FROM generate_series(1, 100000)")  # it does not read the result
     time.sleep(2)
@@ -137,7 +138,7 @@ def _hold_and_stop(url: str) -> None:
 
 def _hold(store: Store) -> None:
     with store.write("test") as connection:
-        store.hold(connection, "round/lost")
+        locks.hold(connection, "round/lost")
 
 
 def _sessions(store: Store) -> set[tuple[str, str]]:

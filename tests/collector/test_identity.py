@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from blender_dp.collector.http.app import create_app
 from blender_dp.collector.secrets import files as durable
 from blender_dp.collector.secrets.keys import KeyFolder
-from blender_dp.collector.server.startup import prepare
+from blender_dp.collector.server.preparation import prepare
 from blender_dp.collector.settings.settings import Settings
 from blender_dp.collector.storage.schema import tokens
 from blender_dp.collector.storage.store import Store
@@ -102,12 +102,12 @@ def test_who_comes_while_a_file_is_being_made_hinders_nobody(tmp_path: Path, mon
 
     def slow(handle: int, content: bytes) -> None:
         monkeypatch.setattr(durable, "write_whole", real)
-        other.found()
+        other.initialise()
         ids.append(other.id)
         real(handle, content)
 
     monkeypatch.setattr(durable, "write_whole", slow)
-    one.found()
+    one.initialise()
     assert ids == [one.id]  # the first that has its name stays
     assert [path.name for path in tmp_path.iterdir()] == ["folder.id"]
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from blender_dp.collector.rounds.report_writer import Intake
+from blender_dp.collector.rounds.report_writer import ReportWriter
 from blender_dp.errors import StateError
 from tests.collector.places import report
 
@@ -31,7 +31,7 @@ class Slow:
 @pytest.mark.parametrize(("cells", "most"), [(1, 50_000), (4_000, 200)])
 def test_a_transaction_has_an_end(cells: int, most: int) -> None:
     slow: Any = Slow()
-    intake = Intake(slow)
+    intake = ReportWriter(slow)
     each = most // 10
 
     async def scene() -> None:
@@ -49,7 +49,7 @@ def test_a_transaction_has_an_end(cells: int, most: int) -> None:
 
 def test_a_round_that_takes_none_spoils_nothing_for_the_others() -> None:
     slow: Any = Slow()
-    intake = Intake(slow)
+    intake = ReportWriter(slow)
 
     async def scene() -> list[Any]:
         names = ("first", "closed", "round", "closed", "round")
@@ -66,7 +66,7 @@ def test_a_round_that_takes_none_spoils_nothing_for_the_others() -> None:
 
 def test_whatever_waits_is_written_before_it_stops() -> None:
     slow: Any = Slow()
-    intake = Intake(slow)
+    intake = ReportWriter(slow)
 
     async def scene() -> None:
         waiting = [asyncio.ensure_future(intake.add("round", [report(0)]))]
@@ -85,7 +85,7 @@ def test_whatever_waits_is_written_before_it_stops() -> None:
 def test_who_comes_as_it_stops_is_told() -> None:
     """It was asked whether it is stopped a moment too early, and nobody writes any more."""
     slow: Any = Slow()
-    intake = Intake(slow)
+    intake = ReportWriter(slow)
 
     async def scene() -> None:
         intake._waiting.put(None)
@@ -93,7 +93,7 @@ def test_who_comes_as_it_stops_is_told() -> None:
         late = asyncio.ensure_future(intake.add("round", [report(1)]))
         await asyncio.sleep(0.1)
         await asyncio.to_thread(intake.stop)
-        with pytest.raises(StateError, match="being stopped"):
+        with pytest.raises(StateError, match="is stopping"):
             await asyncio.wait_for(late, 10)
 
     asyncio.run(scene())

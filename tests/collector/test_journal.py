@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from blender_dp.collector.campaign import DAY_SECONDS
-from blender_dp.collector.rounds.lifecycle import Rounds
+from blender_dp.collector.rounds.facade import Rounds
 from blender_dp.collector.secrets.ledger_chain import START, Entry
-from blender_dp.collector.secrets.ledger_journal import Journal, Spent, add, catch_up
-from blender_dp.collector.server.startup import prepare
+from blender_dp.collector.secrets.ledger_journal import DatedEntry, Journal
+from blender_dp.collector.server.preparation import prepare
 from blender_dp.errors import DocumentError, StateError
 from tests.collector.places import NOON, Place, listed, settings, uploaded
 
@@ -32,36 +32,36 @@ def restored(place: Place, folder: Path) -> Place:
 def started(place: Place) -> Rounds:
     rounds = place.rounds()
     with rounds.store.write("test") as connection:
-        catch_up(rounds.store, connection, rounds.journal)
+        rounds.ledger.catch_up(connection)
     return rounds
 
 
 def groups(rounds: Rounds) -> list[str]:
-    return [entry.group for entry in rounds.ledger_entries()]
+    return [entry.group for entry in rounds.budgets.ledger()]
 
 
 @pytest.mark.parametrize("opened", [True, False], ids=["the round is in the backup", "the round is younger"])
 def test_what_was_spent_stays_spent(place: Place, tmp_path: Path, opened: bool) -> None:
     rounds = place.rounds()
-    campaign = rounds.create_campaign(settings(max_epsilon="8"))
+    campaign = rounds.campaigns.create(settings(max_epsilon="8"))
     made = uploaded(rounds, campaign=campaign) if opened else None
     backup = restored(place, tmp_path / "backup")
     made = made or uploaded(rounds, campaign=campaign)
-    rounds.freeze(made.round)
-    rounds.make_list(made.round)
-    before = rounds.ledger_entries()
+    rounds.lifecycle.freeze(made.round)
+    rounds.lists.make(made.round)
+    before = rounds.budgets.ledger()
     again = started(backup)
-    assert again.ledger_entries() == before  # the same bytes: the chain goes on where it was
+    assert again.budgets.ledger() == before  # the same bytes: the chain goes on where it was
     if opened:
-        again.abort(made.round, "its key is gone")
+        again.lifecycle.abort(made.round, "its key is gone")
     another = uploaded(again, campaign=campaign)
-    again.freeze(another.round)
-    assert again.round(another.round).state == "open"
-    assert "used up" in (again.round(another.round).problem or "")
+    again.lifecycle.freeze(another.round)
+    assert again.lookup.round(another.round).state == "open"
+    assert "used up" in (again.lookup.round(another.round).problem or "")
     other = uploaded(again, name="other")
-    again.freeze(other.round)
+    again.lifecycle.freeze(other.round)
     assert groups(again) == ["opt-in", "client", "opt-in"]
-    assert again.ledger_entries()[:2] == before
+    assert again.budgets.ledger()[:2] == before
     backup.close()
 
 
@@ -71,10 +71,10 @@ def test_a_start_finds_what_was_spent(place: Place, tmp_path: Path) -> None:
     rounds = place.rounds(migrated=False)
     made = uploaded(rounds)
     backup = restored(place, tmp_path / "backup")
-    rounds.freeze(made.round)
-    rounds.make_list(made.round)
+    rounds.lifecycle.freeze(made.round)
+    rounds.lists.make(made.round)
     prepare(backup.settings, lambda _: None)
-    assert backup.rounds(migrated=False).ledger_entries() == rounds.ledger_entries()
+    assert backup.rounds(migrated=False).budgets.ledger() == rounds.budgets.ledger()
     assert groups(rounds) == ["opt-in", "client"]
     backup.remove()
 
@@ -82,16 +82,16 @@ def test_a_start_finds_what_was_spent(place: Place, tmp_path: Path) -> None:
 def test_it_is_found_before_spending_too(place: Place, tmp_path: Path) -> None:
     """Nobody has started anything: the database was put back under a collector that runs."""
     rounds = place.rounds()
-    campaign = rounds.create_campaign(settings(max_epsilon="8"))
+    campaign = rounds.campaigns.create(settings(max_epsilon="8"))
     made = uploaded(rounds, campaign=campaign)
     backup = restored(place, tmp_path / "backup")
     listed(rounds, name="other")
-    rounds.freeze(made.round)
+    rounds.lifecycle.freeze(made.round)
     again = backup.rounds()
-    again.abort(made.round, "start anew")
+    again.lifecycle.abort(made.round, "start anew")
     another = uploaded(again, campaign=campaign)
-    again.freeze(another.round)
-    assert "used up" in (again.round(another.round).problem or "")
+    again.lifecycle.freeze(another.round)
+    assert "used up" in (again.lookup.round(another.round).problem or "")
     assert groups(again) == ["opt-in", "client", "opt-in"]
     backup.close()
 
@@ -100,16 +100,16 @@ def test_clients_of_a_round_that_nobody_knows_count_until_its_list_ends(place: P
     """Only the journal has it: nobody can say when it was closed, and until its list ended it may have been answered."""
     now = [float(NOON)]
     rounds = place.rounds(lambda: now[0])
-    campaign = rounds.create_campaign(settings(period_epsilon="8", period_days=7, list_days=30))
+    campaign = rounds.campaigns.create(settings(period_epsilon="8", period_days=7, list_days=30))
     backup = restored(place, tmp_path / "backup")
     listed(rounds, campaign=campaign)
     again = backup.rounds(lambda: now[0])
     made = uploaded(again, campaign=campaign)
     for days, problem in ((20, "the budget of client users"), (16.9, "the budget of client users"), (0.2, "")):
         now[0] += days * DAY_SECONDS
-        again.freeze(made.round)
-        assert (again.round(made.round).problem or "").startswith(problem)
-    assert again.round(made.round).state == "listing"
+        again.lifecycle.freeze(made.round)
+        assert (again.lookup.round(made.round).problem or "").startswith(problem)
+    assert again.lookup.round(made.round).state == "listing"
     backup.remove()
 
 
@@ -119,13 +119,13 @@ def test_no_second_list_of_a_round_that_was_listed(place: Place, tmp_path: Path)
     made = uploaded(rounds)
     backup = restored(place, tmp_path / "backup")
     key = rounds.keys.read(made.round)
-    rounds.freeze(made.round)
-    rounds.make_list(made.round)
+    rounds.lifecycle.freeze(made.round)
+    rounds.lists.make(made.round)
     (rounds.keys.folder / f"{made.round}.key").write_bytes(key)
     again = started(backup)
-    again.freeze(made.round)
-    assert again.round(made.round).state == "open"
-    assert "abort the round" in (again.round(made.round).problem or "")
+    again.lifecycle.freeze(made.round)
+    assert again.lookup.round(made.round).state == "open"
+    assert "abort the round" in (again.lookup.round(made.round).problem or "")
     backup.close()
 
 
@@ -139,15 +139,15 @@ def test_an_interrupted_step_is_spent_once(place: Place, monkeypatch: pytest.Mon
             raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("blender_dp.collector.secrets.ledger_journal.reached", crash)
+        patch.setattr("blender_dp.collector.rounds.ledger.reached", crash)
         with pytest.raises(KeyboardInterrupt):
-            rounds.freeze(made.round)
+            rounds.lifecycle.freeze(made.round)
     assert groups(rounds) == []
-    rounds.freeze(other.round)
-    assert [entry.round for entry in rounds.ledger_entries()] == [made.round, other.round]
-    rounds.freeze(made.round)
-    assert rounds.round(made.round).state == "listing"
-    assert [entry.round for entry in rounds.ledger_entries()] == [made.round, other.round]
+    rounds.lifecycle.freeze(other.round)
+    assert [entry.round for entry in rounds.budgets.ledger()] == [made.round, other.round]
+    rounds.lifecycle.freeze(made.round)
+    assert rounds.lookup.round(made.round).state == "listing"
+    assert [entry.round for entry in rounds.budgets.ledger()] == [made.round, other.round]
 
 
 def test_whoever_was_given_up_by_the_database_spends_nothing(place: Place) -> None:
@@ -155,13 +155,13 @@ def test_whoever_was_given_up_by_the_database_spends_nothing(place: Place) -> No
     rounds = place.rounds()
     made, other = uploaded(rounds), uploaded(rounds, name="other")
     stale = Entry(1, made.campaign, made.round, "opt-in", "8", "1/100", START)
-    rounds.freeze(other.round)
+    rounds.lifecycle.freeze(other.round)
     before = rounds.journal.path.read_bytes()
     with rounds.store.write("test") as connection, pytest.raises(StateError, match="meanwhile"):
-        add(connection, rounds.journal, Spent(NOON, stale))
+        rounds.ledger.add(connection, DatedEntry(NOON, stale))
     assert rounds.journal.path.read_bytes() == before
-    rounds.freeze(made.round)
-    assert [entry.round for entry in rounds.ledger_entries()] == [other.round, made.round]
+    rounds.lifecycle.freeze(made.round)
+    assert [entry.round for entry in rounds.budgets.ledger()] == [other.round, made.round]
 
 
 def test_one_process_at_a_time_has_the_journal(tmp_path: Path) -> None:
@@ -170,7 +170,7 @@ import sys
 from pathlib import Path
 from blender_dp.collector.campaign import DAY_SECONDS
 from blender_dp.collector.secrets.ledger_journal import Journal
-with Journal(Path(sys.argv[1])).held():
+with Journal(Path(sys.argv[1])).lock():
     print("held", flush=True)
     sys.stdin.read()
 """
@@ -178,7 +178,7 @@ with Journal(Path(sys.argv[1])).held():
     came = threading.Event()
 
     def take() -> None:
-        with Journal(tmp_path).held():
+        with Journal(tmp_path).lock():
             came.set()
 
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
@@ -199,16 +199,16 @@ def test_two_histories_are_refused(place: Place, tmp_path: Path) -> None:
     backup = restored(place, tmp_path / "backup")
     (backup.folder / "keys").unlink()
     shutil.copytree(place.folder / "keys", backup.folder / "keys")
-    rounds.freeze(made.round)
+    rounds.lifecycle.freeze(made.round)
     again = backup.rounds()
-    again.freeze(other.round)  # it knows nothing of the journal
+    again.lifecycle.freeze(other.round)  # it knows nothing of the journal
     shutil.copy(rounds.journal.path, again.journal.path)
     with pytest.raises(DocumentError, match="entry 1 is not the one"):
         started(backup)
     with pytest.raises(DocumentError):
-        again.freeze(made.round)
-    assert again.round(made.round).state == "open"
-    assert [entry.round for entry in again.ledger_entries()] == [other.round]
+        again.lifecycle.freeze(made.round)
+    assert again.lookup.round(made.round).state == "open"
+    assert [entry.round for entry in again.budgets.ledger()] == [other.round]
     backup.close()
 
 
@@ -237,10 +237,10 @@ def test_the_journal_is_private_and_says_what_the_ledger_says(sqlite: Place) -> 
     listed(rounds)
     journal = Journal(sqlite.folder / "keys")
     assert journal.path.stat().st_mode & 0o777 == 0o600
-    with journal.held() as handle:
+    with journal.lock() as handle:
         entries: list[Entry] = [one.entry for one in journal.read(handle)]
-    assert entries == rounds.ledger_entries()
+    assert entries == rounds.budgets.ledger()
     assert replace(entries[0], epsilon="9").digest != entries[0].digest
     new = Journal(sqlite.folder / "new")
-    with new.held():
+    with new.lock():
         assert new.folder.stat().st_mode & 0o777 == 0o700

@@ -17,8 +17,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule, run_state_machine_as_test
 from sqlalchemy.engine import Connection
 
-from blender_dp.collector.rounds.lifecycle import LEAST_SECONDS, Rounds
-from blender_dp.collector.storage.report_counting import EXPORT_FROM, Counted, Counting
+from blender_dp.collector.rounds.facade import Rounds
+from blender_dp.collector.rounds.rules import LEAST_SECONDS
+from blender_dp.collector.storage.report_counting import EXPORT_FROM, CellCounts, Counting
 from blender_dp.collector.storage.schema import events, objects, records, reports
 from blender_dp.errors import ParameterError, StateError
 from blender_dp_device.records.head_list import HeadList
@@ -34,9 +35,9 @@ ALL_IS_LISTED = {"epsilon": "40", "delta": "0.1", "f_o": "0.99", "max_queries": 
 class Seen(Counting):
     """Tells what it has counted."""
 
-    told: dict[str, Counted] = field(default_factory=dict)
+    told: dict[str, CellCounts] = field(default_factory=dict)
 
-    def count(self, connection: Connection, name: str, digest: str, cells: int) -> Counted | None:
+    def count(self, connection: Connection, name: str, digest: str, cells: int) -> CellCounts | None:
         counted = super().count(connection, name, digest, cells)
         if counted is not None:
             self.told[name] = counted
@@ -56,8 +57,8 @@ class Life(RuleBasedStateMachine):
         self.place = Place.new(Path(tempfile.mkdtemp()) / "place", self.server)
         self.counting = Seen(self.place.settings.counting.scratch, export_from)
         self._start()
-        self.campaign = self.rounds.create_campaign(settings(min_opt_in=4, min_reports=2, **ALL_IS_LISTED))
-        self.tokens = self.rounds.enrol(self.campaign, USERS)
+        self.campaign = self.rounds.campaigns.create(settings(min_opt_in=4, min_reports=2, **ALL_IS_LISTED))
+        self.tokens = self.rounds.tokens.enrol(self.campaign, USERS)
         self.states: dict[str, str] = {}
         self.schedule: dict[str, tuple[int | None, int | None]] = {}
         self.records: dict[int, str] = {}  # of the current round: user, receipt
@@ -92,7 +93,7 @@ class Life(RuleBasedStateMachine):
     def open(self, lists: int | None, closes: int | None) -> None:
         times = tuple(None if one is None else int(self.now) + one for one in (lists, closes))
         try:
-            made = self.rounds.open_round(self.campaign, lists_at=times[0], closes_at=times[1])
+            made = self.rounds.lifecycle.open(self.campaign, lists_at=times[0], closes_at=times[1])
         except ParameterError:
             assert closes is not None
             assert closes < max(lists or 0, 0) + LEAST_SECONDS
@@ -105,7 +106,7 @@ class Life(RuleBasedStateMachine):
     def upload(self, user: int) -> None:
         name = self._current() or ""
         try:
-            receipt = self.rounds.upload_record(
+            receipt = self.rounds.contributions.upload_record(
                 name, self.tokens[user], f"query {'abcdef'[user // 2]}", "https://one.example/"
             )
         except StateError:
@@ -126,7 +127,7 @@ class Life(RuleBasedStateMachine):
     @rule(pick=st.integers(0, 100))
     def withdraw(self, pick: int) -> None:
         user = sorted(self.records)[pick % len(self.records)]
-        gone = self.rounds.withdraw(self.records[user])
+        gone = self.rounds.contributions.withdraw(self.records[user])
         assert gone == self._is("open")
         if gone:
             self.withdrawn[user] = self.records.pop(user)
@@ -134,17 +135,17 @@ class Life(RuleBasedStateMachine):
     @precondition(lambda self: hasattr(self, "void") and self.void)
     @rule(pick=st.integers(0, 100))
     def withdraw_what_was_replaced(self, pick: int) -> None:
-        assert not self.rounds.withdraw(self.void[pick % len(self.void)])
+        assert not self.rounds.contributions.withdraw(self.void[pick % len(self.void)])
 
     @precondition(lambda self: hasattr(self, "withdrawn") and self.withdrawn)
     @rule(pick=st.integers(0, 100), other=st.booleans())
     def repeat_what_was_withdrawn(self, pick: int, other: bool) -> None:
         """A withdrawal that is repeated is the same; an upload that comes late is refused."""
         user = sorted(self.withdrawn)[pick % len(self.withdrawn)]
-        assert self.rounds.withdraw(self.withdrawn[user]) == self._is("open")
+        assert self.rounds.contributions.withdraw(self.withdrawn[user]) == self._is("open")
         name, receipt = list(self.states)[-1], "ab" * 32 if other else self.withdrawn[user]
         with pytest.raises(StateError):
-            self.rounds.upload_record(name, self.tokens[user], "query a", "https://one.example/", receipt)
+            self.rounds.contributions.upload_record(name, self.tokens[user], "query a", "https://one.example/", receipt)
 
     @precondition(lambda self: self._current_known())
     @rule(ids=st.lists(st.integers(0, IDS - 1), max_size=12), threads=st.sampled_from([1, 1, 1, 2, 4]))
@@ -156,7 +157,7 @@ class Life(RuleBasedStateMachine):
 
         def one(rounds: Rounds, order: list[int]) -> None:
             try:
-                rounds.add_reports(name, [report(i, i % cells) for i in order])
+                rounds.contributions.add_reports(name, [report(i, i % cells) for i in order])
             except StateError:
                 came.append(False)
             else:
@@ -176,7 +177,7 @@ class Life(RuleBasedStateMachine):
 
     def _cells(self, name: str) -> int:
         """How many cells a round's list has: if there are enough, every report has its own, and a double count shows."""
-        body = self.rounds.object(self.rounds.round(name).head_list or "", "head-list")
+        body = self.rounds.published.document(self.rounds.lookup.round(name).head_list or "", "head-list")
         return HeadList.from_document(json.loads(body)["content"]["head_list"]).cell_count if body else 1
 
     def _current_known(self) -> bool:
@@ -186,7 +187,7 @@ class Life(RuleBasedStateMachine):
     @rule()
     def freeze(self) -> None:
         name = self._current() or ""
-        self.rounds.freeze(name)
+        self.rounds.lifecycle.freeze(name)
         self._expect_freeze(name)
 
     def _expect_freeze(self, name: str) -> bool:
@@ -208,7 +209,7 @@ class Life(RuleBasedStateMachine):
     @rule()
     def close(self) -> None:
         name = self._current() or ""
-        self.rounds.close(name)
+        self.rounds.lifecycle.close(name)
         self._expect_close(name)
 
     @precondition(lambda self: self._current_known())
@@ -222,7 +223,7 @@ class Life(RuleBasedStateMachine):
 
             def one(rounds: Rounds) -> None:
                 try:
-                    rounds.advance_due()
+                    rounds.schedule.advance_due()
                 except Exception as error:  # noqa: BLE001 (asserted on below)
                     failed.append(error)
 
@@ -232,9 +233,9 @@ class Life(RuleBasedStateMachine):
             for thread in several:
                 thread.join()
             assert failed == []
-            self.rounds.advance_due()  # so that what is to be expected does not depend on who was faster
+            self.rounds.schedule.advance_due()  # so that what is to be expected does not depend on who was faster
         else:
-            self.rounds.advance_due()
+            self.rounds.schedule.advance_due()
         for _ in range(3 if both else 1):
             if name is not None:
                 self._expect_look(name)
@@ -263,7 +264,7 @@ class Life(RuleBasedStateMachine):
     def forget(self) -> None:
         """Reports of rounds that are over, which this campaign does not keep."""
         over = {name for name, state in self.states.items() if state in DONE} - self.forgotten
-        assert self.rounds.forget_reports() == sum(len(self.reports.get(name, ())) for name in over)
+        assert self.rounds.retention.delete_reports() == sum(len(self.reports.get(name, ())) for name in over)
         self.forgotten |= over
 
     @rule()
@@ -278,14 +279,14 @@ class Life(RuleBasedStateMachine):
         if sure:  # not too often, or no round gets anywhere
             return
         name = self._current() or ""
-        self.rounds.abort(name, "enough")
+        self.rounds.lifecycle.abort(name, "enough")
         self.states[name] = "aborted"
 
     @invariant()
     def all_is_as_it_should_be(self) -> None:
         if not hasattr(self, "states"):
             return
-        entries = self.rounds.ledger_entries()  # checks the chain
+        entries = self.rounds.budgets.ledger()  # checks the chain
         assert [(entry.round, entry.group) for entry in entries] == self.spent
         with self.rounds.store.read() as connection:
             states = dict(connection.execute(sa.text("SELECT id, state FROM rounds")).all())
@@ -311,7 +312,7 @@ class Life(RuleBasedStateMachine):
             self.everybody_uploads()
             self.freeze()
         if self._is("open"):  # its time is over, or too many have withdrawn, and it says so
-            said = self.rounds.round(self._current() or "").problem or ""
+            said = self.rounds.lookup.round(self._current() or "").problem or ""
             assert "abort the round" in said or ("too few" in said and len(self.records) < 4)
             self.abort(0)
         for _ in range(3):
@@ -323,7 +324,7 @@ class Life(RuleBasedStateMachine):
         self.all_is_as_it_should_be()
         for name, state in self.states.items():
             if state == "released":
-                body = self.rounds.object(self.rounds.round(name).release or "", "release") or b""
+                body = self.rounds.published.document(self.rounds.lookup.round(name).release or "", "release") or b""
                 assert f'"reports":{len(self.reports[name])}'.encode() in body
                 counts, clients = self.counting.told[name]
                 sent = Counter(i % self._cells(name) for i in self.reports[name])

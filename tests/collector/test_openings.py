@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from blender_dp.collector.rounds.lifecycle import Rounds
+from blender_dp.collector.rounds.facade import Rounds
 from blender_dp.collector.storage.migrate import migrate
 from blender_dp.collector.storage.round_rows import Round
 from blender_dp.collector.storage.schema import rounds as table
@@ -20,14 +20,14 @@ DAY = 86_400
 
 
 def opening(rounds: Rounds, found: Round) -> dict[str, Any]:
-    body = rounds.object(found.opening or "", "opening") or b""
+    body = rounds.published.document(found.opening or "", "opening") or b""
     assert document_digest(body) == found.opening
     return verified_content(body, "opening", rounds.signer.public)
 
 
 def test_it_names_the_round_and_the_promise(rounds: Rounds) -> None:
-    campaign = rounds.create_campaign(settings(epsilon="2.50", delta="1e-6", list_days=7))
-    made = rounds.open_round(campaign)
+    campaign = rounds.campaigns.create(settings(epsilon="2.50", delta="1e-6", list_days=7))
+    made = rounds.lifecycle.open(campaign)
     assert opening(rounds, made) == {
         "campaign": campaign,
         "round": 1,
@@ -36,7 +36,7 @@ def test_it_names_the_round_and_the_promise(rounds: Rounds) -> None:
         "delta": "1e-6",
         "expires": NOON // 3600 * 3600 + 7 * DAY,
     }
-    assert rounds.current(campaign).opening == rounds.round(made.id).opening == made.opening  # type: ignore[union-attr]
+    assert rounds.lookup.current(campaign).opening == rounds.lookup.round(made.id).opening == made.opening  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize(
@@ -51,32 +51,34 @@ def test_it_names_the_round_and_the_promise(rounds: Rounds) -> None:
     ],
 )
 def test_it_expires(rounds: Rounds, times: dict[str, int], expires: int) -> None:
-    made = rounds.open_round(rounds.create_campaign(settings()), **times)
+    made = rounds.lifecycle.open(rounds.campaigns.create(settings()), **times)
     assert opening(rounds, made)["expires"] == expires
 
 
 def test_every_round_has_its_own(rounds: Rounds) -> None:
-    campaign = rounds.create_campaign(settings())
-    first = rounds.open_round(campaign)
-    rounds.abort(first.id, "enough")
-    second = rounds.open_round(campaign)
+    campaign = rounds.campaigns.create(settings())
+    first = rounds.lifecycle.open(campaign)
+    rounds.lifecycle.abort(first.id, "enough")
+    second = rounds.lifecycle.open(campaign)
     assert [opening(rounds, one)["round"] for one in (first, second)] == [1, 2]
-    assert rounds.round(first.id).opening == first.opening  # it stays published
+    assert rounds.lookup.round(first.id).opening == first.opening  # it stays published
 
 
 def test_it_is_there_with_the_round_or_not_at_all(rounds: Rounds) -> None:
-    campaign = rounds.create_campaign(settings())
+    campaign = rounds.campaigns.create(settings())
 
     def fails(inside: Rounds) -> str:
-        inside.open_round(campaign)
+        inside.lifecycle.open(campaign)
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        rounds.once("key", "asked", 201, fails)
+        rounds.idempotency.once("key", "asked", 201, fails)
     with rounds.store.read() as connection:
         assert connection.scalar(sa.text("SELECT count(*) FROM objects")) == 0
     for _ in range(2):
-        _, _, body = rounds.once("key", "asked", 201, lambda inside: json.dumps(inside.open_round(campaign).opening))
+        body = rounds.idempotency.once(
+            "key", "asked", 201, lambda inside: json.dumps(inside.lifecycle.open(campaign).opening)
+        ).body
     with rounds.store.read() as connection:
         assert connection.scalars(sa.text("SELECT digest FROM objects")).all() == [json.loads(body)]
 
@@ -94,10 +96,10 @@ def test_a_round_opened_before_the_migration_has_none(place: Place) -> None:
             {"id": "1" * 32, "campaign": "c" * 32},
         )
     migrate(store)
-    assert rounds.round("1" * 32).opening is None
+    assert rounds.lookup.round("1" * 32).opening is None
     rounds.keys.create("1" * 32)
-    for token in rounds.enrol("c" * 32, 6):
-        rounds.upload_record("1" * 32, token, "alpha", "https://one.example/")
-    rounds.freeze("1" * 32)
-    assert rounds.round("1" * 32).state == "listing"
+    for token in rounds.tokens.enrol("c" * 32, 6):
+        rounds.contributions.upload_record("1" * 32, token, "alpha", "https://one.example/")
+    rounds.lifecycle.freeze("1" * 32)
+    assert rounds.lookup.round("1" * 32).state == "listing"
     assert "opening" in table.c

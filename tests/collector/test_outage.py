@@ -12,10 +12,10 @@ import psycopg
 import pytest
 import sqlalchemy as sa
 
-from blender_dp.collector.rounds.lifecycle import Rounds
-from blender_dp.collector.rounds.report_writer import Intake
+from blender_dp.collector.rounds.facade import Rounds
+from blender_dp.collector.rounds.report_writer import ReportWriter
 from blender_dp.collector.storage import postgresql as module
-from blender_dp.collector.storage.circuit_breaker import UnansweredError
+from blender_dp.collector.storage.circuit_breaker import DatabaseSilentError
 from blender_dp.collector.storage.schema import reports
 from blender_dp.collector.storage.store import Store
 from blender_dp.collector.worker import Worker
@@ -34,8 +34,8 @@ def until(rounds: Rounds, name: str, state: str, seconds: float = 40) -> None:
     while found != state:
         assert time.monotonic() < end, found
         time.sleep(0.02)
-        with suppress(UnansweredError):
-            found = rounds.round(name).state
+        with suppress(DatabaseSilentError):
+            found = rounds.lookup.round(name).state
 
 
 @pytest.fixture
@@ -53,9 +53,9 @@ def test_postgresql_goes_away_and_comes_back(own_server: Server, tmp_path: Path,
     rounds = place.rounds(lambda: NOON)
     other = place.rounds()
     made = listed(rounds)
-    rounds.add_reports(made.round, [report(i) for i in range(10)])
+    rounds.contributions.add_reports(made.round, [report(i) for i in range(10)])
     waiting = uploaded(rounds, name="other")
-    rounds.freeze(waiting.round)
+    rounds.lifecycle.freeze(waiting.round)
     if how == "stop":
         place.close()  # a server that is stopped in good order waits for who is connected
         own_server.stop()
@@ -64,13 +64,13 @@ def test_postgresql_goes_away_and_comes_back(own_server: Server, tmp_path: Path,
     worker = Worker(other, 0.05)
     worker.start()
     with pytest.raises(sa.exc.OperationalError):
-        rounds.add_reports(made.round, [report(99)])
+        rounds.contributions.add_reports(made.round, [report(99)])
     time.sleep(0.3)  # the worker has failed meanwhile
     own_server.start()
     until(rounds, waiting.round, "listed")  # it has recovered by itself
-    rounds.add_reports(made.round, [report(i) for i in range(5, 15)])
+    rounds.contributions.add_reports(made.round, [report(i) for i in range(5, 15)])
     assert stored(rounds) == set(range(15))
-    rounds.ledger_entries()
+    rounds.budgets.ledger()
     worker.stop()
     place.close()
 
@@ -102,15 +102,15 @@ def test_a_file_that_cannot_be_written(sqlite: Place) -> None:
     """Root may write anything, so the connection is what is made unable to."""
     rounds = sqlite.rounds()
     made = listed(rounds)
-    rounds.add_reports(made.round, [report(1)])
+    rounds.contributions.add_reports(made.round, [report(1)])
     rounds.store.close()
     sa.event.listen(rounds.store.engine, "connect", _read_only)
     with pytest.raises(sa.exc.OperationalError, match="readonly"):
-        rounds.add_reports(made.round, [report(2)])
+        rounds.contributions.add_reports(made.round, [report(2)])
     assert stored(rounds) == {1}
     sa.event.remove(rounds.store.engine, "connect", _read_only)
     rounds.store.close()
-    rounds.add_reports(made.round, [report(2)])
+    rounds.contributions.add_reports(made.round, [report(2)])
     assert stored(rounds) == {1, 2}
 
 
@@ -122,7 +122,7 @@ def test_a_full_disk(sqlite: Place) -> None:
     rounds = sqlite.rounds()
     made = listed(rounds)
     waiting = uploaded(rounds, name="other")
-    rounds.freeze(waiting.round)
+    rounds.lifecycle.freeze(waiting.round)
     with rounds.store.read() as connection:
         pages = connection.exec_driver_sql("PRAGMA page_count").scalar_one()
     rounds.store.close()
@@ -135,7 +135,7 @@ def test_a_full_disk(sqlite: Place) -> None:
     taken = []
     for number, batch in enumerate(batches):
         try:
-            rounds.add_reports(made.round, batch)
+            rounds.contributions.add_reports(made.round, batch)
         except sa.exc.OperationalError as error:
             assert "database or disk is full" in str(error)  # noqa: PT017 (some get in before)
         else:
@@ -145,17 +145,17 @@ def test_a_full_disk(sqlite: Place) -> None:
     sa.event.remove(rounds.store.engine, "connect", limited)
     rounds.store.close()
     for batch in batches:
-        rounds.add_reports(made.round, batch)
+        rounds.contributions.add_reports(made.round, batch)
     assert stored(rounds) == set(range(2000))
-    rounds.advance_due()
-    assert rounds.round(waiting.round).state == "listed"
+    rounds.schedule.advance_due()
+    assert rounds.lookup.round(waiting.round).state == "listed"
 
 
 def test_a_locked_database_is_waited_for(sqlite: Place) -> None:
     rounds, other = sqlite.rounds(), sqlite.rounds()
     made = listed(rounds)
     with other.store.write("test"):
-        late = threading.Thread(target=rounds.add_reports, args=(made.round, [report(1)]))
+        late = threading.Thread(target=rounds.contributions.add_reports, args=(made.round, [report(1)]))
         late.start()
         late.join(0.3)
         assert late.is_alive()
@@ -167,9 +167,9 @@ def test_a_locked_database_is_waited_for(sqlite: Place) -> None:
 def test_the_worker_survives_whatever_it_meets(sqlite: Place) -> None:
     rounds = sqlite.rounds()
     made = uploaded(rounds)
-    rounds.freeze(made.round)
+    rounds.lifecycle.freeze(made.round)
     calls = []
-    real = rounds.advance_due
+    real = rounds.schedule.advance_due
 
     def fails_first() -> list[str]:
         calls.append(1)
@@ -177,7 +177,7 @@ def test_the_worker_survives_whatever_it_meets(sqlite: Place) -> None:
             raise KeyError("something that nobody thought of")
         return real()
 
-    rounds.advance_due = fails_first  # type: ignore[method-assign]
+    rounds.schedule.advance_due = fails_first  # type: ignore[method-assign]
     worker = Worker(rounds, 0.01)
     worker.start()
     until(rounds, made.round, "listed")
@@ -188,7 +188,7 @@ def test_who_goes_away_does_not_stop_the_intake(sqlite: Place) -> None:
     """A request that is cancelled while it waits must not take the others with it."""
     rounds = sqlite.rounds()
     made = listed(rounds)
-    intake = Intake(rounds)
+    intake = ReportWriter(rounds.contributions)
 
     async def scene() -> None:
         with rounds.store.write("test"):  # so that they have to wait

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from blender_dp.collector.rounds.lifecycle import Rounds
+from blender_dp.collector.rounds.facade import Rounds
 from blender_dp.collector.secrets import vault
 from blender_dp.collector.storage.schema import records
 from blender_dp.errors import StateError
@@ -24,32 +24,32 @@ def kept(rounds: Rounds) -> list[str]:
 
 def test_it_is_answered_and_only_its_digest_is_kept(rounds: Rounds) -> None:
     made = uploaded(rounds, users=2)
-    assert rounds.upload_record(made.round, made.tokens[0], "query", None, OWN) == OWN
+    assert rounds.contributions.upload_record(made.round, made.tokens[0], "query", None, OWN) == OWN
     assert vault.token_digest(OWN) in kept(rounds)
     assert OWN not in kept(rounds)
-    assert not rounds.withdraw(made.receipts[0])  # it was replaced
-    assert rounds.withdraw(OWN)
+    assert not rounds.contributions.withdraw(made.receipts[0])  # it was replaced
+    assert rounds.contributions.withdraw(OWN)
     assert len(kept(rounds)) == 1
 
 
 def test_the_same_one_again_and_then_another(rounds: Rounds) -> None:
     made = uploaded(rounds, users=2)
     for receipt in (OWN, OWN, "cd" * 32):
-        assert rounds.upload_record(made.round, made.tokens[0], "query", None, receipt) == receipt
+        assert rounds.contributions.upload_record(made.round, made.tokens[0], "query", None, receipt) == receipt
         assert len(kept(rounds)) == 2
-    assert not rounds.withdraw(OWN)
-    assert rounds.withdraw("cd" * 32)
+    assert not rounds.contributions.withdraw(OWN)
+    assert rounds.contributions.withdraw("cd" * 32)
 
 
 def test_one_of_another_record_is_refused(rounds: Rounds) -> None:
     made = uploaded(rounds, users=2)
-    rounds.upload_record(made.round, made.tokens[0], "query", None, OWN)
+    rounds.contributions.upload_record(made.round, made.tokens[0], "query", None, OWN)
     before = sorted(kept(rounds))
-    other = rounds.open_round(rounds.create_campaign(settings("other")))
-    (stranger,) = rounds.enrol(other.campaign)
+    other = rounds.lifecycle.open(rounds.campaigns.create(settings("other")))
+    (stranger,) = rounds.tokens.enrol(other.campaign)
     for name, token in ((made.round, made.tokens[1]), (other.id, stranger)):
-        with pytest.raises(StateError, match="another record's") as refused:
-            rounds.upload_record(name, token, "query", None, OWN)
+        with pytest.raises(StateError, match="belongs to another record") as refused:
+            rounds.contributions.upload_record(name, token, "query", None, OWN)
         assert refused.value.kind == "conflict"
     assert sorted(kept(rounds)) == before
 
@@ -58,10 +58,10 @@ def test_at_once(place: Place) -> None:
     """Of several users who have drawn the same one, one has it; one user who sends it again and again always has it."""
     several = [place.rounds() for _ in range(6)]
     made = uploaded(several[0], users=6)
-    (newcomer,) = several[0].enrol(made.campaign)
+    (newcomer,) = several[0].tokens.enrol(made.campaign)
 
     def by(place: int, token: str, receipt: str) -> Callable[[], Any]:
-        return lambda: several[place].upload_record(made.round, token, "query", None, receipt)
+        return lambda: several[place].contributions.upload_record(made.round, token, "query", None, receipt)
 
     came = all_at_once(*[by(i, made.tokens[i], OWN) for i in range(6)])
     assert sorted(one if one == OWN else type(one).__name__ for one in came) == sorted([OWN, *["StateError"] * 5])

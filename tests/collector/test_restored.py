@@ -9,8 +9,7 @@ import sqlalchemy as sa
 
 from blender_dp.collector.campaign import DAY_SECONDS
 from blender_dp.collector.rounds.date_correction import redate
-from blender_dp.collector.rounds.lifecycle import Rounds
-from blender_dp.collector.secrets.ledger_journal import catch_up
+from blender_dp.collector.rounds.facade import Rounds
 from blender_dp.collector.secrets.round_endings import Ending, Endings
 from blender_dp.errors import DocumentError, StateError
 from tests.collector.places import NOON, Place, listed, report, settings, uploaded
@@ -18,10 +17,10 @@ from tests.collector.test_journal import restored
 
 
 def released(rounds: Rounds, name: str, reports: int) -> str:
-    rounds.add_reports(name, [report(i, i % 2) for i in range(reports)])
-    rounds.close(name)
-    rounds.advance_due()
-    return rounds.round(name).release or ""
+    rounds.contributions.add_reports(name, [report(i, i % 2) for i in range(reports)])
+    rounds.lifecycle.close(name)
+    rounds.schedule.advance_due()
+    return rounds.lookup.round(name).release or ""
 
 
 def events_of(rounds: Rounds, name: str) -> list[str]:
@@ -38,12 +37,12 @@ def test_no_second_release_with_other_reports(place: Place, tmp_path: Path) -> N
     first = released(rounds, made.round, 20)
     assert first
     again = backup.rounds()
-    again.advance_due()  # what a worker does every second: no device reports in vain
-    found = again.round(made.round)
+    again.schedule.advance_due()  # what a worker does every second: no device reports in vain
+    found = again.lookup.round(made.round)
     assert (found.state, found.release) == ("aborted", None)
     assert first in (found.problem or "")
     with pytest.raises(StateError):
-        again.add_reports(made.round, [report(1)])
+        again.contributions.add_reports(made.round, [report(1)])
     backup.remove()
 
 
@@ -54,9 +53,9 @@ def test_no_second_release_if_nobody_looked_before_it_closed(place: Place, tmp_p
     first = released(rounds, made.round, 20)
     again = backup.rounds()
     assert released(again, made.round, 10) == ""
-    assert again.round(made.round).state == "aborted"
-    assert first in (again.round(made.round).problem or "")
-    assert again.object(first, "release") is None
+    assert again.lookup.round(made.round).state == "aborted"
+    assert first in (again.lookup.round(made.round).problem or "")
+    assert again.published.document(first, "release") is None
     backup.remove()
 
 
@@ -64,14 +63,14 @@ def test_the_same_reports_give_the_same_release(place: Place, tmp_path: Path) ->
     """A backup of a closed round has everything: it is released again, to the same bytes."""
     rounds = place.rounds()
     made = listed(rounds)
-    rounds.add_reports(made.round, [report(i, i % 2) for i in range(20)])
-    rounds.close(made.round)
+    rounds.contributions.add_reports(made.round, [report(i, i % 2) for i in range(20)])
+    rounds.lifecycle.close(made.round)
     backup = restored(place, tmp_path / "backup")
-    rounds.advance_due()
+    rounds.schedule.advance_due()
     again = backup.rounds()
-    again.advance_due()
-    assert again.round(made.round) == rounds.round(made.round)
-    assert again.round(made.round).state == "released"
+    again.schedule.advance_due()
+    assert again.lookup.round(made.round) == rounds.lookup.round(made.round)
+    assert again.lookup.round(made.round).state == "released"
     backup.remove()
 
 
@@ -80,10 +79,10 @@ def test_what_was_aborted_stays_aborted(place: Place, tmp_path: Path, state: str
     rounds = place.rounds()
     made = uploaded(rounds) if state == "open" else listed(rounds)
     backup = restored(place, tmp_path / "backup")
-    rounds.abort(made.round, "a mistake")
+    rounds.lifecycle.abort(made.round, "a mistake")
     again = backup.rounds()
-    again.advance_due()
-    assert again.round(made.round) == rounds.round(made.round)
+    again.schedule.advance_due()
+    assert again.lookup.round(made.round) == rounds.lookup.round(made.round)
     assert events_of(again, made.round) == events_of(rounds, made.round)
     backup.remove()
 
@@ -93,19 +92,19 @@ def test_an_open_round_whose_list_was_made(place: Place, tmp_path: Path) -> None
     rounds = place.rounds()
     made = uploaded(rounds)
     backup = restored(place, tmp_path / "backup")
-    rounds.freeze(made.round)
-    rounds.make_list(made.round)
+    rounds.lifecycle.freeze(made.round)
+    rounds.lists.make(made.round)
     again = backup.rounds()
     with pytest.raises(StateError, match="key is gone") as refused:
-        again.upload_record(made.round, made.tokens[0], "alpha", None)
+        again.contributions.upload_record(made.round, made.tokens[0], "alpha", None)
     assert refused.value.kind == "conflict"  # 409, not 500
-    again.advance_due()
-    assert again.round(made.round).state == "open"
-    assert "abort the round" in (again.round(made.round).problem or "")
-    again.freeze(made.round)  # an operator who asks for the list hears the same
-    assert "abort the round" in (again.round(made.round).problem or "")
-    again.abort(made.round, "restored")
-    assert again.round(made.round).state == "aborted"
+    again.schedule.advance_due()
+    assert again.lookup.round(made.round).state == "open"
+    assert "abort the round" in (again.lookup.round(made.round).problem or "")
+    again.lifecycle.freeze(made.round)  # an operator who asks for the list hears the same
+    assert "abort the round" in (again.lookup.round(made.round).problem or "")
+    again.lifecycle.abort(made.round, "restored")
+    assert again.lookup.round(made.round).state == "aborted"
     backup.remove()
 
 
@@ -130,23 +129,23 @@ def test_a_clock_that_ran_ahead(place: Place) -> None:
     """Its dates keep the limit of a period in force for as long as it ran ahead; corrected, for one period from now."""
     now = [float(NOON + 400 * DAY_SECONDS)]
     rounds = place.rounds(lambda: now[0])
-    campaign = rounds.create_campaign(settings(period_epsilon="8", period_days=7, list_days=1))
+    campaign = rounds.campaigns.create(settings(period_epsilon="8", period_days=7, list_days=1))
     made = listed(rounds, campaign=campaign)
-    rounds.abort(made.round, "the clock was wrong")
+    rounds.lifecycle.abort(made.round, "the clock was wrong")
     now[0] = float(NOON)
     other = uploaded(rounds, campaign=campaign)
     now[0] += 30 * DAY_SECONDS
-    rounds.freeze(other.round)
-    assert "--correct-dates" in (rounds.round(other.round).problem or "")
+    rounds.lifecycle.freeze(other.round)
+    assert "--correct-dates" in (rounds.lookup.round(other.round).problem or "")
     assert redate(rounds.store, rounds.journal, now[0]) == 2
     assert redate(rounds.store, rounds.journal, now[0]) == 0
     with rounds.store.write("test") as connection:
-        corrected = catch_up(rounds.store, connection, rounds.journal)
+        corrected = rounds.ledger.catch_up(connection)
     assert all(now[0] <= one.at <= now[0] + 3600 for one in corrected)  # never before it may have been spent
     for days, state in ((6, "open"), (2.1, "listing")):
         now[0] += days * DAY_SECONDS
-        rounds.freeze(other.round)
-        assert rounds.round(other.round).state == state
-        assert "--correct-dates" not in (rounds.round(other.round).problem or "")
-    with rounds.journal.held() as handle:
+        rounds.lifecycle.freeze(other.round)
+        assert rounds.lookup.round(other.round).state == state
+        assert "--correct-dates" not in (rounds.lookup.round(other.round).problem or "")
+    with rounds.journal.lock() as handle:
         assert rounds.journal.read(handle)[:2] == corrected

@@ -7,14 +7,14 @@ import pytest
 from blender_dp.collector.campaign import CampaignSettings
 from blender_dp.collector.rounds.spending import over_limit
 from blender_dp.collector.secrets.ledger_chain import START, Entry
-from blender_dp.collector.secrets.ledger_journal import Spent
+from blender_dp.collector.secrets.ledger_journal import DatedEntry
 from tests.collector.places import NOON, settings
 
 
-def spent(rounds: int, settings: CampaignSettings) -> list[Spent]:
+def spent(rounds: int, settings: CampaignSettings) -> list[DatedEntry]:
     promises = dict(zip(("opt-in", "client"), settings.collection().promises(), strict=True))
     return [
-        Spent(int(NOON), Entry(1, "c", f"r{number}", group, str(promise.loss.epsilon), str(promise.loss.delta), START))
+        DatedEntry(int(NOON), Entry(1, "c", f"r{number}", group, str(promise.loss.epsilon), str(promise.loss.delta), START))
         for number in range(rounds)
         for group, promise in promises.items()
     ]

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from blender_dp.collector.rounds.lifecycle import Rounds
-from blender_dp.collector.server.startup import prepare
+from blender_dp.collector.rounds.facade import Rounds
+from blender_dp.collector.server.preparation import prepare
 from tests.collector.places import Place, listed, settings, uploaded
 
 Done = list[tuple[str, str]]
@@ -53,7 +53,7 @@ def test_an_entry_is_in_the_journal_on_the_disk_before_the_ledger_has_it(place: 
     rounds = place.rounds()
     made = uploaded(rounds)
     done = recorded(rounds)
-    rounds.freeze(made.round)
+    rounds.lifecycle.freeze(made.round)
     assert done == [
         ("sync ledger.journal", "1 opt-in"),
         ("sync keys", f"{made.round}.key ledger.journal"),  # a file that is not in its folder is lost
@@ -68,7 +68,7 @@ def test_a_journal_that_is_filled_from_the_ledger_is_on_the_disk(place: Place, r
     other = uploaded(rounds, name="other")
     rounds.journal.path.unlink()
     done = recorded(rounds)
-    rounds.freeze(other.round)
+    rounds.lifecycle.freeze(other.round)
     assert [what for what in done if "journal" in what[0]] == [
         ("sync ledger.journal", "1 opt-in"),
         ("sync ledger.journal", "2 opt-in"),
@@ -79,9 +79,9 @@ def test_a_journal_that_is_filled_from_the_ledger_is_on_the_disk(place: Place, r
 def test_a_key_is_on_the_disk_before_its_round_is_open(place: Place, recorded: Recorder) -> None:
     """A round without a key would take records that nobody can read."""
     rounds = place.rounds()
-    campaign = rounds.create_campaign(settings())
+    campaign = rounds.campaigns.create(settings())
     done = recorded(rounds)
-    name = rounds.open_round(campaign).id
+    name = rounds.lifecycle.open(campaign).id
     assert done == [(f"sync {name}.key", "0 opt-in"), ("sync keys", f"{name}.key"), ("commit", "")]
 
 
@@ -91,12 +91,12 @@ def test_a_key_is_overwritten_and_removed_on_the_disk(place: Place, recorded: Re
     rounds = place.rounds()
     made = uploaded(rounds)
     if end == "list":
-        rounds.freeze(made.round)
+        rounds.lifecycle.freeze(made.round)
     done = recorded(rounds)
     if end == "list":
-        rounds.make_list(made.round)
+        rounds.lists.make(made.round)
     else:
-        rounds.abort(made.round, "enough")
+        rounds.lifecycle.abort(made.round, "enough")
     left = "ledger.journal" if end == "list" else "rounds.journal"  # what ends a round is noted before
     assert done[-3:] == [("commit", ""), (f"sync {made.round}.key", "zeros"), ("sync keys", left)]
 

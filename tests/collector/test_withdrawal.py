@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from blender_dp.collector.rounds.lifecycle import Rounds
+from blender_dp.collector.rounds.facade import Rounds
 from blender_dp.collector.storage import store
 from blender_dp.collector.storage.schema import records, withdrawals
 from blender_dp.errors import StateError
@@ -32,56 +32,58 @@ def refused(upload: Callable[[], Any]) -> bool:
 def test_an_upload_that_arrives_after_the_withdrawal_is_refused(rounds: Rounds) -> None:
     """It was sent before: the second of two, or a copy that a network repeats."""
     made = uploaded(rounds, users=6)
-    rounds.upload_record(made.round, made.tokens[0], "query", None, OWN)
-    assert rounds.withdraw(OWN)
-    assert refused(lambda: rounds.upload_record(made.round, made.tokens[0], "query", None, OWN))
+    rounds.contributions.upload_record(made.round, made.tokens[0], "query", None, OWN)
+    assert rounds.contributions.withdraw(OWN)
+    assert refused(lambda: rounds.contributions.upload_record(made.round, made.tokens[0], "query", None, OWN))
     assert count(rounds, records) == 5
-    rounds.freeze(made.round)
-    assert rounds.round(made.round).problem == "too few opt-in users: 5, and 6 is the least"
+    rounds.lifecycle.freeze(made.round)
+    assert rounds.lookup.round(made.round).problem == "too few opt-in users: 5, and the minimum is 6"
 
 
 def test_under_any_other_receipt_as_well(rounds: Rounds) -> None:
     """A request with an earlier receipt of the same user may be under way."""
     made = uploaded(rounds, users=6)
-    rounds.upload_record(made.round, made.tokens[0], "query", None, OWN)
-    assert rounds.withdraw(OWN)
+    rounds.contributions.upload_record(made.round, made.tokens[0], "query", None, OWN)
+    assert rounds.contributions.withdraw(OWN)
     for receipt in (OTHER, None, made.receipts[0]):
-        assert refused(lambda r=receipt: rounds.upload_record(made.round, made.tokens[0], "query", None, r))
-    assert refused(lambda: rounds.upload_record(made.round, made.tokens[1], "query", None, OWN))  # another user's
+        assert refused(lambda r=receipt: rounds.contributions.upload_record(made.round, made.tokens[0], "query", None, r))
+    assert refused(
+        lambda: rounds.contributions.upload_record(made.round, made.tokens[1], "query", None, OWN)
+    )  # another user's
     assert count(rounds, records) == 5
 
 
 def test_a_withdrawal_can_be_repeated(rounds: Rounds) -> None:
     """Its answer may have been lost."""
     made = uploaded(rounds, users=6)
-    assert [rounds.withdraw(made.receipts[0]) for _ in range(3)] == [True] * 3
-    assert not rounds.withdraw(OWN)
+    assert [rounds.contributions.withdraw(made.receipts[0]) for _ in range(3)] == [True] * 3
+    assert not rounds.contributions.withdraw(OWN)
     assert (count(rounds, records), count(rounds, withdrawals)) == (5, 1)
 
 
 def test_in_the_next_round_everybody_may_take_part(rounds: Rounds) -> None:
     made = uploaded(rounds, users=6)
-    rounds.upload_record(made.round, made.tokens[0], "query", None, OWN)
-    rounds.withdraw(OWN)
-    rounds.abort(made.round, "enough")
-    later = rounds.open_round(made.campaign)
-    assert rounds.upload_record(later.id, made.tokens[0], "query", None, OTHER) == OTHER
+    rounds.contributions.upload_record(made.round, made.tokens[0], "query", None, OWN)
+    rounds.contributions.withdraw(OWN)
+    rounds.lifecycle.abort(made.round, "enough")
+    later = rounds.lifecycle.open(made.campaign)
+    assert rounds.contributions.upload_record(later.id, made.tokens[0], "query", None, OTHER) == OTHER
 
 
 def test_nothing_is_left_of_it_when_the_list_is_made_or_the_round_aborted(rounds: Rounds) -> None:
     made = uploaded(rounds, users=8)
-    other = uploaded(rounds, users=2, campaign=rounds.create_campaign(settings("other")))
-    assert rounds.withdraw(made.receipts[0])
-    assert rounds.withdraw(other.receipts[0])
-    rounds.freeze(made.round)
-    assert not rounds.withdraw(made.receipts[0])  # too late to say anything about it
+    other = uploaded(rounds, users=2, campaign=rounds.campaigns.create(settings("other")))
+    assert rounds.contributions.withdraw(made.receipts[0])
+    assert rounds.contributions.withdraw(other.receipts[0])
+    rounds.lifecycle.freeze(made.round)
+    assert not rounds.contributions.withdraw(made.receipts[0])  # too late to say anything about it
     assert count(rounds, withdrawals) == 2
-    rounds.make_list(made.round)
+    rounds.lists.make(made.round)
     assert count(rounds, withdrawals) == 1
-    rounds.abort(other.round, "enough")
+    rounds.lifecycle.abort(other.round, "enough")
     assert count(rounds, withdrawals) == 0
     with pytest.raises(StateError, match="not open"):
-        rounds.upload_record(made.round, made.tokens[0], "query", None, made.receipts[0])
+        rounds.contributions.upload_record(made.round, made.tokens[0], "query", None, made.receipts[0])
 
 
 @pytest.mark.parametrize("first", ["upload", "withdrawal"])
@@ -89,7 +91,7 @@ def test_one_waits_for_the_other(place: Place, monkeypatch: pytest.MonkeyPatch, 
     """Whoever comes first, halfway through, when the other arrives: after a withdrawal that was acknowledged, no record."""
     one, other = place.rounds(), place.rounds()
     made = uploaded(one, users=6)
-    one.upload_record(made.round, made.tokens[0], "query", None, OWN)
+    one.contributions.upload_record(made.round, made.tokens[0], "query", None, OWN)
     inside, go_on = threading.Event(), threading.Event()
 
     def waits(point: str) -> None:
@@ -98,8 +100,8 @@ def test_one_waits_for_the_other(place: Place, monkeypatch: pytest.MonkeyPatch, 
             assert go_on.wait(20)
 
     works = {
-        "upload": lambda rounds: rounds.upload_record(made.round, made.tokens[0], "again", None, OWN),
-        "withdrawal": lambda rounds: rounds.withdraw(OWN),
+        "upload": lambda rounds: rounds.contributions.upload_record(made.round, made.tokens[0], "again", None, OWN),
+        "withdrawal": lambda rounds: rounds.contributions.withdraw(OWN),
     }
     (second,) = works.keys() - {first}
     monkeypatch.setattr(store, "reached", waits)
@@ -130,14 +132,16 @@ def test_many_at_once(place: Place) -> None:
     made = uploaded(several[0], users=6)
     for receipt in range(5):
         own = f"{receipt:064x}"
-        several[0].upload_record(made.round, made.tokens[receipt], "query", None, own)
+        several[0].contributions.upload_record(made.round, made.tokens[receipt], "query", None, own)
         came = all_at_once(
             *[
-                lambda i=i, own=own, user=receipt: several[i].upload_record(made.round, made.tokens[user], "q", None, own)
+                lambda i=i, own=own, user=receipt: several[i].contributions.upload_record(
+                    made.round, made.tokens[user], "q", None, own
+                )
                 for i in range(4)
             ],
-            lambda own=own: several[4].withdraw(own),
-            lambda own=own: several[5].withdraw(own),
+            lambda own=own: several[4].contributions.withdraw(own),
+            lambda own=own: several[5].contributions.withdraw(own),
         )
         assert came[4:] == [True, True]
         assert all(one == own or isinstance(one, StateError) for one in came[:4])

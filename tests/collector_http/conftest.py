@@ -16,9 +16,10 @@ import pytest
 import uvicorn
 from fastapi import FastAPI
 
-from blender_dp.collector.http.app import Service, create_app
+from blender_dp.collector.http.app import create_app
+from blender_dp.collector.http.service import Service
 from blender_dp.collector.server.bounded_protocol import BoundedProtocol
-from blender_dp.collector.server.startup import prepare
+from blender_dp.collector.server.preparation import prepare
 from blender_dp.collector.settings.settings import Settings
 from blender_dp_device.channel import Device
 from blender_dp_device.records.reporting_list import ReportingList
@@ -112,7 +113,7 @@ class Live(Distant):
 
     def upload(self, round_id: str, token: str, query: str, url: str) -> None:
         """Straight to the store: that takes a fourth of a second for all users, instead of some."""
-        self.service.rounds.upload_record(round_id, token, query, url)
+        self.service.rounds.contributions.upload_record(round_id, token, query, url)
 
 
 @contextmanager

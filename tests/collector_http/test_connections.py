@@ -12,7 +12,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from blender_dp.collector.storage.schema import objects
+from blender_dp.collector.storage import object_rows
 from tests.collector_http.conftest import Live, listening
 from tests.collector_http.hostile import Serving, serving
 
@@ -198,7 +198,7 @@ def large(live: Live) -> str:
     name = hashlib.sha256(body).hexdigest()
     store = live.service.rounds.store
     with store.write("test") as connection:
-        store.insert_new(connection, objects, [{"digest": name, "kind": "bundle", "body": body}])
+        object_rows.insert(connection, name, "bundle", body)
     return name
 
 

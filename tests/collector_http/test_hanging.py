@@ -15,7 +15,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from blender_dp.collector.http import operations_routes as operations
 from blender_dp.collector.http import response_cache as recent
-from blender_dp.collector.http.health_check import Health
+from blender_dp.collector.http.health_check import HealthCheck
 from blender_dp.collector.storage import store as store_module
 from tests.collector.disappearing import SHORT
 from tests.collector.places import Server
@@ -31,7 +31,7 @@ def hanging(
 ) -> Iterator[tuple[Live, SilentProxy, dict[str, Any]]]:
     """A collector with a list, and the proxy between it and its database."""
     monkeypatch.setattr(store_module, "TIMEOUTS", SHORT)
-    monkeypatch.setattr(operations, "Health", lambda check: Health(check, 1.0))
+    monkeypatch.setattr(operations, "HealthCheck", lambda check: HealthCheck(check, 1.0))
     proxy = SilentProxy(server.url(server.create()))
     with listening(tmp_path / "data", database=proxy.url) as live:
         listed = live.listed(live.campaign())

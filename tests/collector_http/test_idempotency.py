@@ -9,7 +9,8 @@ import sqlalchemy as sa
 
 from blender_dp.collector.campaign import CampaignSettings
 from blender_dp.collector.http import operator_routes as operator
-from blender_dp.collector.rounds.lifecycle import Rounds
+from blender_dp.collector.rounds.campaigns import Campaigns
+from blender_dp.collector.rounds.facade import Rounds
 from blender_dp.collector.secrets import vault
 from blender_dp.collector.storage.schema import answers, campaigns, rounds, tokens
 from blender_dp.collector.storage.store import Store
@@ -76,14 +77,14 @@ def test_a_crash_in_between_leaves_nothing(live, http, monkeypatch):
 
 def test_while_it_is_under_way(live, http, monkeypatch):
     begun, go_on = threading.Event(), threading.Event()
-    create = type(live.service.rounds).create_campaign
+    create = Campaigns.create
 
     def slow(self, settings):
         begun.set()
         go_on.wait(10)
         return create(self, settings)
 
-    monkeypatch.setattr(type(live.service.rounds), "create_campaign", slow)
+    monkeypatch.setattr(Campaigns, "create", slow)
     found = []
 
     def first():
@@ -107,12 +108,12 @@ def test_two_processes_at_a_time(live, http):
     found = []
 
     def work(made: Rounds):
-        return made.create_campaign(CampaignSettings(**CAMPAIGN))
+        return made.campaigns.create(CampaignSettings(**CAMPAIGN))
 
     def process():
         store = Store.open(live.service.settings.database_url)
         other = Rounds(store, ours.keys, ours.signer)
-        found.append(other.once("a" * 64, "b" * 64, 201, work)[2])
+        found.append(other.idempotency.once("a" * 64, "b" * 64, 201, work).body)
         store.close()
 
     threads = [threading.Thread(target=process) for _ in range(4)]

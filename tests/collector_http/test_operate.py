@@ -110,7 +110,7 @@ def test_what_is_there_already_is_not_repeated(command):
     assert command(*CREATE)[0] == 0
     code, _, told = command(*CREATE)
     assert code == 2
-    assert told.endswith("responds with 409: campaign: one of this name is there already. Take another name.\n")
+    assert told.endswith("responds with 409: campaign: one with this name already exists. Choose another name.\n")
 
 
 def test_what_a_cache_has_kept_is_not_believed(live, command, monkeypatch):

@@ -81,7 +81,7 @@ def test_failures_of_the_worker_are_counted(tmp_path: Path, monkeypatch: pytest.
         raise RuntimeError(CANARY)
 
     with listening(tmp_path / "data") as live, live.http(live.token) as http:
-        monkeypatch.setattr(live.service.rounds, "forget_reports", fail)
+        monkeypatch.setattr(live.service.rounds.retention, "delete_reports", fail)
         for _ in range(40):
             live.service.worker.wake()
             time.sleep(0.05)
@@ -141,7 +141,7 @@ def test_a_failure_is_logged_with_its_request_and_its_round(live, monkeypatch: p
     def fail(*_: object) -> None:
         raise RuntimeError(CANARY)
 
-    monkeypatch.setattr(live.service.rounds, "round", fail)
+    monkeypatch.setattr(live.service.rounds.lookup, "round", fail)
     try:
         with live.http(live.token) as http:
             answer = http.get(f"/v1/operator/rounds/{'a' * 32}", params={CANARY: CANARY})

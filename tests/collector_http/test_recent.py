@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from blender_dp.collector.campaign import CampaignSettings
-from blender_dp.collector.http.response_cache import Recent
-from blender_dp.collector.rounds.lifecycle import Rounds
+from blender_dp.collector.http.response_cache import ResponseCache
+from blender_dp.collector.rounds.facade import Rounds
 from blender_dp.collector.secrets.keys import KeyFolder
 from blender_dp.collector.storage.store import Store
 from tests.collector_http.conftest import listening
@@ -54,7 +54,7 @@ def test_what_another_process_changes_is_seen_soon(live) -> None:
     other = Rounds(store, KeyFolder(settings.key_folder), live.service.signer)
     with live.http() as http:
         assert http.get("/v1/rounds/current").json()["round"]["state"] == "open"
-        other.abort(round_id, "enough")
+        other.lifecycle.abort(round_id, "enough")
         time.sleep(1.5)  # a number of its own: an answer that is kept for longer must not lengthen the wait
         assert http.get("/v1/rounds/current").json()["round"]["state"] == "aborted"
     store.close()
@@ -69,7 +69,7 @@ def test_all_who_ask_at_once_wait_for_one_answer() -> None:
         return name
 
     async def ask() -> None:
-        recent = Recent(3600)
+        recent = ResponseCache(3600)
         assert await asyncio.gather(*(recent.get(make, name) for name in "aabab")) == [*"aabab"]
         assert sorted(made) == ["a", "b"]
         assert await recent.get(make, "a") == "a"
@@ -90,7 +90,7 @@ def test_what_was_made_before_a_change_is_not_shown_after_it() -> None:
         return found
 
     async def ask() -> None:
-        recent = Recent(3600)
+        recent = ResponseCache(3600)
         asked = asyncio.ensure_future(recent.get(make))
         await asyncio.to_thread(begun.wait)
         state[0] = "new"
@@ -108,7 +108,7 @@ def test_failures_are_not_kept_and_memory_is_bounded(monkeypatch: pytest.MonkeyP
         return 1 / number
 
     async def ask() -> None:
-        recent = Recent(3600)
+        recent = ResponseCache(3600)
         for _ in range(2):
             with pytest.raises(ZeroDivisionError):
                 await recent.get(make, 0)

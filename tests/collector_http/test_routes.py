@@ -25,9 +25,9 @@ import sqlalchemy.exc
 
 from blender_dp.collector.http.messages import ReportMessage
 from blender_dp.collector.http.problems import NAMES, PREFIX
-from blender_dp.collector.http.public_routes import Listed
 from blender_dp.collector.http.rate_limit import Sources
-from blender_dp.collector.storage.report_counting import count_here
+from blender_dp.collector.http.report_check import ReportCheck
+from blender_dp.collector.storage.report_counting import count_in_database
 from blender_dp.collector.storage.schema import reports
 from blender_dp.engines import DuckDBEngine
 from blender_dp.logs import find_reports
@@ -128,7 +128,7 @@ def test_two_campaigns_at_a_time(live):
 def test_a_report_answers_one_round_alone(live):
     """Equal lists are not enough: another round may ask in another way, and reports would be taken for what they are not."""
     listed = [live.listed(live.campaign(name=name, f_o="0.9")) for name in ("one", "two")]
-    documents = [live.service.content(one["head_list"], "head-list") for one in listed]
+    documents = [live.service.documents.content(one["head_list"], "head-list") for one in listed]
     messages = live.messages(listed[0], 5)
     with live.http() as http:
         refused = http.post(f"/v1/rounds/{listed[1]['id']}/reports", json={"reports": messages}).json()["refused"]
@@ -323,10 +323,10 @@ def test_a_long_list_of_mistakes_gets_a_short_answer(ready):
 
 def test_unsorted_cells_are_refused(ready):
     live, done = ready
-    content = live.service.content(done["head_list"], "head-list")
+    content = live.service.documents.content(done["head_list"], "head-list")
     head_list = HeadList.from_document(content["head_list"])
     two = ChannelSettings.of(epsilon=4, f_c="0.85", subset_size=2)
-    listed = Listed(done["head_list"], ReportingList(head_list, two))
+    listed = ReportCheck(done["head_list"], ReportingList(head_list, two))
     first, second = head_list.starts[0], head_list.starts[1]
 
     def reason(*cells):
@@ -473,7 +473,7 @@ class TestLimits:
         def fail():
             raise RuntimeError
 
-        monkeypatch.setattr(live.service.rounds, "ledger_entries", fail)
+        monkeypatch.setattr(live.service.rounds.budgets, "ledger", fail)
         with live.http() as http:
             for path, status in (("/v1/rounds/current", 200), ("/v1/nothing", 404), ("/v1/ledger", 500)):
                 assert http.get(path).status_code == status
@@ -516,7 +516,7 @@ class TestLimits:
             def fail(*_, error=error):
                 raise error
 
-            monkeypatch.setattr(live.service.rounds, "add_reports", fail)
+            monkeypatch.setattr(live.service.rounds.contributions, "add_reports", fail)
             with live.http() as http:
                 answer = http.post(f"/v1/rounds/{listed['id']}/reports", json={"reports": messages})
             assert is_problem(answer, 503, "storage")
@@ -537,7 +537,7 @@ class TestLimits:
         def fail(*_):
             raise error
 
-        monkeypatch.setattr(live.service.rounds, "add_reports", fail)
+        monkeypatch.setattr(live.service.rounds.contributions, "add_reports", fail)
         with live.http() as http:
             answer = http.post(f"/v1/rounds/{listed['id']}/reports", json={"reports": live.messages(listed, 1)})
         assert is_problem(answer, 507, "full")
@@ -547,7 +547,7 @@ def test_what_nobody_thought_of(live, monkeypatch, caplog, capfd):
     def fail():
         raise RuntimeError("canary")
 
-    monkeypatch.setattr(live.service.rounds, "ledger_entries", fail)
+    monkeypatch.setattr(live.service.rounds.budgets, "ledger", fail)
     with caplog.at_level(logging.DEBUG), live.http() as http:
         answer = http.get("/v1/ledger")
     assert is_problem(answer, 500, "failed")
@@ -662,18 +662,21 @@ def test_operations(ready):
 def test_a_round_on_a_schedule(live, monkeypatch):
     """Nobody asks for anything: the worker takes the steps when they are due."""
     now = [time.time()]
-    monkeypatch.setattr(live.service.rounds, "clock", lambda: now[0])
+    monkeypatch.setattr(live.service.rounds.clock, "read", lambda: now[0])
     campaign, start = live.campaign(min_opt_in=4), int(now[0])
     round_id = live.opened(campaign, lists_at=start + 3_600, closes_at=start + 7_200)
     for i, token in enumerate(live.enrolled(campaign, 60)):
-        live.service.rounds.upload_record(round_id, token, *RECORDS[i % 5])
+        live.service.rounds.contributions.upload_record(round_id, token, *RECORDS[i % 5])
     now[0] = start + 3_600
     listed = live.reached(round_id, "listed")
     with live.http() as http:
         assert http.post(f"/v1/rounds/{round_id}/reports", json={"reports": live.messages(listed, 100)}).status_code == 200
     now[0] = start + 7_200
     assert live.reached(round_id, "released")["release"]
-    assert json.loads(live.service.document(listed["head_list"], "head-list"))["content"]["expires"] == listed["closes_at"]
+    assert (
+        json.loads(live.service.documents.document(listed["head_list"], "head-list"))["content"]["expires"]
+        == listed["closes_at"]
+    )
 
 
 def exported(live, file, *round_id):
@@ -687,20 +690,20 @@ def test_the_reports_of_a_round_as_a_file(live, tmp_path):
     released = live.released(live.campaign(keep_reports_days=1))
     file = tmp_path / "reports.parquet"
     assert exported(live, file, released["id"]).returncode == 0
-    content = live.service.content(released["head_list"], "head-list")
+    content = live.service.documents.content(released["head_list"], "head-list")
     counts, tally = DuckDBEngine().report_counts(
         find_reports([file]), content["list_digest"], HeadList.from_document(content["head_list"]).cell_count
     )
     assert not tally.bad
     with live.service.rounds.store.read() as connection:
-        expected, clients = count_here(connection, released["id"], len(counts))
+        expected, clients = count_in_database(connection, released["id"], len(counts))
     assert clients == 300
     np.testing.assert_array_equal(counts, expected)
 
 
 def test_reports_that_are_deleted_are_not_exported(ready, tmp_path):
     live, released = ready
-    while live.service.rounds.forget_reports():
+    while live.service.rounds.retention.delete_reports():
         pass
     done = exported(live, tmp_path / "reports.parquet", released["id"])
     assert done.returncode == 2

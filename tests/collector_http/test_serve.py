@@ -18,7 +18,6 @@ import pytest
 import typer.main
 
 from blender_dp.cli.app import app
-from blender_dp.collector.secrets.ledger_journal import catch_up
 from blender_dp.collector.settings.settings import Settings, load
 from blender_dp.errors import ParameterError
 from tests.collector.places import Place, listed
@@ -98,12 +97,12 @@ def test_the_help_has_every_setting_with_what_it_is() -> None:
 def test_a_database_that_does_not_answer(tmp_path: Path, flags: list[str]) -> None:
     database = f"postgresql://a:{CANARY}@127.0.0.1:1/a"
     done = ended("--data", tmp_path / "data", "--port", "0", "--database", database, *flags)
-    assert is_one_line(done, "database: does not answer: nothing listens there. Check that it runs, and its URL.")
+    assert is_one_line(done, "database: no server listens at this address. Check that the server runs, and its URL.")
 
 
 def test_a_folder_that_holds_something_else(tmp_path: Path) -> None:
     (tmp_path / "collector.db").write_text("this is no database, and it is long enough to tell" * 100, encoding="utf-8")
-    assert is_one_line(ended("--data", tmp_path, "--port", "0"), "database: is a file that is no database")
+    assert is_one_line(ended("--data", tmp_path, "--port", "0"), "database: the file is not a database")
 
 
 @pytest.mark.parametrize("workers", ["1", "2"])
@@ -186,7 +185,7 @@ def test_dates_in_the_future_are_corrected(tmp_path: Path) -> None:
         assert (done.returncode, done.stderr) == (0, "")
         assert json.loads(done.stdout) == {"event": "corrected", "entries": entries}
     with rounds.store.write("test") as connection:
-        spent = catch_up(rounds.store, connection, rounds.journal)
+        spent = rounds.ledger.catch_up(connection)
     assert [one.entry.round for one in spent] == [made.round] * 2
     assert all(abs(one.at - time.time()) < 2 * 3600 for one in spent)
     place.close()

@@ -35,7 +35,7 @@ def test_too_few_are_told_so_before_anything_is_begun(live, command, changes, sa
     campaign = live.campaign(name="searches", **{**FEW, **changes})
     code, _, told = command("simulate", "searches", "--clients", "1000", *SHARE)
     assert (code, said in " ".join(told.split())) == (2, True)
-    assert live.service.rounds.current(campaign) is None
+    assert live.service.rounds.lookup.current(campaign) is None
 
 
 def test_a_round_that_is_under_way(live, command):  # noqa: F811
@@ -61,8 +61,8 @@ def crowd(live):
 
 def listed(live, some: Crowd) -> dict:
     round_id = some.upload()
-    live.service.rounds.freeze(round_id)
-    live.service.rounds.make_list(round_id)
+    live.service.rounds.lifecycle.freeze(round_id)
+    live.service.rounds.lists.make(round_id)
     return live.operator("GET", f"/v1/operator/rounds/{round_id}")
 
 

@@ -127,13 +127,13 @@ def test_a_close_that_loses_to_an_abort(tmp_path: Path, monkeypatch: pytest.Monk
     with listening(tmp_path / "data") as live:
         listed = live.listed(live.campaign())
         rounds = live.service.rounds
-        close = rounds.close
+        close = rounds.lifecycle.close
 
         def aborted_first(name: str) -> None:
-            rounds.abort(name, "enough")
+            rounds.lifecycle.abort(name, "enough")
             close(name)
 
-        monkeypatch.setattr(rounds, "close", aborted_first)
+        monkeypatch.setattr(rounds.lifecycle, "close", aborted_first)
         with live.http(live.token) as http:
             answer = http.post(f"/v1/operator/rounds/{listed['id']}/close")
         assert (answer.status_code, answer.json()["detail"]) == (409, "the round is aborted")

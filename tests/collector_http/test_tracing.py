@@ -14,7 +14,7 @@ import httpx
 import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-from blender_dp.collector.server.startup import prepare
+from blender_dp.collector.server.preparation import prepare
 from blender_dp.collector.settings.settings import Settings
 from blender_dp.errors import MissingExtraError
 from tests.collector_http.conftest import listening

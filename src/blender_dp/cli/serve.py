@@ -77,19 +77,20 @@ def serve(
       blender-dp serve --database postgresql://blender@db/blender --workers 4
     """
     from blender_dp.collector.secrets.signing import Signer
-    from blender_dp.collector.server.startup import corrected, migrated, prepare
+    from blender_dp.collector.server.preparation import correct_dates as correct
+    from blender_dp.collector.server.preparation import migrated, prepare
     from blender_dp.collector.settings.settings import load
-    from blender_dp.collector.storage.database_errors import database_told
+    from blender_dp.collector.storage.database_errors import readable_database_errors
 
     flags = {"data": data, "keys": keys, "database": database, "host": host, "port": port, "workers": workers}
     chosen = load(config, flags)
-    with database_told():
+    with readable_database_errors():
         if migrate_only:
             migrated(chosen).close()
             _print({"event": "migrated"}, "The tables are up to date.", as_json)
             return
         if correct_dates:
-            count = corrected(chosen)
+            count = correct(chosen)
             _print({"event": "corrected", "entries": str(count)}, f"Ledger entries dated in the future: {count}.", as_json)
             return
         with _bound(chosen.host, chosen.port) as door:  # first: print a token only if the collector can be reached

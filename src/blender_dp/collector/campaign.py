@@ -14,6 +14,7 @@ from blender_dp.parameters import Parameters
 from blender_dp.parameters.campaign import CAMPAIGN_PARAMETERS, DEFAULTS
 from blender_dp.pipeline.collection import Collection
 from blender_dp.privacy.limits import Weakness, exposure_statement, weaknesses
+from blender_dp_device.entropy import system_bytes
 from blender_dp_device.records.head_list import HeadList
 
 DAY_SECONDS = 86_400
@@ -40,6 +41,11 @@ _ID = re.compile(r"[0-9a-f]{32}")
 def is_id(name: str) -> bool:
     """Whether this is the id of a campaign rather than its name."""
     return _ID.fullmatch(name) is not None
+
+
+def new_id() -> str:
+    """A new id for a campaign or a round."""
+    return system_bytes(16).hex()
 
 
 class CampaignSettings(BaseModel):

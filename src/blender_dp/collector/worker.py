@@ -1,4 +1,4 @@
-"""The work that no request waits for: scheduled steps, lists and releases, resumed after a crash."""
+"""The thread that does the work that no request waits for: scheduled steps, lists, releases and deletions."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import threading
 from collections.abc import Callable
 
 from blender_dp.collector.monitoring.log_lines import LOG
-from blender_dp.collector.rounds.lifecycle import Rounds
+from blender_dp.collector.rounds.facade import Rounds
 
 
 class Worker:
-    """Looks every few seconds, or when it is woken, whether there is something to do."""
+    """Does what is due, every second or when it is woken."""
 
     def __init__(
         self,
@@ -29,22 +29,22 @@ class Worker:
         self._thread = threading.Thread(target=self._run, name="worker", daemon=True)
 
     def start(self) -> None:
-        """Begin to look."""
+        """Start the thread."""
         self._thread.start()
 
     def wake(self) -> None:
-        """There is something to do."""
+        """Look at once for work that is due."""
         self._woken.set()
 
     def stop(self) -> None:
-        """Finish what is being done, and stop."""
+        """Finish the current work, and stop."""
         self._stopped = True
         self._woken.set()
         self._thread.join()
 
     def _run(self) -> None:
         while not self._stopped:
-            done = [self._try(work) for work in (self._rounds.advance_due, self._rounds.forget_reports)]
+            done = [self._try(work) for work in (self._rounds.schedule.advance_due, self._rounds.retention.delete_reports)]
             if all(done):
                 self._try(self._done)
             self._woken.wait(self._seconds)
@@ -53,7 +53,7 @@ class Worker:
     def _try(self, work: Callable[[], object]) -> bool:
         try:
             work()
-        except Exception as error:  # noqa: BLE001 (whatever it was, the next look tries again)
+        except Exception as error:  # noqa: BLE001 (whatever it was, the next round tries again)
             LOG.error("worker: %s", type(error).__name__)  # its text may quote what it worked on
             self._failed()
             return False

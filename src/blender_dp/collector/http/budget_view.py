@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from fractions import Fraction
 
 from blender_dp.collector.http.messages import BudgetLine, CampaignBudget
+from blender_dp.collector.rounds import campaign_budgets
 from blender_dp.collector.rounds.budget import Budget, rounded
-from blender_dp.collector.rounds.reading import CampaignBudget as Found
 
 
-def budgets_shown(found: Iterable[Found]) -> list[CampaignBudget]:
+def budgets_shown(budgets: Iterable[campaign_budgets.CampaignBudget]) -> list[CampaignBudget]:
     """The budgets of some campaigns."""
     return [
         CampaignBudget(
@@ -20,13 +20,13 @@ def budgets_shown(found: Iterable[Found]) -> list[CampaignBudget]:
             delta=one.settings.delta,
             budget=[_line(budget, one.settings.period_days) for budget in one.budgets],
         )
-        for one in found
+        for one in budgets
     ]
 
 
 def _line(one: Budget, days: int | None) -> BudgetLine:
     return BudgetLine(
-        group="client" if one.group == "client" else "opt-in",
+        group=one.group,
         limit=one.limit,
         days=days if one.limit == "period_epsilon" else None,
         next_round=rounded(one.next.delta if one.limit == "max_delta" else one.next.epsilon, up=True),

@@ -15,11 +15,11 @@ T = TypeVar("T")
 LIMIT_SECONDS = 5.0
 
 
-class Health(Generic[T]):
-    """Runs a check in a thread of its own: those of the requests may all be waiting for the database.
+class HealthCheck(Generic[T]):
+    """Runs a check in its own thread: those of the requests may all be waiting for the database.
 
-    Whoever asks while a check is under way gets its result, so that a hanging database occupies one thread however often
-    it is asked about.
+    Requests that come while a check is under way share its result, so that a hanging database occupies one thread however
+    often its health is requested.
     """
 
     def __init__(self, check: Callable[[], T], seconds: float = LIMIT_SECONDS) -> None:
@@ -28,7 +28,7 @@ class Health(Generic[T]):
         self._under_way: asyncio.Future[T] | None = None
 
     async def __call__(self) -> T:
-        """The result of a check that began now or is under way; a problem if there is none in time."""
+        """The result of a check that starts now or is under way; a problem if there is none in time."""
         if self._under_way is None or self._under_way.done():
             self._under_way = asyncio.get_running_loop().create_future()
             threading.Thread(target=self._run, args=(self._under_way,), name="health", daemon=True).start()
@@ -41,7 +41,7 @@ class Health(Generic[T]):
     def _run(self, future: asyncio.Future[T]) -> None:
         try:
             result = self._check()
-        except Exception as error:  # noqa: BLE001 (whoever waits for it raises it again)
+        except Exception as error:  # noqa: BLE001 (raised again in the request that waits)
             _settle(future, future.set_exception, error)
         else:
             _settle(future, future.set_result, result)
@@ -51,7 +51,7 @@ def _settle(future: asyncio.Future[T], how: Callable[..., None], value: object) 
     def settle() -> None:
         if not future.done():
             how(value)
-            future.exception()  # whoever asked may have gone away: then nobody retrieves it
+            future.exception()  # the client may have gone away: then nobody retrieves it
 
     try:
         future.get_loop().call_soon_threadsafe(settle)

@@ -6,27 +6,17 @@ import base64
 import hashlib
 from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fastapi import FastAPI, Request, Response
 from fastapi.responses import JSONResponse
 
-from blender_dp.collector.storage.round_rows import State
+from blender_dp.collector.http.service import Service
+from blender_dp.collector.round_states import MEANINGS, State
 from blender_dp.release.manifest import package_versions
-
-if TYPE_CHECKING:
-    from blender_dp.collector.http.app import Service
 
 _SHOWN = 50  # campaigns, the newest ones
 _SECONDS = 60
-_MEANING: dict[State, str] = {
-    "open": "opt-in users contribute records",
-    "listing": "the head list is being made",
-    "listed": "clients report",
-    "closed": "the release is being made",
-    "released": "released",
-    "aborted": "ended without a release",
-}
 _LINKS = {
     "/v1/rounds/current": "the current round",
     "/v1/campaigns": "campaigns and what is left of their budgets",
@@ -80,8 +70,8 @@ def add_home(app: FastAPI, service: Service) -> None:
 
 def _campaigns(service: Service) -> list[_Shown]:
     found = []
-    for _, settings in service.rounds.campaigns()[-_SHOWN:]:
-        newest, released = service.rounds.current(settings.name), service.rounds.newest_release(settings.name)
+    for _, settings in service.rounds.campaigns.all()[-_SHOWN:]:
+        newest, released = service.rounds.lookup.current(settings.name), service.rounds.lookup.newest_release(settings.name)
         found.append(
             _Shown(
                 settings.name,
@@ -124,7 +114,7 @@ def _page(key: str, campaigns: list[_Shown]) -> str:
 
 
 def _row(one: _Shown) -> str:
-    state = "none yet" if one.state is None else f"{one.round}: {_MEANING[one.state]}"
+    state = "none yet" if one.state is None else f"{one.round}: {MEANINGS[one.state]}"
     published = [
         f'<a href="/v1/{path}/{escape(digest)}">{what}</a>'
         for path, digest, what in (("head-lists", one.head_list, "head list"), ("releases", one.release, "newest release"))

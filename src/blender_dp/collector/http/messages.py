@@ -13,6 +13,8 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from blender_dp.collector.campaign import CampaignSettings
+from blender_dp.collector.round_states import Group, State
+from blender_dp.collector.rounds.budget import LimitName
 from blender_dp.collector.storage.round_rows import Round
 
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
@@ -122,7 +124,7 @@ class PublicRound(Message):
     id: Identifier
     campaign: Identifier
     number: int
-    state: Literal["open", "listing", "listed", "closed", "released", "aborted"]
+    state: State
     lists_at: int | None
     closes_at: int | None
     opening: Digest | None
@@ -192,7 +194,7 @@ class LedgerEntry(Message):
     number: int
     campaign: Identifier
     round: Identifier
-    group: Literal["opt-in", "client"]
+    group: Group
     epsilon: str
     delta: str
     before: Digest
@@ -202,8 +204,8 @@ class LedgerEntry(Message):
 class BudgetLine(Message):
     """What one group has spent in a campaign towards one of its limits; what was spent is rounded up, the rest down."""
 
-    group: Literal["opt-in", "client"]
-    limit: Literal["max_epsilon", "max_delta", "period_epsilon"]
+    group: Group
+    limit: LimitName
     days: Annotated[int | None, Field(description="Only what was spent in so many days counts; null: all of it.")]
     next_round: Annotated[str, Field(description="What another round spends by itself.")]
     spent: Annotated[str, Field(description="All rounds so far, composed.")]

@@ -4,24 +4,22 @@ from __future__ import annotations
 
 from http import HTTPStatus
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Any
 
 import anyio.to_thread
 from fastapi import Depends, FastAPI, Request, Response
 from prometheus_client import CONTENT_TYPE_LATEST
 
-from blender_dp.collector.http.health_check import Health
+from blender_dp.collector.http.dependencies import BearerToken
+from blender_dp.collector.http.health_check import HealthCheck
 from blender_dp.collector.http.operator_routes import is_operator
 from blender_dp.collector.http.problems import ProblemError
-from blender_dp.collector.http.public_routes import bearer, service_of
+from blender_dp.collector.http.service import Service, service_of
 from blender_dp.collector.secrets import vault
 from blender_dp.release.manifest import package_versions
 
-if TYPE_CHECKING:
-    from blender_dp.collector.http.app import Service
-
 PREFIXES = ("/__", "/metrics")
-"""These are answered however many requests are under way."""
+"""These get a response however many requests are under way."""
 
 
 def add_operations(app: FastAPI, service: Service) -> None:
@@ -38,7 +36,7 @@ def add_operations(app: FastAPI, service: Service) -> None:
             raise ProblemError(HTTPStatus.SERVICE_UNAVAILABLE, "stuck", problem)
         return {"storage": "ok", "disk": "ok", "rounds": "ok"}
 
-    health = Health(check)
+    health = HealthCheck(check)
     settings = service.settings
     known = {  # read once: looking into the packages takes as long as ten other requests
         "source": settings.source, "version": version("blender-dp"), "commit": settings.commit,
@@ -59,8 +57,8 @@ def add_operations(app: FastAPI, service: Service) -> None:
         return Response(await anyio.to_thread.run_sync(service.metrics.text), media_type=CONTENT_TYPE_LATEST)
 
 
-def _may_measure(request: Request, token: Annotated[str, Depends(bearer)]) -> None:
-    """Metrics count people as they come, so they are not for everybody. Their own token needs no database."""
+def _may_measure(request: Request, token: BearerToken) -> None:
+    """Metrics count people as they come, so they are not public. Their own token needs no database."""
     service = service_of(request)
     if not vault.same(vault.token_digest(token), service.settings.metrics_token) and not is_operator(service, token):
         raise ProblemError(HTTPStatus.FORBIDDEN, "forbidden", "this token may not read the metrics")

@@ -1,17 +1,15 @@
-"""What the operator may do, with the operator's token.
+"""Routes for the operator, with the operator's token.
 
-What makes something may carry an Idempotency-Key; moving a round on, or aborting it, does nothing the second time.
+Requests that create something may carry an Idempotency-Key; repeating a step of a round, or its abort, does nothing.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
-import sqlalchemy as sa
 from fastapi import APIRouter, Depends, Header, Path, Query, Request, Response
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel
@@ -19,6 +17,7 @@ from pydantic import BaseModel
 from blender_dp.collector.campaign import CampaignName
 from blender_dp.collector.http.budget_view import budgets_shown
 from blender_dp.collector.http.content_types import JsonRoute
+from blender_dp.collector.http.dependencies import BearerToken, CampaignQuery, RoundId
 from blender_dp.collector.http.messages import (
     AbortMessage,
     CampaignAnswer,
@@ -34,22 +33,17 @@ from blender_dp.collector.http.messages import (
 )
 from blender_dp.collector.http.openapi import may
 from blender_dp.collector.http.problems import ProblemError
-from blender_dp.collector.http.public_routes import Campaign, bearer, service_of
-from blender_dp.collector.rounds.lifecycle import Rounds
+from blender_dp.collector.http.service import Service, service_of
+from blender_dp.collector.round_states import State, states_after
+from blender_dp.collector.rounds.facade import Rounds
 from blender_dp.collector.secrets import vault
-from blender_dp.collector.storage.round_rows import Round
-from blender_dp.collector.storage.schema import tokens
 from blender_dp.errors import StateError
 
-if TYPE_CHECKING:
-    from blender_dp.collector.http.app import Service
-
 Key = Annotated[str | None, Header(alias="Idempotency-Key", min_length=1, max_length=200)]
-RoundId = Annotated[Identifier, Path()]
 
 
 def _campaign(request: Request, campaign: Annotated[CampaignName, Path(description="Its name, or its id.")]) -> str:
-    return service_of(request).rounds.campaign_id(campaign)
+    return service_of(request).rounds.campaigns.id_of(campaign)
 
 
 CampaignId = Annotated[str, Depends(_campaign)]
@@ -57,7 +51,7 @@ CampaignId = Annotated[str, Depends(_campaign)]
 
 
 class Parquet(StreamingResponse):
-    """A table, sent while it is made."""
+    """A table, sent while it is written."""
 
     media_type = "application/vnd.apache.parquet"
 
@@ -67,14 +61,13 @@ _STATE = may(HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT)
 
 def is_operator(service: Service, token: str) -> bool:
     """Whether this is the operator's token."""
-    given, known = vault.token_digest(token), [service.settings.operator_token]
-    if known == [""]:  # or else the one that was made is worth nothing any more: it may have been stolen
-        with service.rounds.store.read() as connection:
-            known = list(connection.scalars(sa.select(tokens.c.digest).where(tokens.c.role == "operator")))
-    return any([vault.same(given, one) for one in known])  # noqa: C419 (all are compared: the time tells nothing)
+    digest, known = vault.token_digest(token), [service.settings.operator_token]
+    if known == [""]:  # a configured token replaces the stored one, which may have been stolen
+        known = service.rounds.tokens.operator_digests()
+    return any([vault.same(digest, one) for one in known])  # noqa: C419 (all are compared: the time reveals nothing)
 
 
-def _operator(request: Request, token: Annotated[str, Depends(bearer)]) -> None:
+def _operator(request: Request, token: BearerToken) -> None:
     if not is_operator(service_of(request), token):
         raise ProblemError(HTTPStatus.FORBIDDEN, "forbidden", "this token is not the operator's")
 
@@ -94,12 +87,12 @@ router = APIRouter(
     responses=may(HTTPStatus.CONFLICT, HTTPStatus.UNPROCESSABLE_ENTITY),
 )
 def create_campaign(request: Request, message: CampaignMessage, key: Key = None) -> Response:
-    """Begin a campaign."""
+    """Create a campaign."""
     settings = message.settings()
 
     def work(rounds: Rounds) -> BaseModel:
         weak = [str(one) for one in settings.weaknesses(settings.min_opt_in)]
-        return CampaignAnswer(id=rounds.create_campaign(settings), exposure=settings.exposure(), warnings=weak)
+        return CampaignAnswer(id=rounds.campaigns.create(settings), exposure=settings.exposure(), warnings=weak)
 
     return _once(request, key, "campaigns", settings.model_dump_json(), work)
 
@@ -107,7 +100,7 @@ def create_campaign(request: Request, message: CampaignMessage, key: Key = None)
 @router.get("/campaigns")
 def all_campaigns(request: Request) -> list[CampaignShown]:
     """All campaigns with their settings."""
-    return [CampaignShown(id=name, settings=settings) for name, settings in service_of(request).rounds.campaigns()]
+    return [CampaignShown(id=name, settings=settings) for name, settings in service_of(request).rounds.campaigns.all()]
 
 
 @router.post("/campaigns/{campaign}/rounds", status_code=HTTPStatus.CREATED, response_model=RoundAnswer, responses=_STATE)
@@ -115,24 +108,24 @@ def open_round(request: Request, campaign: CampaignId, message: RoundMessage, ke
     """Open the next round."""
 
     def work(rounds: Rounds) -> BaseModel:
-        return _answer(rounds.open_round(campaign, lists_at=message.lists_at, closes_at=message.closes_at))
+        return RoundAnswer.of(rounds.lifecycle.open(campaign, lists_at=message.lists_at, closes_at=message.closes_at))
 
     return _once(request, key, f"campaigns/{campaign}/rounds", message.model_dump_json(), work)
 
 
 @router.get("/campaigns/{campaign}/rounds/current", responses=may(HTTPStatus.NOT_FOUND))
 def current_round(request: Request, campaign: CampaignId) -> RoundAnswer:
-    """A campaign's newest round as it is now; what everybody may ask for can come from a cache, and be minutes old."""
-    found = service_of(request).rounds.current(campaign)
-    if found is None:
-        raise StateError("round", "there is none", "Open one", kind="missing")
-    return _answer(found)
+    """A campaign's newest round as it is now; the public response may come from a cache, and be minutes old."""
+    newest = service_of(request).rounds.lookup.current(campaign)
+    if newest is None:
+        raise StateError("round", "the campaign has none yet", "Open one", kind="missing")
+    return RoundAnswer.of(newest)
 
 
 @router.get("/campaigns/{campaign}/budget", responses=may(HTTPStatus.NOT_FOUND))
 def budget(request: Request, campaign: CampaignId) -> CampaignBudget:
-    """What a campaign has spent, and what another round would spend, as it is now; the public answer can be from a cache."""
-    return budgets_shown(service_of(request).rounds.budgets(campaign))[0]
+    """What a campaign has spent, and what another round would spend; the public response may come from a cache."""
+    return budgets_shown(service_of(request).rounds.budgets.of(campaign))[0]
 
 
 @router.post(
@@ -140,127 +133,104 @@ def budget(request: Request, campaign: CampaignId) -> CampaignBudget:
     status_code=HTTPStatus.CREATED,
     responses=may(HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT),
 )
-def enrol(
-    request: Request, campaign: CampaignId, message: EnrolMessage, token: Annotated[str, Depends(bearer)], key: Key = None
-) -> EnrolAnswer:
-    """Make tokens for opt-in users. They are not kept; with an Idempotency-Key they can be made again, and are the same."""
+def enrol(request: Request, campaign: CampaignId, message: EnrolMessage, token: BearerToken, key: Key = None) -> EnrolAnswer:
+    """Create tokens for opt-in users. They are not stored; a repeated request with an Idempotency-Key gets the same ones."""
     if key is None:
-        return EnrolAnswer(tokens=service_of(request).rounds.enrol(campaign, message.count))
-    made = [vault.repeated_token(token, campaign, key, str(number)) for number in range(message.count)]
+        return EnrolAnswer(tokens=service_of(request).rounds.tokens.enrol(campaign, message.count))
+    tokens = [vault.repeated_token(token, campaign, key, str(number)) for number in range(message.count)]
 
     def work(rounds: Rounds) -> BaseModel:
-        rounds.enrol(campaign, message.count, made)
-        return EnrolAnswer(tokens=[])  # what is answered is kept, and tokens are not
+        rounds.tokens.enrol(campaign, message.count, tokens)
+        return EnrolAnswer(tokens=[])  # the response is stored, and tokens are not
 
-    # With another operator's token other ones would be made, and nobody would have enrolled them: that is another request.
-    _once(request, key, f"campaigns/{campaign}/enrolments", "".join(made), work)
-    return EnrolAnswer(tokens=made)
+    # Another operator's token yields other tokens, which would not be enrolled: that is another request.
+    _once(request, key, f"campaigns/{campaign}/enrolments", "".join(tokens), work)
+    return EnrolAnswer(tokens=tokens)
 
 
 @router.get("/rounds", responses=may(HTTPStatus.NOT_FOUND))
 def list_rounds(
     request: Request,
-    campaign: Campaign = None,
+    campaign: CampaignQuery = None,
     before: Annotated[Identifier | None, Query(description="Only rounds that were opened before this one.")] = None,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
 ) -> list[ListedRound]:
-    """All rounds, the newest first. For the next page, give the last round's id as `before`."""
-    found = service_of(request).rounds.rounds_opened(campaign, before, limit)
-    return [ListedRound.of(one) for one in found]
+    """All rounds, the newest first. For the next page, pass the last round's id as `before`."""
+    return [ListedRound.of(one) for one in service_of(request).rounds.lookup.opened(campaign, before, limit)]
 
 
 @router.get("/rounds/{round_id}", responses=may(HTTPStatus.NOT_FOUND))
 def show_round(request: Request, round_id: RoundId) -> RoundAnswer:
-    """How a round is now, and why it does not advance, if it does not."""
-    return _answer(service_of(request).rounds.round(round_id))
+    """A round as it is now, and why it does not advance, if it does not."""
+    return RoundAnswer.of(service_of(request).rounds.lookup.round(round_id))
 
 
 @router.get("/rounds/{round_id}/reports", response_class=Parquet, responses=_STATE)
 def export(request: Request, round_id: RoundId) -> Response:
-    """All reports of a closed or released round as Parquet: a row for every cell that is told, with the list it answers."""
-    return Parquet(service_of(request).rounds.exported(round_id))
+    """All reports of a closed or released round as Parquet: one row per reported cell, with the digest of its list."""
+    return Parquet(service_of(request).rounds.published.reports(round_id))
 
 
 @router.post("/rounds/{round_id}/list", status_code=HTTPStatus.ACCEPTED, responses=_STATE)
 def make_list(request: Request, response: Response, round_id: RoundId) -> RoundAnswer:
-    """Take no more records, and make the head list; poll the round for it."""
-    return _begin(request, response, round_id, "open", service_of(request).rounds.freeze)
+    """Accept no more records, and make the head list; poll the round for it."""
+    return _start(request, response, round_id, "open", service_of(request).rounds.lifecycle.freeze)
 
 
 @router.post("/rounds/{round_id}/close", status_code=HTTPStatus.ACCEPTED, responses=_STATE)
 def close(request: Request, response: Response, round_id: RoundId) -> RoundAnswer:
-    """Take no more reports, and make the release; poll the round for it."""
-    return _begin(request, response, round_id, "listed", service_of(request).rounds.close)
+    """Accept no more reports, and make the release; poll the round for it."""
+    return _start(request, response, round_id, "listed", service_of(request).rounds.lifecycle.close)
 
 
 @router.post("/rounds/{round_id}/abort", responses=_STATE)
 def abort(request: Request, round_id: RoundId, message: AbortMessage) -> RoundAnswer:
     """End a round without a release. What was spent stays spent; the reason becomes public."""
     rounds = service_of(request).rounds
-    if rounds.round(round_id).state != "aborted":  # it was asked for already
-        rounds.abort(round_id, message.reason)
-    return _answer(rounds.round(round_id))
+    if rounds.lookup.round(round_id).state != "aborted":  # or else the request is a repeated one
+        rounds.lifecycle.abort(round_id, message.reason)
+    return RoundAnswer.of(rounds.lookup.round(round_id))
 
 
-_LATER = {"open": {"listing", "listed", "closed", "released"}, "listed": {"closed", "released"}}
-
-
-def _begin(request: Request, response: Response, name: str, state: str, step: Callable[[str], None]) -> RoundAnswer:
-    """Take the step that leads out of a state, and say where to look for what comes of it."""
-    service = service_of(request)
-    before = service.rounds.round(name)
-    response.headers.update({"Location": f"{router.prefix}/rounds/{name}", "Retry-After": "1"})
-    if before.state in _LATER[state]:
-        return _answer(before)  # it was asked for already
+def _start(request: Request, response: Response, round_id: str, state: State, step: Callable[[str], None]) -> RoundAnswer:
+    """Take the step that leads out of a state; the response says where to poll for its result."""
+    service, later = service_of(request), states_after(state)
+    before = service.rounds.lookup.round(round_id)
+    response.headers.update({"Location": f"{router.prefix}/rounds/{round_id}", "Retry-After": "1"})
+    if before.state in later:
+        return RoundAnswer.of(before)  # a repeated request
     if before.state != state:
         raise ProblemError(HTTPStatus.CONFLICT, "conflict", f"the round is {before.state}")
-    step(name)
-    after = service.rounds.round(name)
+    step(round_id)
+    after = service.rounds.lookup.round(round_id)
     if after.state == state:
         raise ProblemError(HTTPStatus.CONFLICT, "not-ready", after.problem or "the round does not advance")
-    if after.state not in _LATER[state]:  # somebody has aborted it meanwhile
+    if after.state not in later:  # somebody has aborted it meanwhile
         raise ProblemError(HTTPStatus.CONFLICT, "conflict", f"the round is {after.state}")
     service.worker.wake()
-    return _answer(after)
-
-
-def _answer(found: Round) -> RoundAnswer:
-    return RoundAnswer.of(found)
+    return RoundAnswer.of(after)
 
 
 def _once(request: Request, key: str | None, what: str, message: str, work: Callable[[Rounds], BaseModel]) -> Response:
-    """Create something once for every Idempotency-Key, and give the same answer again after that.
+    """Create something once for every Idempotency-Key, and repeat the same response after that.
 
-    `what` is what is created, under the campaign's id: whoever names the campaign by its name the first time and by its id
-    the second time has sent the same request twice.
+    `what` names what is created, under the campaign's id: a client that names the campaign by its name the first time and by
+    its id the second time has sent the same request twice.
 
-    The key, the work and the answer are one transaction: a crash leaves all of them or none. A second request with the
-    same key is told to ask again while this process is at the first one; in another process it waits for it at the key.
+    The key, the work and the response are one transaction: a crash leaves all of them or none. A second request with the
+    same key is told to retry while this process works on the first one; in another process it waits for it at the key.
     """
     service = service_of(request)
     if key is None:
         return Response(work(service.rounds).model_dump_json(), HTTPStatus.CREATED, media_type="application/json")
     name = hashlib.sha256(f"{router.prefix}/{what}\x1f{key}".encode()).hexdigest()
-    asked = hashlib.sha256(message.encode()).hexdigest()
-    with _alone(service, name):
-        done = service.rounds.once(name, asked, int(HTTPStatus.CREATED), lambda rounds: work(rounds).model_dump_json())
-    first, code, body = done
-    if first != asked:
+    digest = hashlib.sha256(message.encode()).hexdigest()
+    with service.keys_in_flight.alone(name):
+        first = service.rounds.idempotency.once(
+            name, digest, int(HTTPStatus.CREATED), lambda rounds: work(rounds).model_dump_json()
+        )
+    if first.request != digest:
         raise ProblemError(
             HTTPStatus.UNPROCESSABLE_ENTITY, "key-reused", "this Idempotency-Key was used for another request"
         )
-    return Response(body, code, media_type="application/json")
-
-
-@contextmanager
-def _alone(service: Service, name: str) -> Iterator[None]:
-    with service.keys_lock:
-        if name in service.keys_in_flight:
-            detail, headers = "a request with this Idempotency-Key is under way", {"Retry-After": "1"}
-            raise ProblemError(HTTPStatus.CONFLICT, "in-flight", detail, headers)
-        service.keys_in_flight.add(name)
-    try:
-        yield
-    finally:
-        with service.keys_lock:
-            service.keys_in_flight.discard(name)
+    return Response(first.body, first.status, media_type="application/json")

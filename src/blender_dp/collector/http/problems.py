@@ -7,7 +7,6 @@ import logging
 from http import HTTPStatus
 from typing import Any
 
-import sqlalchemy.exc
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
@@ -15,6 +14,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 
+from blender_dp.collector.storage.database_errors import DatabaseError, is_disk_full, kind_of
 from blender_dp.errors import BlenderError, DocumentError, StateError
 
 MEDIA_TYPE = "application/problem+json"
@@ -58,7 +58,6 @@ _HTTP = {
     HTTPStatus.METHOD_NOT_ALLOWED: "method",
 }
 _HUNG_UP = 499  # nginx's number for it
-_FULL = ("disk is full", "no space left", "disk full")
 _SPEAKS = "this collector speaks version 1"
 _OPERATORS = "/v1/operator/"
 _MOST_ERRORS = 20  # more would make a long answer to a short mistake
@@ -125,12 +124,10 @@ def install(app: FastAPI) -> None:
             return problem(status, "version", _SPEAKS, headers)
         return problem(status, _HTTP.get(status, "http"), status.phrase, headers)
 
-    @app.exception_handler(sqlalchemy.exc.SQLAlchemyError)
-    async def _storage(_: Request, error: sqlalchemy.exc.SQLAlchemyError) -> JSONResponse:
-        cause = getattr(error, "orig", None) or error
-        _LOG.error("storage: %s", type(cause).__name__)  # its text may quote what was to be stored
-        full = any(words in str(cause).lower() for words in _FULL)
-        return _full() if full else _no_storage()
+    @app.exception_handler(DatabaseError)
+    async def _storage(_: Request, error: DatabaseError) -> JSONResponse:
+        _LOG.error("storage: %s", kind_of(error))  # its text may quote what was to be stored
+        return _full() if is_disk_full(error) else _no_storage()
 
     @app.exception_handler(OSError)
     async def _files(_: Request, error: OSError) -> JSONResponse:

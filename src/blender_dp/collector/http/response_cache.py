@@ -16,7 +16,7 @@ _MOST = 1_000  # kinds of answers; more than campaigns, by far
 _Made = TypeVar("_Made")
 
 
-class Recent:
+class ResponseCache:
     """Makes every answer once in a while, in another thread; all who ask meanwhile wait for the same one."""
 
     def __init__(self, seconds: float = SECONDS, clock: Callable[[], float] = time.monotonic) -> None:

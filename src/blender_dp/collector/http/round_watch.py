@@ -6,12 +6,10 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable
 
-from blender_dp.collector.storage.round_rows import Round, State
+from blender_dp.collector.round_states import UNDER_WAY, WORKED_ON, State
+from blender_dp.collector.storage.round_rows import Round
 
-STATES: tuple[State, ...] = ("open", "listing", "listed", "closed")
-"""Those of rounds that are not over."""
-_WORKED_ON: tuple[State, ...] = ("listing", "closed")  # nobody is waited for: the collector itself must go on
-_FAILURES = 30  # in a row: some seconds of a database that is away are no reason to wake somebody
+_FAILURES = 30  # in a row: a database that is away for some seconds is no reason to wake somebody
 
 
 class Watch:
@@ -37,13 +35,13 @@ class Watch:
         now, since = self._clock(), self._since
         counts = Counter(state for _, state in since)
         return {state: (counts[state], max((now - at for (_, one), at in since.items() if one == state), default=0.0))
-                for state in STATES}  # fmt: skip
+                for state in UNDER_WAY}  # fmt: skip
 
     def problem(self) -> str | None:
         """What somebody should look at, if anything."""
         now = self._clock()
         for (name, state), at in self._since.items():
-            if state in _WORKED_ON and now - at > self._stuck_seconds:
+            if state in WORKED_ON and now - at > self._stuck_seconds:
                 return f"round {name} has been {state} for {int(now - at)} seconds"
         if self.failures >= _FAILURES:
             return f"the worker has failed {self.failures} times in a row"

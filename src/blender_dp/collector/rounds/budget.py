@@ -1,4 +1,4 @@
-"""What a campaign has spent towards each of its limits, and what another round would bring it to."""
+"""What a campaign has spent towards each of its limits, and what it would have spent after another round."""
 
 from __future__ import annotations
 
@@ -10,13 +10,11 @@ from functools import lru_cache
 from typing import Literal
 
 from blender_dp.collector.campaign import DAY_SECONDS, CampaignSettings, limit_of
-from blender_dp.collector.rounds.contributions import ROUNDED_SECONDS
-from blender_dp.collector.secrets import ledger_chain as ledger
-from blender_dp.collector.secrets.ledger_journal import Spent
+from blender_dp.collector.round_states import GROUPS, Group
+from blender_dp.collector.rounds.clock import HOUR_SECONDS
+from blender_dp.collector.rounds.loss_composition import composed
+from blender_dp.collector.secrets.ledger_journal import DatedEntry
 from blender_dp.privacy.loss import Loss
-
-GROUPS = ("opt-in", "client")
-"""Who spends, in the order of a collection's promises."""
 
 LimitName = Literal["max_epsilon", "max_delta", "period_epsilon"]
 
@@ -27,7 +25,7 @@ _DIGITS = 12
 class Budget:
     """What one group of users has spent towards one limit of a campaign."""
 
-    group: str
+    group: Group
     limit: LimitName
     losses: tuple[Loss, ...]
     """What was spent so far, round by round."""
@@ -38,12 +36,12 @@ class Budget:
 
     @property
     def spent(self) -> Fraction:
-        """What was spent so far, all rounds together."""
+        """What all rounds so far have spent together."""
         return self._total(self.losses)
 
     @property
     def after(self) -> Fraction:
-        """What will be spent after another round."""
+        """What all rounds and another one would spend together."""
         return self._total((*self.losses, self.next))
 
     @property
@@ -56,48 +54,48 @@ class Budget:
 
 
 def budgets(
-    entries: Iterable[Spent], campaign: str, settings: CampaignSettings, now: float, ends: Mapping[str, int]
+    entries: Iterable[DatedEntry], campaign: str, settings: CampaignSettings, now: float, ends: Mapping[str, int]
 ) -> list[Budget]:
     """All limits of a campaign, for each group: both are charged by a round.
 
-    Opt-in users spend when the list is made, clients until their round `ends`; if nobody knows when, until its list did.
+    Opt-in users spend when the list is made, clients until their round `ends`; if that is unknown, until its list expires.
     """
-    since = now - (settings.period_days or 0) * DAY_SECONDS - ROUNDED_SECONDS  # when it was spent, give or take an hour
+    since = now - (settings.period_days or 0) * DAY_SECONDS - HOUR_SECONDS  # stored times are rounded down to the hour
     own = [one for one in entries if one.entry.campaign == campaign]
     lifetime = settings.list_days * DAY_SECONDS
-    found: list[Budget] = []
+    result: list[Budget] = []
     for group, loss in zip(GROUPS, _losses(settings), strict=True):
         spent = [one for one in own if one.entry.group == group]
-        lately = [one for one in spent if (one.at if group == "opt-in" else _until(one, ends, lifetime)) >= since]
-        limits: list[tuple[LimitName, list[Spent], str | None]] = [
+        recent = [one for one in spent if (one.at if group == "opt-in" else _until(one, ends, lifetime)) >= since]
+        limits: list[tuple[LimitName, list[DatedEntry], str | None]] = [
             ("max_epsilon", spent, settings.max_epsilon),
             ("max_delta", spent, settings.max_delta),
         ]
         if settings.period_epsilon is not None:
-            limits.append(("period_epsilon", lately, settings.period_epsilon))
-        found += [
+            limits.append(("period_epsilon", recent, settings.period_epsilon))
+        result += [
             Budget(group, name, tuple(one.entry.loss for one in some), loss, limit_of(most)) for name, some, most in limits
         ]
-    return found
+    return result
 
 
 def rounded(value: Fraction, *, up: bool) -> str:
     """A decimal number of twelve digits, rounded up (what was spent) or down (what is left)."""
     context = decimal.Context(prec=_DIGITS, rounding=decimal.ROUND_CEILING if up else decimal.ROUND_FLOOR)
-    made = context.divide(decimal.Decimal(value.numerator), decimal.Decimal(value.denominator))
-    return format(made.normalize(context), "f")
+    quotient = context.divide(decimal.Decimal(value.numerator), decimal.Decimal(value.denominator))
+    return format(quotient.normalize(context), "f")
 
 
-def _until(one: Spent, ends: Mapping[str, int], lifetime: int) -> int:
-    """Until when clients may have spent. An end before the beginning is of a clock that went back: nobody knows it."""
+def _until(one: DatedEntry, ends: Mapping[str, int], lifetime: int) -> int:
+    """Until when clients may have spent. An end before the start comes from a clock that went back, and is ignored."""
     end = ends.get(one.entry.round, -1)
     return end if end >= one.at else one.at + lifetime
 
 
 @lru_cache(maxsize=1024)
 def _composed(losses: tuple[Loss, ...]) -> Fraction:
-    """Composition costs up to a second, and anybody may ask for a campaign's budget."""
-    return ledger.composed(losses)
+    """Cached: composition takes up to a second, and anyone may ask for a campaign's budget."""
+    return composed(losses)
 
 
 @lru_cache(maxsize=256)

@@ -1,13 +1,11 @@
-"""The opt-in half of a round: how it is made, and what it leaves, as JSON, private already, until the release is made."""
+"""The opt-in half of a round: how it is made, and its private results as JSON, stored until the release is made."""
 
 from __future__ import annotations
 
 import json
 
 import numpy as np
-import pyarrow as pa
 
-from blender_dp.engines import DuckDBEngine
 from blender_dp.errors import GroupError
 from blender_dp.logs import PLAIN_COLUMNS
 from blender_dp.pipeline.collection import Collection, Listing
@@ -16,7 +14,7 @@ from blender_dp.sampling.secret import Secret
 from blender_dp.stages import Calibration, Design, Discovery
 from blender_dp_device.records.reporting_list import ReportingList
 
-_SPLITS = 64  # a group that chance has left empty is drawn again
+_SPLITS = 64  # attempts: a group that happens to be empty is drawn again
 
 
 def dump(listing: Listing, collection: Collection) -> str:
@@ -49,15 +47,21 @@ def load(text: str, collection: Collection) -> Listing:
 
 def make(collection: Collection, raw: list[tuple[str, str, str | None]], secret: Secret, clients: int) -> Listing:
     """The opt-in half, fixed by the secret: who discovers, which records are listed, and all noise."""
+    import pyarrow as pa  # noqa: PLC0415 (slow to import, and needed once per round)
+
+    from blender_dp.engines import DuckDBEngine  # noqa: PLC0415
+
     owner, query, url = zip(*raw, strict=True)
     table = pa.table({"user": pa.array(owner), "query": pa.array(query), "url": pa.array(url, pa.string())})
-    engine = DuckDBEngine(ordered=True, portable=True, spill=False)  # these records are nowhere on a disk in the clear
+    engine = DuckDBEngine(ordered=True, portable=True, spill=False)  # raw records are never written to a disk unencrypted
     group, _ = engine.bound(engine.load(table, PLAIN_COLUMNS, "records"), 1, "")
     for attempt in range(_SPLITS):
         key = secret.derive(b"split %d " % attempt).hex()
         discovering, calibrating = group.split(collection.parameters.f_o, key, "discovery")
         if discovering.users:
-            break  # who is in which group depends on the secret and on who takes part, on nobody's record
+            break  # who is in which group depends on the secret and on who participates, on nobody's record
     else:
-        raise GroupError("opt-in users", "are too few to be parted in two", "Abort the round; set f_o or min_opt_in higher")
+        raise GroupError(
+            "opt-in users", "too few to be divided into two groups", "Abort the round; set f_o or min_opt_in higher"
+        )
     return collection.make_list(discovering, calibrating, clients, Entropy.from_secret(secret), lambda _: None)

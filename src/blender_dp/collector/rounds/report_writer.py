@@ -1,4 +1,4 @@
-"""Many requests' reports, committed together: durable before any of them is answered, and one sync for all of them."""
+"""Reports of many requests, committed together: durable before any of them gets a response, with one sync for all."""
 
 from __future__ import annotations
 
@@ -8,30 +8,29 @@ from collections import defaultdict
 from contextlib import suppress
 from queue import SimpleQueue
 
-from blender_dp.collector.rounds.lifecycle import Rounds
+from blender_dp.collector.rounds.contributions import Contributions
+from blender_dp.collector.storage.report_rows import Report
 from blender_dp.errors import StateError
 
-Report = tuple[bytes, bytes]
-"""A report's id, and its cells as bytes."""
 _Waiting = tuple[str, list[Report], "asyncio.Future[None]"]
 
-_STOPPED = StateError("collector", "is being stopped", "Send it again")
+_STOPPED = StateError("collector", "is stopping", "Send it again")
 _MOST_BYTES = 3_200_000  # in one transaction: 50,000 reports of one cell
-_ROW_BYTES = 60  # what a database keeps of a report beside its cells
+_ROW_BYTES = 60  # what a database stores of a report beside its cells
 
 
-class Intake:
-    """Takes reports of all requests and writes them from one thread."""
+class ReportWriter:
+    """Collects the reports of all requests and writes them from one thread."""
 
-    def __init__(self, rounds: Rounds) -> None:
-        self._rounds = rounds
+    def __init__(self, contributions: Contributions) -> None:
+        self._contributions = contributions
         self._waiting: SimpleQueue[_Waiting | None] = SimpleQueue()
         self._stopped = False
-        self._thread = threading.Thread(target=self._work, name="intake", daemon=True)
+        self._thread = threading.Thread(target=self._work, name="report writer", daemon=True)
         self._thread.start()
 
     async def add(self, name: str, reports: list[Report]) -> None:
-        """Return once the reports are on the disk; raise what kept them from it."""
+        """Return once the reports are on the disk; raise what prevented it."""
         if self._stopped:
             raise _STOPPED
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -39,14 +38,14 @@ class Intake:
         await done
 
     def stop(self) -> None:
-        """Write what is waiting, and stop."""
+        """Write the waiting reports, and stop."""
         self._stopped = True
         self._waiting.put(None)
         self._thread.join()
-        while not self._waiting.empty():  # who came at the same moment
+        while not self._waiting.empty():  # those that came at the same moment
             late = self._waiting.get()
             if late is not None:
-                _tell([late[2]], _STOPPED)
+                _finish([late[2]], _STOPPED)
 
     def _work(self) -> None:
         while True:
@@ -67,37 +66,37 @@ class Intake:
     def _write(self, batch: list[_Waiting]) -> None:
         by_round: defaultdict[str, list[_Waiting]] = defaultdict(list)
         for one in batch:
-            if not one[2].cancelled():  # whoever went away is not answered
+            if not one[2].cancelled():  # the client went away
                 by_round[one[0]].append(one)
         for name, parts in by_round.items():
             problem: Exception | None = None
             try:
-                self._rounds.add_reports(name, [report for _, reports, _ in parts for report in reports])
-            except Exception as error:  # noqa: BLE001 (whoever waits for it raises it again)
+                self._contributions.add_reports(name, [report for _, reports, _ in parts for report in reports])
+            except Exception as error:  # noqa: BLE001 (raised again in the requests that wait)
                 problem = error
-            _tell([done for _, _, done in parts], problem)
+            _finish([done for _, _, done in parts], problem)
 
 
 def _size(one: _Waiting) -> int:
-    """How many bytes a request's reports are in the database; they are all of one size."""
+    """The bytes of a request's reports in the database; they all have the same size."""
     reports = one[1]
     return len(reports) * (_ROW_BYTES + len(reports[0][1])) if reports else 0
 
 
-def _tell(waiting: list[asyncio.Future[None]], problem: Exception | None) -> None:
-    """Let all who wait go on: each loop is woken once for all of its requests, not once for each."""
+def _finish(waiting: list[asyncio.Future[None]], problem: Exception | None) -> None:
+    """Let all waiting requests continue: each loop is woken once for all of its requests, not once for each."""
     by_loop: defaultdict[asyncio.AbstractEventLoop, list[asyncio.Future[None]]] = defaultdict(list)
     for done in waiting:
         by_loop[done.get_loop()].append(done)
     for loop, some in by_loop.items():
-        with suppress(RuntimeError):  # it is closed: nobody waits any more
+        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
             loop.call_soon_threadsafe(_settle, some, problem)
 
 
 def _settle(waiting: list[asyncio.Future[None]], problem: Exception | None) -> None:
     for done in waiting:
         if done.done():
-            continue  # whoever waited went away meanwhile
+            continue  # the client went away meanwhile
         if problem is None:
             done.set_result(None)
         else:

@@ -20,25 +20,25 @@ from blender_dp_device.files import sync_folder, write_whole
 
 @dataclass(frozen=True)
 class KeyFolder:
-    """Where the keys are. All processes of a collector share it."""
+    """The folder of the keys. All processes of a collector share it."""
 
     folder: Path
 
     @property
     def id(self) -> str | None:
-        """What tells this folder from any other; None as long as it has no id."""
+        """The id of this folder; None if it has none yet."""
         try:
             return self._id.read_text(encoding="ascii")
         except FileNotFoundError:
             return None
 
-    def found(self) -> None:
-        """Give the folder an id, unless it has one."""
+    def initialise(self) -> None:
+        """Give the folder an id unless it has one."""
         if self.id is None:
             write_once(self._id, system_bytes(16).hex().encode())
 
     def create(self, name: str) -> None:
-        """Make a round's key; it is on the disk before this returns."""
+        """Create a round's key; it is on the disk before this returns."""
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         handle = os.open(self._path(name), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         reached("key: made empty")
@@ -53,7 +53,7 @@ class KeyFolder:
         except FileNotFoundError:
             key = b""
         if len(key) != KEY_BYTES or not any(key):  # it may be overwritten, and not removed yet
-            problem = "is not there: it was destroyed, or the folder was not restored"
+            problem = "not found: it was destroyed, or the folder was not restored"
             raise DocumentError("key of the raw records", problem, "Abort the round")
         return key
 
@@ -66,7 +66,7 @@ class KeyFolder:
         return True
 
     def destroy(self, name: str) -> None:
-        """Overwrite and remove a round's key; it may be gone already."""
+        """Overwrite and remove a round's key, if it still exists."""
         try:
             handle = os.open(self._path(name), os.O_WRONLY)
         except FileNotFoundError:
@@ -78,7 +78,7 @@ class KeyFolder:
         reached("key: removed")
 
     def names(self) -> list[str]:
-        """The rounds whose keys are there."""
+        """The rounds that have a key."""
         return sorted(path.stem for path in self.folder.glob("*.key"))
 
     @property

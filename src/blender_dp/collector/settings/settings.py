@@ -9,11 +9,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
-import sqlalchemy.exc
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
-from sqlalchemy.engine import make_url
 
 from blender_dp.collector.settings.connection_limits import ConnectionLimits
+from blender_dp.collector.storage.database_url import check_postgresql_url
 from blender_dp.collector.storage.report_counting import EXPORT_FROM, Counting
 from blender_dp.errors import ParameterError
 
@@ -90,14 +89,8 @@ class Settings(BaseModel):
     @field_validator("database")
     @classmethod
     def _postgresql(cls, url: str) -> str:
-        if url and not url.startswith(("postgresql://", "postgresql+psycopg://")):
-            raise ValueError("is not the URL of a PostgreSQL database: postgresql://USER:PASSWORD@HOST/NAME")
-        if url.count("@") > 1:  # else a part of the password would be taken for the host, and be named when it is not found
-            raise ValueError("has more than one @: write that of a user or a password as %40")
-        try:
-            make_url(url or "postgresql://")
-        except (sqlalchemy.exc.ArgumentError, ValueError):
-            raise ValueError("cannot be read: check its port, and write special characters as %XX") from None
+        if url:
+            check_postgresql_url(url)
         return url
 
     @property

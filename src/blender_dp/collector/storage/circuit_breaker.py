@@ -8,12 +8,12 @@ import time
 import sqlalchemy.exc
 
 
-class UnansweredError(sqlalchemy.exc.TimeoutError):
+class DatabaseSilentError(sqlalchemy.exc.TimeoutError):
     """The database did not respond a moment ago."""
 
 
-class Gate:
-    """Shut for a moment whenever the database does not respond; then one request tries, and the others go on failing.
+class CircuitBreaker:
+    """Open for a moment whenever the database does not respond; then one request tries, and the others keep failing.
 
     Without it, requests that arrive during an outage would occupy all threads and all connections for as long as a
     timeout lasts, one batch after the other.
@@ -23,26 +23,26 @@ class Gate:
         self._pause = pause
         self._probe = probe
         self._lock = threading.Lock()
-        self._shut_until = 0.0
+        self._open_until = 0.0
 
-    def enter(self) -> None:
-        """Let a request through, or raise `UnansweredError`."""
-        if not self._shut_until:
+    def check(self) -> None:
+        """Let a request pass, or raise `DatabaseSilentError`."""
+        if not self._open_until:
             return
         with self._lock:
             now = time.monotonic()
-            if now < self._shut_until:
-                raise UnansweredError("the database does not respond")
-            if self._shut_until:
-                self._shut_until = now + self._probe  # this one tries; the others wait for its result
+            if now < self._open_until:
+                raise DatabaseSilentError("the database does not respond")
+            if self._open_until:
+                self._open_until = now + self._probe  # this one tries; the others wait for its result
 
-    def shut(self) -> None:
-        """The database did not respond."""
+    def trip(self) -> None:
+        """Note that the database did not respond."""
         with self._lock:
-            self._shut_until = time.monotonic() + self._pause
+            self._open_until = time.monotonic() + self._pause
 
-    def open(self) -> None:
-        """The database responded."""
-        if self._shut_until:
+    def reset(self) -> None:
+        """Note that the database responded."""
+        if self._open_until:
             with self._lock:
-                self._shut_until = 0.0
+                self._open_until = 0.0

@@ -1,16 +1,11 @@
-"""Places where a crash hurts most, named, so that tests can crash there: every one of them, not a sample."""
+"""Named places where a crash does the most harm, so that tests can crash at every one of them."""
 
 from __future__ import annotations
 
 import os
 import signal
 
-TRANSACTIONS = (
-    "migration", "identity", "operator",
-    "answer", "campaign", "enrolment", "record", "withdrawal", "reports",
-    "open", "freeze", "list", "close", "release", "abort", "stuck", "forget", "redate",
-)  # fmt: skip
-"""All that write: `Store.write` asks for one of these names, so that no commit is without its two points."""
+from blender_dp.collector.storage.transactions import TRANSACTIONS
 
 POINTS = (
     *(f"{name}: {moment} commit" for name in TRANSACTIONS for moment in ("before", "after")),
@@ -18,12 +13,12 @@ POINTS = (
     "journal: written", "ending: written",
     "list: before work", "release: before work", "release: after export",
 )  # fmt: skip
-"""All of them."""
+"""All crash points."""
 
 _CRASH_AT = os.environ.get("BLENDER_DP_CRASH_AT", "")
 
 
 def reached(point: str) -> None:
-    """Crash here, as by a power failure, if the environment asks for it."""
+    """Crash here as in a power failure, if the environment says so."""
     if point == _CRASH_AT:
         os.kill(os.getpid(), signal.SIGKILL)

@@ -45,7 +45,7 @@ class Lease(Claim):
         self._values = {"name": name, "holder": system_bytes(16).hex()}
         self._ended = threading.Event()
 
-    def take(self) -> bool:
+    def acquire(self) -> bool:
         """Whether the work is ours now: nobody had a lease on it, or it had expired."""
         taken = self._run(_TAKE, length=int(self._timeouts.lease * 1000))
         if taken:
@@ -57,7 +57,7 @@ class Lease(Claim):
         if connection.scalar(_CHECK, self._values) is None:
             raise StateError("round", "another collector has taken over this work", "It is tried again")
 
-    def give_back(self) -> None:
+    def release(self) -> None:
         """Let others have the work; if this cannot be said now, the lease expires."""
         self._ended.set()
         with suppress(sa.exc.SQLAlchemyError):

@@ -19,6 +19,6 @@ def migrate(store: Store, version: str = "head") -> None:
     config = Config()
     config.set_main_option("script_location", str(_FOLDER))
     with _ALONE, store.write("migration") as connection:
-        store.take_time(connection)
+        store.extend_limits(connection)
         config.attributes["connection"] = connection
         command.upgrade(config, version)

@@ -11,7 +11,7 @@ from psycopg.abc import PQGen
 from psycopg.waiting import Ready
 from sqlalchemy.engine import URL, Engine
 
-from blender_dp.collector.storage.circuit_breaker import Gate
+from blender_dp.collector.storage.circuit_breaker import CircuitBreaker
 from blender_dp.collector.storage.timeouts import Timeouts
 
 _POOL = 8
@@ -38,19 +38,19 @@ class LimitedConnection(psycopg.Connection[Any]):
     """
 
     limit: float | None = None
-    gate: Gate | None = None
+    breaker: CircuitBreaker | None = None
 
     def wait(self, gen: PQGen[Any], *given: Any, **more: Any) -> Any:  # noqa: ANN401 (psycopg's own)
         """Wait for the server, but not longer than the limit; everything psycopg does goes through here."""
-        if self.limit is None or self.gate is None:
+        if self.limit is None or self.breaker is None:
             return super().wait(gen, *given, **more)
         try:
             result = super().wait(_limited(gen, time.monotonic() + self.limit), *given, **more)
         except _SilentError:
             self.close()
-            self.gate.shut()
+            self.breaker.trip()
             raise
-        self.gate.open()
+        self.breaker.reset()
         return result
 
 
@@ -71,7 +71,7 @@ def _limited(gen: PQGen[Any], until: float) -> PQGen[Any]:
         return end.value
 
 
-def postgresql_engine(url: URL, timeouts: Timeouts, gate: Gate) -> Engine:
+def postgresql_engine(url: URL, timeouts: Timeouts, breaker: CircuitBreaker) -> Engine:
     """Connections whose limits are these."""
     user_timeout = int(timeouts.user_timeout * 1000)
     engine = sa.create_engine(
@@ -97,9 +97,9 @@ def postgresql_engine(url: URL, timeouts: Timeouts, gate: Gate) -> Engine:
         try:
             made = LimitedConnection.connect(*given, **more)
         except psycopg.OperationalError:
-            gate.shut()
+            breaker.trip()
             raise
-        made.limit, made.gate, made.cursor_factory = usual, gate, LimitedCursor
+        made.limit, made.breaker, made.cursor_factory = usual, breaker, LimitedCursor
         try:
             _prepare(made, timeouts)
         except BaseException:

@@ -1,14 +1,12 @@
-"""How often every cell of a round was reported: counted where the reports are, or by an engine if they are many.
+"""How often every cell of a round was reported: counted in the database, or by an engine if there are many reports.
 
-An engine reads Parquet. The reports go to a file in the scratch folder, in the form that `blender-dp aggregate` reads: a row
-for every cell that is told, with the list that it answers. The file is removed when they are counted; one that a crash
-has left is made anew, and as nothing is drawn here, the counts are the same.
+An engine reads Parquet, so the reports go to a file in the scratch folder. The file is removed when they are counted; one
+that a crash has left is written anew, and since nothing is drawn at random here, the counts are the same.
 """
 
 from __future__ import annotations
 
 import fcntl
-import io
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,29 +14,21 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
-import sqlalchemy as sa
 from numpy.typing import NDArray
-from sqlalchemy.engine import Connection
 
+from blender_dp.collector.storage import report_rows
 from blender_dp.collector.storage.crash_points import reached
-from blender_dp.collector.storage.schema import reports
+from blender_dp.collector.storage.report_cells import DAMAGED, cells_of
 from blender_dp.collector.storage.store import Store
-from blender_dp.engines.choice import chosen_engine
-from blender_dp.errors import DocumentError
-from blender_dp.logs import Format, Source
+from blender_dp.collector.storage.transactions import Transaction
 
-Counted = tuple[NDArray[np.int64], int]
-"""How often every cell was reported, and by how many reports."""
+CellCounts = tuple[NDArray[np.int64], int]
+"""How often every cell was reported, and the number of reports."""
 
 EXPORT_FROM = 1_000_000
+"""By default, a round with this many reports is counted by an engine."""
 
-_BATCH = 1 << 16  # reports in memory at a time, and in a row group
-_CELL_BYTES = 4
 _MEMORY = "1GB"  # what the engine may use, however many reports there are
-_SCHEMA = pa.schema([("head_list", pa.dictionary(pa.int32(), pa.string())), ("cell", pa.uint32())])
-_DAMAGED = DocumentError("reports", "one names a cell that the list does not have", "Abort the round")
 
 
 @dataclass(frozen=True)
@@ -50,49 +40,52 @@ class Counting:
     export_from: int = EXPORT_FROM
     engine: str = "duckdb"
 
-    def count(self, store: Store, name: str, digest: str, cells: int) -> Counted:
-        """Count the reports of a round that takes no more."""
-        total = sa.select(sa.func.count(), sa.func.sum(sa.func.length(reports.c.cells))).where(reports.c.round == name)
-        with store.read() as connection:
-            store.take_time(connection)
-            clients, size = connection.execute(total).one()
-        if self.scratch is not None and clients >= self.export_from and self._has_room(size or 0):
-            with self._alone(self.scratch) as alone:
-                if alone:
-                    return self._by_engine(store, name, digest, cells)
+    def count(self, store: Store, round_id: str, digest: str, cells: int) -> CellCounts:
+        """Count the reports of a round that accepts no more."""
+        with store.read() as transaction:
+            store.extend_limits(transaction)
+            reports, size = report_rows.count_and_bytes(transaction, round_id)
+        if self.scratch is not None and reports >= self.export_from and self._has_room(size):
+            with self._lock_scratch(self.scratch) as is_ours:
+                if is_ours:
+                    return self._count_by_engine(store, round_id, digest, cells)
         # There is no room, or another process is exporting, perhaps on a machine that has disappeared.
-        with store.read() as connection:
-            return count_here(connection, name, cells)
+        with store.read() as transaction:
+            return count_in_database(transaction, round_id, cells)
 
     def clean(self) -> None:
-        """Remove what a crash has left, unless somebody is at it."""
+        """Remove files that a crash has left, unless another process is using the folder."""
         if self.scratch is not None and any(self.scratch.glob("*.parquet")):
-            with self._alone(self.scratch):
+            with self._lock_scratch(self.scratch):
                 pass
 
-    def _by_engine(self, store: Store, name: str, digest: str, cells: int) -> Counted:
-        file = Path(self.scratch or ".") / f"{name}.parquet"
-        with store.read() as connection, file.open("wb") as sink:  # no transaction stays open while the engine counts
-            clients = sum(export(connection, name, digest, sink))
+    def _count_by_engine(self, store: Store, round_id: str, digest: str, cells: int) -> CellCounts:
+        from blender_dp.collector.storage.parquet_export import write_parquet  # noqa: PLC0415 (slow to import)
+        from blender_dp.engines.choice import chosen_engine  # noqa: PLC0415
+        from blender_dp.logs import Format, Source  # noqa: PLC0415
+
+        file = Path(self.scratch or ".") / f"{round_id}.parquet"
+        with store.read() as transaction, file.open("wb") as sink:  # no transaction stays open while the engine counts
+            reports = sum(write_parquet(transaction, round_id, digest, sink))
         reached("release: after export")
         counts, tally = chosen_engine(self.engine, _MEMORY).report_counts(
             Source(file.name, (file,), Format.PARQUET), digest, cells
         )
-        if tally.bad:  # whoever stored it has not asked the list
-            raise _DAMAGED
-        return counts, clients
+        if tally.bad:  # it was stored without being checked against the list
+            raise DAMAGED
+        return counts, reports
 
     def _has_room(self, size: int) -> bool:
-        """Whether the export fits on the disk twice. Where it does not, the reports can still be counted where they are."""
+        """Whether the export fits on the disk twice. If it does not, the reports can still be counted in the database."""
         return self.scratch is not None and shutil.disk_usage(self.scratch.parent).free > 2 * size
 
     @contextmanager
-    def _alone(self, scratch: Path) -> Iterator[bool]:
-        """Have the scratch folder alone, if nobody else has it: empty now, and empty again afterwards."""
+    def _lock_scratch(self, scratch: Path) -> Iterator[bool]:
+        """Lock the scratch folder if nobody else has it, and empty it before and after; yield whether it is ours."""
         scratch.mkdir(mode=0o700, exist_ok=True)
         with (scratch / "lock").open("w") as lock:
             try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # the system lets go of it if the process dies
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # the system releases it if the process dies
             except BlockingIOError:
                 yield False
                 return
@@ -103,69 +96,16 @@ class Counting:
                 _empty(scratch)
 
 
-def count_here(connection: Connection, name: str, cells: int) -> Counted:
-    """Count a round's reports where they are."""
-    counts, clients = np.zeros(cells, np.int64), 0
-    for some, told in _told(connection, name):
-        found = np.bincount(told, minlength=cells)
-        if len(found) != cells:  # whoever stored it has not asked the list
-            raise _DAMAGED
-        counts += found
-        clients += some
-    return counts, clients
-
-
-def export(connection: Connection, name: str, digest: str, sink: io.IOBase, *, ordered: bool = False) -> Iterator[int]:
-    """Write a round's reports as Parquet, step by step; how many were written in each."""
-    lists = pa.array([digest])
-    with pq.ParquetWriter(sink, _SCHEMA) as writer:
-        for some, told in _told(connection, name, ordered=ordered):
-            answered = pa.DictionaryArray.from_arrays(np.zeros(len(told), np.int32), lists)
-            writer.write_batch(pa.record_batch([answered, pa.array(told)], schema=_SCHEMA))
-            yield some
-
-
-def exported(connection: Connection, name: str, digest: str) -> Iterator[bytes]:
-    """The same file, piece by piece, for whoever wants to send it: in the order of random ids, not in that of arrival."""
-    sink = _Pieces()
-    for _ in export(connection, name, digest, sink, ordered=True):
-        yield sink.taken()
-    yield sink.taken()
-
-
-class _Pieces(io.RawIOBase):
-    """A file that is handed on while it is written."""
-
-    def __init__(self) -> None:
-        self._pieces: list[bytes] = []
-        self._length = 0
-
-    def writable(self) -> bool:
-        return True
-
-    def tell(self) -> int:
-        return self._length
-
-    def write(self, piece: bytes, /) -> int:  # type: ignore[override]  # any buffer, says typeshed; Arrow sends bytes
-        self._pieces.append(bytes(piece))
-        self._length += len(piece)
-        return len(piece)
-
-    def taken(self) -> bytes:
-        """What was written since this was asked last."""
-        pieces, self._pieces = self._pieces, []
-        return b"".join(pieces)
-
-
-def _told(connection: Connection, name: str, *, ordered: bool = False) -> Iterator[tuple[int, NDArray[np.uint32]]]:
-    """The cells of some reports at a time, and of how many."""
-    chosen = sa.select(reports.c.cells).where(reports.c.round == name).order_by(*[reports.c.id] * ordered)
-    with connection.execution_options(yield_per=_BATCH).execute(chosen) as found:
-        for batch in found.scalars().partitions():
-            told = b"".join(batch)
-            if len(told) % _CELL_BYTES:
-                raise _DAMAGED
-            yield len(batch), np.frombuffer(told, "<u4")
+def count_in_database(transaction: Transaction, round_id: str, cells: int) -> CellCounts:
+    """Count a round's reports without exporting them."""
+    counts, reports = np.zeros(cells, np.int64), 0
+    for batch_reports, batch_cells in cells_of(transaction, round_id):
+        batch_counts = np.bincount(batch_cells, minlength=cells)
+        if len(batch_counts) != cells:  # it was stored without being checked against the list
+            raise DAMAGED
+        counts += batch_counts
+        reports += batch_reports
+    return counts, reports
 
 
 def _empty(scratch: Path) -> None:

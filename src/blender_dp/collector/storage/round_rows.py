@@ -1,23 +1,22 @@
-"""How a round is: one row of the database, and how it is found."""
+"""Rows of rounds."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.engine import Connection
 
-from blender_dp.collector.campaign import CampaignSettings, is_id
-from blender_dp.collector.storage.schema import campaigns, events, rounds
+from blender_dp.collector.round_states import OVER, State
+from blender_dp.collector.storage.campaign_rows import find_id
+from blender_dp.collector.storage.schema import campaigns, events, objects, rounds
+from blender_dp.collector.storage.transactions import Transaction
 from blender_dp.errors import StateError
-
-State = Literal["open", "listing", "listed", "closed", "released", "aborted"]
 
 
 @dataclass(frozen=True)
 class Round:
-    """One round as it is now."""
+    """What an operator may see of a round."""
 
     id: str
     campaign: str
@@ -35,44 +34,75 @@ class Round:
 
 @dataclass(frozen=True)
 class ListedRound(Round):
-    """One round as it is now, in a list of rounds of several campaigns."""
+    """A round in a list of rounds of several campaigns."""
 
     campaign_name: str
     opened: int
     """When, in seconds since 1970, to the hour."""
 
 
+@dataclass(frozen=True)
+class StoredRound(Round):
+    """A round with what only the collector itself may see."""
+
+    noise: bytes | None
+    """The secret that fixes the noise, encrypted."""
+    listing: str | None
+    """What the opt-in half produced, as JSON."""
+
+
 _SHOWN = [getattr(rounds.c, name) for name in Round.__dataclass_fields__]
+_STORED = [getattr(rounds.c, name) for name in StoredRound.__dataclass_fields__]
+_UNDER_WAY = rounds.c.state.not_in(sorted(OVER))
 
 
-def find(connection: Connection, name: str) -> Round:
-    """How a round is now."""
-    row = connection.execute(sa.select(*_SHOWN).where(rounds.c.id == name)).one_or_none()
+def get(transaction: Transaction, round_id: str) -> Round:
+    """A round as it is now."""
+    row = transaction.execute(sa.select(*_SHOWN).where(rounds.c.id == round_id)).one_or_none()
     if row is None:
-        raise StateError("round", "is not known", "Ask for the current round", kind="missing")
+        raise _unknown()
     return Round(**row._mapping)
 
 
-def under_way(connection: Connection) -> list[Round]:
+def get_stored(transaction: Transaction, round_id: str) -> StoredRound:
+    """A round with all it has stored."""
+    one = find_stored(transaction, round_id)
+    if one is None:
+        raise _unknown()
+    return one
+
+
+def find_stored(transaction: Transaction, round_id: str) -> StoredRound | None:
+    """A round with all it has stored; None if it does not exist."""
+    row = transaction.execute(sa.select(*_STORED).where(rounds.c.id == round_id)).one_or_none()
+    return StoredRound(**row._mapping) if row else None
+
+
+def under_way(transaction: Transaction) -> list[Round]:
     """All rounds that are not over, the oldest first."""
-    chosen = sa.select(*_SHOWN).where(rounds.c.state.not_in(("released", "aborted"))).order_by(rounds.c.created)
-    return [Round(**row._mapping) for row in connection.execute(chosen)]
+    chosen = sa.select(*_SHOWN).where(_UNDER_WAY).order_by(rounds.c.created)
+    return [Round(**row._mapping) for row in transaction.execute(chosen)]
 
 
-def newest(connection: Connection, what: str, campaign: str | None) -> Round | None:
-    """The round that this happened to last, of one campaign (by its name or its id) or of all.
+def states(transaction: Transaction) -> dict[str, State]:
+    """The state of every round."""
+    return {row.id: row.state for row in transaction.execute(sa.select(rounds.c.id, rounds.c.state))}
 
-    Events are numbered; clocks go back, and rounds of an hour have one time.
+
+def newest(transaction: Transaction, event: str, campaign: str | None) -> Round | None:
+    """The round with the latest event of this kind, in one campaign (by its name or id) or in all.
+
+    Events are numbered; clocks go back, and all rounds of an hour have the same time.
     """
-    chosen = sa.select(*_SHOWN).join(events, events.c.round == rounds.c.id).where(events.c.what == what)
+    chosen = sa.select(*_SHOWN).join(events, events.c.round == rounds.c.id).where(events.c.what == event)
     if campaign is not None:
-        chosen = chosen.where(rounds.c.campaign == campaign_id(connection, campaign))
-    row = connection.execute(chosen.order_by(events.c.number.desc()).limit(1)).one_or_none()
+        chosen = chosen.where(rounds.c.campaign == find_id(transaction, campaign))
+    row = transaction.execute(chosen.order_by(events.c.number.desc()).limit(1)).one_or_none()
     return Round(**row._mapping) if row else None
 
 
-def rounds_opened(connection: Connection, campaign: str | None, before: str | None, limit: int) -> list[ListedRound]:
-    """The rounds that were opened last, the newest first; of one campaign or of all, and only those `before` another."""
+def latest_opened(transaction: Transaction, campaign: str | None, before: str | None, limit: int) -> list[ListedRound]:
+    """The rounds that were opened last, the newest first, in one campaign or in all, and only those `before` another."""
     chosen = (
         sa.select(*_SHOWN, campaigns.c.name.label("campaign_name"), rounds.c.created.label("opened"))
         .join(events, events.c.round == rounds.c.id)
@@ -80,39 +110,53 @@ def rounds_opened(connection: Connection, campaign: str | None, before: str | No
         .where(events.c.what == "opened")
     )
     if campaign is not None:
-        chosen = chosen.where(rounds.c.campaign == campaign_id(connection, campaign))
+        chosen = chosen.where(rounds.c.campaign == find_id(transaction, campaign))
     if before is not None:
-        find(connection, before)
+        get(transaction, before)
         opened = sa.select(events.c.number).where(events.c.round == before, events.c.what == "opened")
         chosen = chosen.where(events.c.number < opened.scalar_subquery())
-    found = connection.execute(chosen.order_by(events.c.number.desc()).limit(limit))
-    return [ListedRound(**row._mapping) for row in found]
+    rows = transaction.execute(chosen.order_by(events.c.number.desc()).limit(limit))
+    return [ListedRound(**row._mapping) for row in rows]
 
 
-def round_ends(connection: Connection) -> dict[str, int]:
-    """When each round that is over took its last reports, in seconds since 1970."""
-    ended = sa.select(events.c.round, events.c.at).where(
-        sa.or_(events.c.what == "closed", events.c.what.startswith("aborted"))
+def has_one_under_way(transaction: Transaction, campaign_id: str) -> bool:
+    """Whether a campaign has a round that is not over."""
+    chosen = sa.select(rounds.c.id).where(rounds.c.campaign == campaign_id, _UNDER_WAY).limit(1)
+    return transaction.scalar(chosen) is not None
+
+
+def last_number(transaction: Transaction, campaign_id: str) -> int:
+    """The number of a campaign's newest round; 0 if it has none."""
+    return transaction.scalar(sa.select(sa.func.max(rounds.c.number)).where(rounds.c.campaign == campaign_id)) or 0
+
+
+def last_released_list(transaction: Transaction, one: Round) -> bytes | None:
+    """The head list, as a signed document, of the campaign's last released round before this one."""
+    body: bytes | None = transaction.scalar(
+        sa.select(objects.c.body)
+        .join(rounds, rounds.c.head_list == objects.c.digest)
+        .where(rounds.c.campaign == one.campaign, rounds.c.number < one.number, rounds.c.state == "released")
+        .order_by(rounds.c.number.desc())
+        .limit(1)
     )
-    return {name: int(at) for name, at in connection.execute(ended)}
+    return body
 
 
-def campaign_id(connection: Connection, campaign: str) -> str:
-    """The id of a campaign given by its name or its id: one lookup in an index, without reading the settings."""
-    column = campaigns.c.id if is_id(campaign) else campaigns.c.name
-    found: str | None = connection.scalar(sa.select(campaigns.c.id).where(column == campaign))
-    if found is None:
-        raise _unknown_campaign()
-    return found
+def insert(transaction: Transaction, values: dict[str, Any]) -> None:
+    """Add a round."""
+    transaction.execute(rounds.insert(), values)
 
 
-def settings_of(connection: Connection, campaign: str) -> CampaignSettings:
-    """What an operator has decided about a campaign."""
-    text = connection.scalar(sa.select(campaigns.c.settings).where(campaigns.c.id == campaign))
-    if text is None:
-        raise _unknown_campaign()
-    return CampaignSettings.stored(text)
+def update(transaction: Transaction, round_id: str, values: dict[str, Any]) -> None:
+    """Change a round, whatever its state."""
+    transaction.execute(rounds.update().where(rounds.c.id == round_id).values(values))
 
 
-def _unknown_campaign() -> StateError:
-    return StateError("campaign", "is not known", "Ask for the campaigns there are", kind="missing")
+def advance(transaction: Transaction, round_id: str, state: State, values: dict[str, Any]) -> bool:
+    """Change a round that is still in this state; of all who try, exactly one succeeds."""
+    changed = transaction.execute(rounds.update().where(rounds.c.id == round_id, rounds.c.state == state).values(values))
+    return changed.rowcount == 1
+
+
+def _unknown() -> StateError:
+    return StateError("round", "unknown", "Ask for the current round", kind="missing")

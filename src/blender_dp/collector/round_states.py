@@ -1,0 +1,101 @@
+"""The states of a round, and everything that can happen in them: the one table that code, API and documentation share.
+
+Every transition is one transaction. Repeating a transition changes nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+State = Literal["open", "listing", "listed", "closed", "released", "aborted"]
+Event = Literal["open", "freeze", "list", "close", "release", "abort"]
+Actor = Literal["operator", "schedule", "worker"]
+Group = Literal["opt-in", "client"]
+
+STATES: tuple[State, ...] = get_args(State)
+GROUPS: tuple[Group, ...] = get_args(Group)
+"""The groups that spend privacy budget, in the order of a collection's promises."""
+
+MEANINGS: dict[State, str] = {
+    "open": "opt-in users contribute records",
+    "listing": "the head list is being made",
+    "listed": "clients report",
+    "closed": "the release is being made",
+    "released": "released",
+    "aborted": "ended without a release",
+}
+
+
+@dataclass(frozen=True)
+class Transition:
+    """One row of the table."""
+
+    before: State | None
+    """None: the round does not exist yet."""
+    event: Event
+    after: State
+    recorded_as: str
+    """The text that the table of events stores."""
+    actors: tuple[Actor, ...]
+    spends: Group | None = None
+    """The group whose budget is spent in the same transaction."""
+    publishes: tuple[str, ...] = ()
+    """The kinds of signed documents."""
+    destroys: str = ""
+    """What is deleted with the transition or right after it."""
+
+
+_ABORTERS: tuple[Actor, ...] = ("operator", "worker")
+
+TRANSITIONS: tuple[Transition, ...] = (
+    Transition(None, "open", "open", "opened", ("operator",), publishes=("opening",)),
+    Transition("open", "freeze", "listing", "frozen", ("operator", "schedule"), spends="opt-in"),
+    Transition("listing", "list", "listed", "listed", ("worker",), spends="client", publishes=("head-list",),
+               destroys="raw records, withdrawals, their key and the noise secret"),
+    Transition("listed", "close", "closed", "closed", ("operator", "schedule")),
+    Transition("closed", "release", "released", "released", ("worker",), publishes=("release", "bundle"),
+               destroys="reports, after `keep_reports_days`"),
+    Transition("open", "abort", "aborted", "aborted", _ABORTERS, destroys="raw records, withdrawals and their key"),
+    Transition("listing", "abort", "aborted", "aborted", _ABORTERS,
+               destroys="raw records, withdrawals, their key and the noise secret"),
+    Transition("listed", "abort", "aborted", "aborted", _ABORTERS, destroys="reports"),
+    Transition("closed", "abort", "aborted", "aborted", _ABORTERS, destroys="reports"),
+)  # fmt: skip
+
+_BY_STATE_AND_EVENT = {(one.before, one.event): one for one in TRANSITIONS}
+
+
+def transition(state: State | None, event: Event) -> Transition | None:
+    """The transition that an event causes in a state; None if the event does not apply to it."""
+    return _BY_STATE_AND_EVENT.get((state, event))
+
+
+def states_after(state: State) -> frozenset[State]:
+    """All states that a round can reach from this one without being aborted."""
+    following = {one.after for one in TRANSITIONS if one.before == state and one.event != "abort"}
+    return frozenset(following.union(*(states_after(one) for one in following)))
+
+
+OVER: frozenset[State] = frozenset(STATES) - {one.before for one in TRANSITIONS if one.before}
+"""The states that no event leads out of."""
+UNDER_WAY: tuple[State, ...] = tuple(state for state in STATES if state not in OVER)
+WORKED_ON: frozenset[State] = frozenset(
+    one.before for one in TRANSITIONS if one.before and one.event != "abort" and one.actors == ("worker",)
+)
+"""The states in which the collector itself has work to do, and waits for nobody."""
+NEEDS_KEY: frozenset[State] = frozenset(state for state in STATES if "listed" in states_after(state))
+"""The states in which a round has raw records, and needs their key."""
+EXPORTABLE: frozenset[State] = frozenset({"closed", "released"})
+"""The states in which a round accepts no more reports, and those it has can be exported."""
+
+
+def as_markdown() -> str:
+    """The table for the documentation."""
+    head = "| State | Event | Next state | Triggered by | Spends the budget of | Publishes | Destroys |"
+    rows = [
+        f"| {one.before or '–'} | {one.event} | {one.after} | {', '.join(one.actors)} "
+        f"| {f'{one.spends} users' if one.spends else '–'} | {', '.join(one.publishes) or '–'} | {one.destroys or '–'} |"
+        for one in TRANSITIONS
+    ]
+    return "\n".join([head, "|---|---|---|---|---|---|---|", *rows])

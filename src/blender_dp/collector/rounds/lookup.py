@@ -1,0 +1,41 @@
+"""Finding rounds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from blender_dp.collector.storage import round_rows
+from blender_dp.collector.storage.round_rows import ListedRound, Round
+from blender_dp.collector.storage.store import Store
+
+
+@dataclass(eq=False)
+class Lookup:
+    """Finds rounds by their ids, campaigns and events. A campaign is given by its name or its id."""
+
+    store: Store
+
+    def round(self, round_id: str) -> Round:
+        """A round as it is now."""
+        with self.store.read() as transaction:
+            return round_rows.get(transaction, round_id)
+
+    def opened(self, campaign: str | None = None, before: str | None = None, limit: int = 100) -> list[ListedRound]:
+        """The rounds that were opened last, the newest first, in one campaign or in all, and only those `before` another."""
+        with self.store.read() as transaction:
+            return round_rows.latest_opened(transaction, campaign, before, limit)
+
+    def under_way(self) -> list[Round]:
+        """All rounds that are not over."""
+        with self.store.read() as transaction:
+            return round_rows.under_way(transaction)
+
+    def current(self, campaign: str | None = None) -> Round | None:
+        """The newest round of one campaign, or of all."""
+        with self.store.read() as transaction:
+            return round_rows.newest(transaction, "opened", campaign)
+
+    def newest_release(self, campaign: str | None = None) -> Round | None:
+        """The newest released round of one campaign, or of all."""
+        with self.store.read() as transaction:
+            return round_rows.newest(transaction, "released", campaign)

@@ -1,0 +1,21 @@
+"""Rows of published documents, by their digests. They never change."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+from blender_dp.collector.storage.schema import objects
+from blender_dp.collector.storage.transactions import Transaction
+from blender_dp.collector.storage.upsert import insert_new
+
+
+def insert(transaction: Transaction, digest: str, kind: str, body: bytes) -> None:
+    """Publish a document, unless it is published already."""
+    insert_new(transaction, objects, [{"digest": digest, "kind": kind, "body": body}])
+
+
+def find(transaction: Transaction, digest: str, kind: str) -> bytes | None:
+    """A document of this kind; None if there is none with this digest."""
+    chosen = sa.select(objects.c.body).where(objects.c.digest == digest, objects.c.kind == kind)
+    body: bytes | None = transaction.scalar(chosen)
+    return body

@@ -1,0 +1,74 @@
+"""Rows of raw records, which are encrypted, and of withdrawals. Receipts are stored as digests."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+
+import sqlalchemy as sa
+
+from blender_dp.collector.storage.schema import records, withdrawals
+from blender_dp.collector.storage.transactions import Transaction
+from blender_dp.collector.storage.upsert import put as put_row
+
+_FETCHED = 10_000  # rows that are fetched together
+_DELETED = 10_000  # rows in one statement
+
+
+@dataclass(frozen=True)
+class SealedRecord:
+    """An encrypted record."""
+
+    receipt: str
+    round: str
+    owner: str
+    sealed: bytes
+
+
+def put(transaction: Transaction, record: SealedRecord) -> None:
+    """Store a record in place of its owner's earlier one in the same round."""
+    put_row(transaction, records, asdict(record), unique=("round", "owner"))
+
+
+def count(transaction: Transaction, round_id: str) -> int:
+    """The number of records of a round."""
+    return transaction.scalar(sa.select(sa.func.count()).where(records.c.round == round_id)) or 0
+
+
+def all_sealed(transaction: Transaction, round_id: str) -> list[tuple[str, bytes]]:
+    """The owner and the encrypted record of everyone in a round, in the order of their owners."""
+    chosen = sa.select(records.c.owner, records.c.sealed).where(records.c.round == round_id).order_by(records.c.owner)
+    rows = transaction.execution_options(yield_per=_FETCHED).execute(chosen)
+    return [(row.owner, row.sealed) for row in rows]
+
+
+def round_and_owner(transaction: Transaction, receipt: str) -> tuple[str, str] | None:
+    """The round and the owner of the record, stored or withdrawn, that a receipt belongs to."""
+    for table in (records, withdrawals):
+        chosen = sa.select(table.c.round, table.c.owner).where(table.c.receipt == receipt)
+        if row := transaction.execute(chosen).one_or_none():
+            return row.round, row.owner
+    return None
+
+
+def withdraw(transaction: Transaction, round_id: str, owner: str, receipt: str) -> bool:
+    """Delete the record with this receipt and note that its owner has withdrawn; False if it is not stored."""
+    if not transaction.execute(records.delete().where(records.c.receipt == receipt)).rowcount:
+        return False
+    transaction.execute(withdrawals.insert(), {"receipt": receipt, "round": round_id, "owner": owner})
+    return True
+
+
+def is_withdrawn(transaction: Transaction, round_id: str, owner: str, receipt: str) -> bool:
+    """Whether this user has withdrawn from this round, or this receipt was used to withdraw."""
+    own = sa.and_(withdrawals.c.round == round_id, withdrawals.c.owner == owner)
+    chosen = sa.select(withdrawals.c.receipt).where(sa.or_(own, withdrawals.c.receipt == receipt)).limit(1)
+    return transaction.scalar(chosen) is not None
+
+
+def delete_all(transaction: Transaction, round_id: str) -> None:
+    """Delete a round's records and withdrawals, in statements that stay short however many rows there are."""
+    for table in (records, withdrawals):
+        some = sa.select(table.c.receipt).where(table.c.round == round_id).limit(_DELETED).scalar_subquery()
+        delete = table.delete().where(table.c.round == round_id, table.c.receipt.in_(some))
+        while transaction.execute(delete).rowcount == _DELETED:
+            pass
