@@ -13,14 +13,11 @@ from blender_dp.collector.secrets import vault
 from blender_dp.collector.secrets.identity import own_signer
 from blender_dp.collector.secrets.keys import KeyFolder
 from blender_dp.collector.secrets.ledger_journal import Journal
-from blender_dp.collector.settings.settings import PREFIX, Settings
+from blender_dp.collector.settings.settings import SETTINGS_VARIABLE, Settings
 from blender_dp.collector.storage import locks, token_rows
 from blender_dp.collector.storage.migrate import migrate
 from blender_dp.collector.storage.store import Store
 from blender_dp.extras import needs
-
-SETTINGS_VARIABLE = f"{PREFIX}SETTINGS"
-"""The environment variable that passes the settings to the processes."""
 
 
 def migrated(settings: Settings) -> Store:

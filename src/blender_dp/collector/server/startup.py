@@ -10,8 +10,7 @@ from fastapi import FastAPI
 
 from blender_dp.collector.http.app import create_app
 from blender_dp.collector.monitoring.log_lines import log_to_stderr
-from blender_dp.collector.server.preparation import SETTINGS_VARIABLE
-from blender_dp.collector.settings.settings import Settings
+from blender_dp.collector.settings.settings import SETTINGS_VARIABLE, Settings
 
 _NEW_OBJECTS = 20_000  # until garbage is collected: far more than a request with one report creates
 

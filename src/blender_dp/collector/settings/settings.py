@@ -17,6 +17,8 @@ from blender_dp.collector.storage.report_counting import EXPORT_FROM, Counting
 from blender_dp.errors import ParameterError
 
 PREFIX = "BLENDER_DP_"
+SETTINGS_VARIABLE = f"{PREFIX}SETTINGS"
+"""The environment variable that passes the settings to the processes of a collector."""
 _OTHERS = {"token", "url", "settings", "crash_at", "needs_browser", "needs_spark"}  # what others than `serve` read
 
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 import threading
 from pathlib import Path
 
-from alembic import command
-from alembic.config import Config
-
 from blender_dp.collector.storage.store import Store
 
 _FOLDER = Path(__file__).parent / "migrations"
-_ALONE = threading.Lock()  # Alembic keeps what it works on in its module
+_ALONE = threading.Lock()  # Alembic keeps its state in a module
 
 
 def migrate(store: Store, version: str = "head") -> None:
-    """Run the migrations that are missing, in one transaction, once however many processes begin at a time."""
+    """Run the missing migrations in one transaction; of several processes that start at once, one runs them."""
+    from alembic import command  # noqa: PLC0415 (slow to import; the processes that serve do not need it)
+    from alembic.config import Config  # noqa: PLC0415
+
     config = Config()
     config.set_main_option("script_location", str(_FOLDER))
     with _ALONE, store.write("migration") as connection:
