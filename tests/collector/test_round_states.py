@@ -49,11 +49,11 @@ def test_every_event_in_every_state_has_one_outcome(state, event):
 
 
 def test_the_kinds_of_states_follow_from_the_table():
-    assert OVER == {"released", "aborted"}
+    assert {"released", "aborted"} == OVER
     assert UNDER_WAY == ("open", "listing", "listed", "closed")
-    assert WORKED_ON == {"listing", "closed"}
-    assert NEEDS_KEY == {"open", "listing"}
-    assert EXPORTABLE == {"closed"} | (states_after("closed"))
+    assert {"listing", "closed"} == WORKED_ON
+    assert {"open", "listing"} == NEEDS_KEY
+    assert {"closed"} | (states_after("closed")) == EXPORTABLE
     assert set(MEANINGS) == set(STATES)
 
 

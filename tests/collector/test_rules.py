@@ -52,7 +52,9 @@ def test_a_round_must_accept_reports_for_ten_minutes(lists_at, closes_at, is_ref
     assert bool(rules.closes_too_early(lists_at, closes_at, NOW)) is is_refused
 
 
-@pytest.mark.parametrize(("closes_at", "is_refused"), [(None, False), (NOW + 600, False), (NOW + 599, True), (NOW - 1, True)])
+@pytest.mark.parametrize(
+    ("closes_at", "is_refused"), [(None, False), (NOW + 600, False), (NOW + 599, True), (NOW - 1, True)]
+)
 def test_no_list_is_made_too_late(closes_at, is_refused):
     assert bool(rules.too_late_to_list(closes_at, NOW)) is is_refused
 

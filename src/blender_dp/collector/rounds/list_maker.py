@@ -22,8 +22,8 @@ from blender_dp.collector.storage.leases import Claim
 from blender_dp.collector.storage.round_rows import StoredRound
 from blender_dp.collector.storage.store import Store
 from blender_dp.errors import BlenderError
-from blender_dp_device.records.head_list import HeadList
 from blender_dp_device.digests import document_digest
+from blender_dp_device.records.head_list import HeadList
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,413 @@
+"""The life of a round: its steps, their order and repetition, aborts and expiry."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from blender_dp.collector.rounds import opt_in_listing as listing
+from blender_dp.collector.rounds.facade import Rounds
+from blender_dp.collector.secrets import vault
+from blender_dp.collector.storage.schema import campaigns, events, ledger, metadata, records
+from blender_dp.collector.storage.schema import rounds as rounds_table
+from blender_dp.engines import DuckDBEngine
+from blender_dp.errors import ParameterError, StateError
+from blender_dp_device.digests import document_digest
+from blender_dp_device.records.head_list import HeadList
+from blender_dp_device.wire.documents import verified_content
+from tests.collector.places import NOON, QUERIES, Place, all_at_once, listed, report, settings, uploaded
+from tests.collector.steps import DAY, content_of, counted, finished, listed_with, released, rows, spent
+
+
+def test_whole_life(rounds: Rounds) -> None:
+    made = uploaded(rounds)
+    assert rounds.lookup.round(made.round).state == "open"
+    rounds.lifecycle.freeze(made.round)
+    assert rounds.lookup.round(made.round).state == "listing"
+    assert spent(rounds, made.round) == ["opt-in"]  # before anything is computed
+    rounds.schedule.advance_due()
+    found = rounds.lookup.round(made.round)
+    assert found.state == "listed"
+    assert spent(rounds, made.round) == ["opt-in", "client"]
+    assert not rows(rounds, sa.select(records))
+    assert rounds.keys.names() == []
+    content = verified_content(
+        rounds.published.document(found.head_list or "", "head-list") or b"", "head-list", rounds.signer.public
+    )
+    cells = HeadList.from_document(content["head_list"]).cell_count
+    rounds.contributions.add_reports(made.round, [report(i, i % cells) for i in range(40)])
+    rounds.lifecycle.close(made.round)
+    rounds.schedule.advance_due()
+    found = rounds.lookup.round(made.round)
+    assert found.state == "released"
+    body = rounds.published.document(found.release or "", "release") or b""
+    assert document_digest(body) == found.release
+    release = verified_content(body, "release", rounds.signer.public)
+    assert release["release"]["manifest"]["reports"] == 40
+    assert release["ledger"] == rounds.budgets.ledger()[-1].digest
+    assert (
+        verified_content(rounds.published.document(found.bundle or "", "bundle") or b"", "bundle", rounds.signer.public)[
+            "round"
+        ]
+        == 1
+    )
+    whats = [row.what for row in rows(rounds, sa.select(events.c.what).order_by(events.c.number))]
+    assert whats == ["opened", "frozen", "listed", "closed", "released"]
+
+
+def test_every_step_done_over_changes_nothing(rounds: Rounds) -> None:
+    made = uploaded(rounds)
+    for step in (rounds.lifecycle.freeze, rounds.lists.make, rounds.lifecycle.close, rounds.releases.make):
+        if step == rounds.lifecycle.close:
+            rounds.contributions.add_reports(made.round, [report(i) for i in range(5)])
+        step(made.round)
+        after = [rows(rounds, sa.select(table)) for table in metadata.sorted_tables]
+        step(made.round)
+        assert [rows(rounds, sa.select(table)) for table in metadata.sorted_tables] == after
+
+
+def test_steps_out_of_order_do_nothing(rounds: Rounds) -> None:
+    made = uploaded(rounds)
+    for step in (rounds.lists.make, rounds.lifecycle.close, rounds.releases.make):
+        step(made.round)
+    assert rounds.lookup.round(made.round).state == "open"
+    with pytest.raises(StateError):
+        rounds.contributions.add_reports(made.round, [report(1)])
+    rounds.lifecycle.freeze(made.round)
+    with pytest.raises(StateError):
+        rounds.contributions.upload_record(made.round, made.tokens[0], "late", None)
+    assert len(rows(rounds, sa.select(records))) == 24
+    rounds.lists.make(made.round)
+    rounds.contributions.add_reports(made.round, [report(1), report(2)])
+    rounds.lifecycle.close(made.round)
+    with pytest.raises(StateError):
+        rounds.contributions.add_reports(made.round, [report(3)])
+    assert counted(rounds, made.round) == {0: 2}
+
+
+def test_what_is_not_there(rounds: Rounds) -> None:
+    campaign = rounds.campaigns.create(settings())
+    with pytest.raises(StateError) as missing:
+        rounds.lookup.round("0" * 32)
+    assert missing.value.kind == "missing"
+    with pytest.raises(StateError) as unknown:
+        rounds.lifecycle.open("0" * 32)
+    assert unknown.value.kind == "missing"
+    with pytest.raises(StateError) as refused:
+        rounds.contributions.upload_record(rounds.lifecycle.open(campaign).id, vault.new_token(), "query", None)
+    assert refused.value.kind == "forbidden"
+    other = rounds.campaigns.create(settings("other"))
+    with pytest.raises(StateError) as elsewhere:  # enrolled, but in another campaign
+        rounds.contributions.upload_record(rounds.lookup.current(campaign).id, rounds.tokens.enrol(other)[0], "query", None)  # type: ignore[union-attr]
+    assert elsewhere.value.kind == "forbidden"
+    assert not rounds.contributions.withdraw(vault.new_token())
+    assert rounds.published.document("0" * 64, "release") is None
+
+
+def test_too_few_opt_in_users(rounds: Rounds) -> None:
+    made = uploaded(rounds, users=5)
+    rounds.lifecycle.freeze(made.round)
+    found = rounds.lookup.round(made.round)
+    assert (found.state, found.problem) == ("open", "too few opt-in users: 5, and the minimum is 6")
+    assert spent(rounds, made.round) == []
+    rounds.contributions.upload_record(made.round, rounds.tokens.enrol(made.campaign)[0], "alpha", None)
+    rounds.lifecycle.freeze(made.round)
+    assert (rounds.lookup.round(made.round).state, rounds.lookup.round(made.round).problem) == ("listing", None)
+
+
+def test_a_problem_that_was_said_is_not_written_again(rounds: Rounds) -> None:
+    """The worker comes by every second."""
+    made, updates = uploaded(rounds, users=5), list[str]()
+    rounds.lifecycle.freeze(made.round)
+    listener = partial(_noted, updates)
+    sa.event.listen(rounds.store.engine, "before_cursor_execute", listener)
+    rounds.lifecycle.freeze(made.round)
+    assert updates == []
+    rounds.contributions.withdraw(made.receipts[0])
+    rounds.lifecycle.freeze(made.round)
+    assert len(updates) == 1
+    assert rounds.lookup.round(made.round).problem == "too few opt-in users: 4, and the minimum is 6"
+
+
+def _noted(updates: list[str], _: object, __: object, statement: str, *___: object) -> None:
+    if statement.startswith("UPDATE"):
+        updates.append(statement)
+
+
+def test_too_few_reports(rounds: Rounds) -> None:
+    made = listed(rounds)
+    rounds.contributions.add_reports(made.round, [report(1), report(1)])
+    rounds.lifecycle.close(made.round)
+    found = rounds.lookup.round(made.round)
+    assert (found.state, found.problem) == ("listed", "too few reports: 1, and the minimum is 2")
+    rounds.contributions.add_reports(made.round, [report(2)])
+    rounds.lifecycle.close(made.round)
+    assert (rounds.lookup.round(made.round).state, rounds.lookup.round(made.round).problem) == ("closed", None)
+
+
+@pytest.mark.parametrize("state", ["open", "listing", "listed", "closed"])
+def test_abort(rounds: Rounds, state: str) -> None:
+    made = uploaded(rounds)
+    for step in {"open": [], "listing": [rounds.lifecycle.freeze]}.get(state, [rounds.lifecycle.freeze, rounds.lists.make]):
+        step(made.round)
+    if state in {"listed", "closed"}:
+        rounds.contributions.add_reports(made.round, [report(i) for i in range(4)])
+    if state == "closed":
+        rounds.lifecycle.close(made.round)
+    assert rounds.lookup.round(made.round).state == state
+    before = rounds.budgets.ledger()
+    rounds.lifecycle.abort(made.round, "enough")
+    found = rounds.lookup.round(made.round)
+    assert (found.state, found.problem, found.release) == ("aborted", "enough", None)
+    assert rounds.budgets.ledger() == before  # what was spent stays spent
+    assert rounds.keys.names() == []
+    assert not rows(rounds, sa.select(records))
+    with pytest.raises(StateError):
+        rounds.lifecycle.abort(made.round, "again")
+    rounds.schedule.advance_due()
+    assert rounds.lookup.round(made.round).state == "aborted"
+    assert rounds.lifecycle.open(made.campaign).number == 2
+
+
+def test_a_delta_that_is_too_large_for_those_who_came_spends_nothing(rounds: Rounds) -> None:
+    """It was small enough for the fewest users of the campaign; more came, and one of them would probably be exposed."""
+    made = uploaded(rounds, users=24, delta="0.05", min_opt_in=6)
+    rounds.lifecycle.freeze(made.round)
+    found = rounds.lookup.round(made.round)
+    assert found.state == "open"
+    assert "delta: 0.05 is not below 1 / 24 opt-in users" in (found.problem or "")
+    assert rows(rounds, sa.select(ledger)) == []
+
+
+@pytest.mark.parametrize("end", ["list", "abort"])
+def test_what_fixed_the_noise_is_forgotten(rounds: Rounds, end: str) -> None:
+    made = uploaded(rounds)
+    rounds.lifecycle.freeze(made.round)
+    assert rows(rounds, sa.select(rounds_table.c.noise))[0].noise is not None
+    if end == "list":
+        rounds.lists.make(made.round)
+    else:
+        rounds.lifecycle.abort(made.round, "enough")
+    assert rows(rounds, sa.select(rounds_table.c.noise))[0].noise is None
+
+
+def test_every_round_has_noise_of_its_own(rounds: Rounds) -> None:
+    secrets = []
+    for name in ("one", "two"):
+        made = uploaded(rounds, users=6, name=name)
+        rounds.lifecycle.freeze(made.round)
+        (sealed,) = rows(rounds, sa.select(rounds_table.c.noise).where(rounds_table.c.id == made.round))
+        secrets.append(vault.unseal_secret(rounds.keys.read(made.round), f"{made.round}/noise", sealed.noise).value)
+    assert [len(one) for one in secrets] == [32, 32]
+    assert len({*secrets, bytes(32)}) == 3
+
+
+def test_raw_records_are_not_written_to_a_disk_while_the_list_is_made(
+    rounds: Rounds, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, places = uploaded(rounds), []
+
+    class Seen(DuckDBEngine):
+        def __init__(self, **more: Any) -> None:
+            super().__init__(**more)
+            places.append(self._connection.cursor().execute("SELECT current_setting('temp_directory')").fetchone())
+
+    monkeypatch.setattr("blender_dp.engines.DuckDBEngine", Seen)
+    rounds.lifecycle.freeze(made.round)
+    rounds.lists.make(made.round)
+    assert places == [("",)]
+
+
+@pytest.mark.parametrize("meanwhile", ["listed", "aborted"])
+def test_who_comes_too_late_with_a_list_has_not_failed(
+    place: Place, monkeypatch: pytest.MonkeyPatch, meanwhile: str
+) -> None:
+    """The key is gone, and with it the way to the records: the one who was faster has destroyed it."""
+    one, other = place.rounds(), place.rounds()
+    made = uploaded(one)
+    one.lifecycle.freeze(made.round)
+    with monkeypatch.context() as patch:
+
+        def overtaken(point: str) -> None:
+            if point == "list: before work":
+                patch.undo()
+                other.lists.make(made.round) if meanwhile == "listed" else other.lifecycle.abort(made.round, "stop")
+
+        patch.setattr("blender_dp.collector.rounds.list_maker.reached", overtaken)
+        one.lists.make(made.round)
+    assert one.lookup.round(made.round).state == meanwhile
+
+
+def test_candidates_come_from_the_last_released_list_of_the_campaign(rounds: Rounds) -> None:
+    campaign, other = rounds.campaigns.create(settings()), rounds.campaigns.create(settings("other"))
+    known = listed_with(rounds, campaign, ["alpha", "beta"])
+    finished(rounds, campaign)
+    for _ in range(2):  # its second release is the newest, and later than the first of ours
+        elsewhere = listed_with(rounds, other, ["gamma", "delta"])
+        finished(rounds, other)
+    aborted = listed_with(rounds, campaign, ["epsilon", "zeta"])
+    rounds.lifecycle.abort(rounds.lookup.current(campaign).id, "its list does not count")  # type: ignore[union-attr]
+    assert known
+    assert elsewhere - known
+    assert aborted - known - elsewhere
+    listed_with(rounds, campaign, [f"rare {place}" for place in range(24)])  # nothing that the threshold would let pass
+    with rounds.store.read() as connection:
+        texts = connection.scalars(sa.text("SELECT listing FROM rounds WHERE number = 3")).all()
+    found = listing.load(texts[0], settings().collection()).context.discovery
+    assert found.is_candidate.any()
+    assert {*found.head_list.entries} & known
+    assert not {*found.head_list.entries} & ((aborted | elsewhere) - known)
+
+
+def test_a_release_names_what_its_own_round_has_spent(rounds: Rounds) -> None:
+    """Not what another campaign has spent meanwhile: whoever checks the ledger would look for the wrong entry."""
+    made = listed(rounds)
+    listed(rounds, name="other")
+    finished(rounds, made.campaign)
+    body = rounds.published.document(rounds.lookup.round(made.round).release or "", "release") or b""
+    named = verified_content(body, "release", rounds.signer.public)["ledger"]
+    assert [(entry.round, entry.group) for entry in rounds.budgets.ledger() if entry.digest == named] == [
+        (made.round, "client")
+    ]
+
+
+def test_one_round_of_a_campaign_at_a_time(place: Place) -> None:
+    several = [place.rounds() for _ in range(4)]
+    campaign = several[0].campaigns.create(settings())
+    came = all_at_once(*[lambda r=r: r.lifecycle.open(campaign) for r in several])
+    assert sum(isinstance(one, StateError) for one in came) == 3, came
+    assert several[0].lookup.round(several[0].lookup.current().id).number == 1  # type: ignore[union-attr]
+
+
+def test_a_campaigns_name_is_taken_once(place: Place) -> None:
+    several = [place.rounds() for _ in range(4)]
+    came = all_at_once(*[lambda r=r: r.campaigns.create(settings()) for r in several])
+    assert sum(isinstance(one, StateError) for one in came) == 3, came
+    assert len(rows(several[0], sa.select(campaigns))) == 1
+
+
+def test_the_current_round_is_the_one_opened_last_whatever_the_clock_says(place: Place) -> None:
+    now = [float(NOON)]
+    rounds = place.rounds(lambda: now[0])
+    assert rounds.lookup.current() is None
+    assert rounds.lookup.newest_release() is None
+    campaign = released(rounds)
+    released(rounds, campaign)
+    now[0] -= 10 * DAY
+    third = rounds.lifecycle.open(campaign)
+    assert rounds.lookup.current() == rounds.lookup.current(campaign) == third
+    other = rounds.lifecycle.open(
+        rounds.campaigns.create(settings("other"))
+    )  # its first; the other campaign is at its third
+    assert rounds.lookup.current() == other
+    assert rounds.lookup.newest_release().number == 2  # type: ignore[union-attr]
+
+
+def test_campaigns_do_not_hide_each_other(rounds: Rounds) -> None:
+    one = released(rounds)
+    first, release = rounds.lifecycle.open(one), rounds.lookup.newest_release(one)
+    other = released(rounds, rounds.campaigns.create(settings("other")))
+    second = rounds.lifecycle.open(other)
+    assert (rounds.lookup.current(one), rounds.lookup.current(other), rounds.lookup.current()) == (first, second, second)
+    assert rounds.lookup.newest_release(one) == release
+    assert rounds.lookup.newest_release() == rounds.lookup.newest_release(other) != release
+    empty = rounds.campaigns.create(settings("empty"))
+    assert (rounds.lookup.current(empty), rounds.lookup.newest_release(empty)) == (None, None)
+    for ask in (rounds.lookup.current, rounds.lookup.newest_release):
+        with pytest.raises(StateError) as missing:
+            ask("0" * 32)
+        assert missing.value.kind == "missing"
+
+
+@pytest.mark.parametrize("times", [(100, 100), (100, 99), (100, 699), (None, 0), (None, 599), (-1000, 599)])
+def test_a_round_that_would_close_as_it_is_listed_is_not_opened(rounds: Rounds, times: tuple[int | None, int]) -> None:
+    campaign = rounds.campaigns.create(settings())
+    lists, closes = times
+    with pytest.raises(ParameterError, match="closes_at"):
+        rounds.lifecycle.open(campaign, lists_at=None if lists is None else NOON + lists, closes_at=NOON + closes)
+    assert rounds.lookup.current() is None
+    assert rounds.lifecycle.open(campaign, lists_at=NOON + 100, closes_at=NOON + 700).state == "open"
+
+
+def test_a_list_that_would_be_expired_when_it_is_born_is_not_paid_for(place: Place) -> None:
+    now = [float(NOON)]
+    rounds = place.rounds(lambda: now[0])
+    campaign = rounds.campaigns.create(settings())
+    made = rounds.lifecycle.open(campaign, closes_at=NOON + DAY)
+    for token in rounds.tokens.enrol(campaign, 10):
+        rounds.contributions.upload_record(made.id, token, "alpha", "https://one.example/")
+    for late in (DAY - 599, DAY, 9 * DAY):
+        now[0] = NOON + late
+        rounds.lifecycle.freeze(made.id)
+        found = rounds.lookup.round(made.id)
+        assert (found.state, spent(rounds, made.id)) == ("open", [])
+        assert "closes_at" in (found.problem or "")
+    now[0] = NOON + DAY - 600
+    rounds.lifecycle.freeze(made.id)
+    assert rounds.lookup.round(made.id).state == "listing"
+
+
+@pytest.mark.parametrize(
+    "queries",
+    [
+        ["x"] * 6,
+        ["\x00", "\x00", "a\x00b", "a\x00b", "\u2028", "\U0010ffff"] * 2,
+        ["", " ", "\t", "\n", "", " "] * 2,
+        ["ﬁ", "ß", "İ", "e\u0301", "\u202e", "🏳️‍🌈"] * 2,
+        ['"', "'", "'; DROP TABLE rounds; --", "\\", "{", "%s"] * 2,
+        ["q" * 2048] * 12,
+    ],
+)
+def test_nobodys_record_can_stop_the_list(rounds: Rounds, queries: list[str]) -> None:
+    """The budget is spent when the list is made: whatever was uploaded, it must come to an end."""
+    campaign = rounds.campaigns.create(settings(min_opt_in=4, f_o="0.9"))
+    made = rounds.lifecycle.open(campaign)
+    for place, (token, query) in enumerate(zip(rounds.tokens.enrol(campaign, len(queries)), queries, strict=True)):
+        rounds.contributions.upload_record(made.id, token, query, query if place % 2 else None)
+    rounds.lifecycle.freeze(made.id)
+    rounds.lists.make(made.id)
+    rounds.contributions.add_reports(made.id, [report(1), report(2)])
+    rounds.lifecycle.close(made.id)
+    rounds.releases.make(made.id)
+    assert rounds.lookup.round(made.id).state == "released"
+
+
+@pytest.mark.parametrize("f_o", ["0.1", "0.999"])
+def test_a_group_may_turn_out_empty(rounds: Rounds, f_o: str) -> None:
+    """Users are parted by chance: with few of them one of the two groups can have nobody."""
+    made = uploaded(rounds, users=6, f_o=f_o)
+    rounds.lifecycle.freeze(made.round)
+    rounds.lists.make(made.round)
+    rounds.contributions.add_reports(made.round, [report(1), report(2)])
+    rounds.lifecycle.close(made.round)
+    rounds.releases.make(made.round)
+    assert rounds.lookup.round(made.round).state == "released"
+
+
+def test_the_listing_is_kept_exactly(rounds: Rounds) -> None:
+    made = listed(rounds, users=60)
+    with rounds.store.read() as connection:
+        text = connection.scalar(sa.text("SELECT listing FROM rounds WHERE id = :id"), {"id": made.round})
+    collection = settings().collection()
+    assert listing.dump(listing.load(text, collection), collection) == text
+    assert QUERIES[0] in text
+
+
+def test_every_list_expires(place: Place) -> None:
+    now = [float(NOON)]
+    rounds = place.rounds(lambda: now[0])
+    made = uploaded(rounds, list_days=3)
+    rounds.lifecycle.freeze(made.round)
+    now[0] += 5 * DAY  # a worker that comes late makes the same list
+    rounds.lists.make(made.round)
+    assert content_of(rounds, made.round)["expires"] == NOON // 3600 * 3600 + 3 * DAY
+    rounds.lifecycle.abort(made.round, "enough")
+    timed = rounds.lifecycle.open(made.campaign, closes_at=NOON + 77 * DAY)
+    for token in made.tokens:
+        rounds.contributions.upload_record(timed.id, token, "alpha", None)
+    rounds.lifecycle.freeze(timed.id)
+    rounds.lists.make(timed.id)
+    assert content_of(rounds, timed.id)["expires"] == NOON + 77 * DAY

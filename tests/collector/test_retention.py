@@ -1,0 +1,136 @@
+"""What is deleted, and when: reports and keys."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from blender_dp.collector.rounds.clock import Clock
+from blender_dp.collector.rounds.facade import Rounds
+from blender_dp.collector.rounds.retention import Retention
+from blender_dp.collector.storage.schema import reports
+from blender_dp.errors import StateError
+from tests.collector.places import NOON, Place, all_at_once, listed, report, uploaded
+from tests.collector.steps import DAY, content_of, rows
+
+
+def test_a_key_that_never_got_a_round_is_destroyed_after_a_day(place: Place) -> None:
+    now = [float(NOON)]
+    rounds = place.rounds(lambda: now[0])
+    rounds.keys.create("orphan")
+    os.utime(rounds.keys.folder / "orphan.key", (0, 0))  # how old it is says nothing
+    for _ in range(2):
+        rounds.schedule.advance_due()
+        assert rounds.keys.names() == ["orphan"]  # a database without a round knows nothing about keys
+        now[0] += 2 * DAY
+    made = uploaded(rounds)
+    for seconds, left in ((0, ["orphan"]), (DAY - 60, ["orphan"]), (60, [])):
+        now[0] += seconds
+        rounds.schedule.advance_due()
+        assert rounds.keys.names() == sorted([*left, made.round])  # it may be a round's that is being opened
+
+
+def test_an_old_database_that_is_put_back_for_an_hour_costs_no_key(place: Place, tmp_path: Path) -> None:
+    now = [float(NOON)]
+    rounds = place.rounds(lambda: now[0])
+    rounds.lifecycle.abort(uploaded(rounds).round, "so that the backup has a round")
+    place.close()
+    backup = place.copy(tmp_path / "backup")
+    shutil.rmtree(backup.folder / "keys", ignore_errors=True)
+    (backup.folder / "keys").symlink_to(place.folder / "keys")
+    young = uploaded(rounds, name="other")
+    now[0] += 9 * DAY
+    old = backup.rounds(lambda: now[0])
+    old.schedule.advance_due()
+    now[0] += 3600
+    old.schedule.advance_due()
+    backup.close()
+    rounds.schedule.advance_due()
+    rounds.lifecycle.freeze(young.round)
+    rounds.lists.make(young.round)
+    assert rounds.lookup.round(young.round).state == "listed"
+
+
+def test_a_key_that_was_strange_once_is_not_so_for_ever(place: Place, tmp_path: Path) -> None:
+    """Since when counts from the last time: it was known in between."""
+    rounds = place.rounds()
+    rounds.lifecycle.abort(uploaded(rounds).round, "so that the backup has a round")
+    place.close()
+    backup = place.copy(tmp_path / "backup")
+    made = uploaded(rounds, name="other")
+    now = [0.0]
+    old, retention = backup.rounds(), Retention(rounds.store, rounds.keys, Clock(lambda: now[0]))
+    for store, now[0] in ((old.store, 0), (rounds.store, 60), (old.store, 9 * DAY), (old.store, 10 * DAY - 60)):
+        retention.store = store
+        retention.destroy_unneeded_keys()
+        assert rounds.keys.names() == [made.round]
+    now[0] = 10 * DAY
+    retention.destroy_unneeded_keys()
+    assert rounds.keys.names() == []
+    backup.remove()
+
+
+def test_a_clock_that_ran_ahead_spoils_no_later_dates(place: Place) -> None:
+    now = [float(NOON + 365 * DAY)]
+    rounds = place.rounds(lambda: now[0])
+    rounds.lifecycle.abort(uploaded(rounds, name="other").round, "the clock is a year ahead")
+    now[0] = float(NOON)
+    made = listed(rounds, list_days=30)
+    assert content_of(rounds, made.round)["expires"] == NOON // 3600 * 3600 + 30 * DAY
+    rounds.contributions.add_reports(made.round, [report(i) for i in range(4)])
+    rounds.lifecycle.close(made.round)
+    now[0] += 365 * DAY
+    rounds.releases.make(made.round)
+    now[0] = float(NOON)
+    assert rounds.retention.delete_reports() == 4  # they were not to be kept at all
+    capped = uploaded(rounds, name="capped", period_epsilon="8", period_days=30)
+    rounds.lifecycle.freeze(capped.round)
+    rounds.lifecycle.abort(capped.round, "spent")
+    now[0] += 31 * DAY
+    again = uploaded(rounds, campaign=capped.campaign)
+    rounds.lifecycle.freeze(again.round)
+    assert rounds.lookup.round(again.round).state == "listing"
+
+
+@pytest.mark.parametrize("kept", [0, 2])
+def test_reports_are_forgotten_after_the_release(place: Place, monkeypatch: pytest.MonkeyPatch, kept: int) -> None:
+    monkeypatch.setattr("blender_dp.collector.rounds.retention._DELETED", 7)
+    now = [float(NOON)]
+    rounds = place.rounds(lambda: now[0])
+    made = listed(rounds, keep_reports_days=kept)
+    other = listed(rounds, name="other")
+    for name in (made.round, other.round):
+        rounds.contributions.add_reports(name, [report(i) for i in range(40)])
+    assert rounds.retention.delete_reports() == 0
+    rounds.lifecycle.close(made.round)
+    assert rounds.retention.delete_reports() == 0  # they are still to be counted
+    rounds.releases.make(made.round)
+    before = rounds.lookup.round(made.round)
+    if kept:
+        now[0] += kept * DAY - 7200
+        assert rounds.retention.delete_reports() == 0
+        now[0] += 7200
+    both = all_at_once(rounds.retention.delete_reports, place.rounds(lambda: now[0]).retention.delete_reports)
+    assert sum(both) == 40
+    assert [row.round for row in rows(rounds, sa.select(reports.c.round))] == [other.round] * 40
+    with pytest.raises(StateError):  # a duplicate that comes late is not counted anew
+        rounds.contributions.add_reports(made.round, [report(1)])
+    rounds.schedule.advance_due()
+    assert rounds.lookup.round(made.round) == before
+    assert rounds.retention.delete_reports() == 0
+
+
+def test_the_reports_of_an_aborted_round_are_forgotten_by_and_by(rounds: Rounds, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody who aborts waits for it, and nobody who writes meanwhile waits long."""
+    monkeypatch.setattr("blender_dp.collector.rounds.retention._DELETED", 7)
+    made, other = listed(rounds, keep_reports_days=9), listed(rounds, name="other")
+    for name in (made.round, other.round):
+        rounds.contributions.add_reports(name, [report(i) for i in range(40)])
+    rounds.lifecycle.abort(made.round, "enough")
+    assert len(rows(rounds, sa.select(reports))) == 80
+    assert rounds.retention.delete_reports() == 40
+    assert [row.round for row in rows(rounds, sa.select(reports.c.round))] == [other.round] * 40
