@@ -48,12 +48,8 @@ def test_whole_life(rounds: Rounds) -> None:
     release = verified_content(body, "release", rounds.signer.public)
     assert release["release"]["manifest"]["reports"] == 40
     assert release["ledger"] == rounds.budgets.ledger()[-1].digest
-    assert (
-        verified_content(rounds.published.document(found.bundle or "", "bundle") or b"", "bundle", rounds.signer.public)[
-            "round"
-        ]
-        == 1
-    )
+    bundle = rounds.published.document(found.bundle or "", "bundle") or b""
+    assert verified_content(bundle, "bundle", rounds.signer.public)["round"] == 1
     whats = [row.what for row in rows(rounds, sa.select(events.c.what).order_by(events.c.number))]
     assert whats == ["opened", "frozen", "listed", "closed", "released"]
 

@@ -146,7 +146,7 @@ def test_help_is_there_for_every_verb(bare: Path, folder: Path):
 @pytest.mark.parametrize(
     ("extra", "module"),
     [
-        ("collector", "blender_dp.collector.rounds.lifecycle"),
+        ("collector", "blender_dp.collector.rounds.facade"),
         ("plots", "blender_dp.report"),
         ("spark", "blender_dp.engines.spark"),
     ],

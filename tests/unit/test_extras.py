@@ -55,7 +55,7 @@ def test_every_missing_module_is_one_error(monkeypatch, extra, module):
 @pytest.mark.parametrize(
     ("extra", "package"),
     [
-        ("collector", "blender_dp.collector.rounds.lifecycle"),
+        ("collector", "blender_dp.collector.rounds.facade"),
         ("plots", "blender_dp.report"),
         ("spark", "blender_dp.engines.spark"),
     ],

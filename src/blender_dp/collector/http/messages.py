@@ -16,6 +16,7 @@ from blender_dp.collector.campaign import CampaignSettings
 from blender_dp.collector.round_states import Group, State
 from blender_dp.collector.rounds.budget import LimitName
 from blender_dp.collector.storage.round_rows import Round
+from blender_dp_device.wire.cells import CELL_LIMIT, MAX_CELLS
 
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Identifier = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
@@ -30,9 +31,7 @@ def _without_surrogates(given: object) -> object:
 
 Text = Annotated[str, BeforeValidator(_without_surrogates)]
 """Any text that JSON can hold. What it says must not change the answer."""
-Cell = Annotated[int, Field(ge=0, lt=1 << 32)]
-MAX_CELLS = 10_000
-"""Cells in one report."""
+Cell = Annotated[int, Field(ge=0, lt=CELL_LIMIT)]
 
 
 def _integer(given: object) -> object:

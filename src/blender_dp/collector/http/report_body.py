@@ -15,8 +15,9 @@ import msgspec
 from fastapi.exceptions import RequestValidationError
 from pydantic import ValidationError
 
-from blender_dp.collector.http.messages import MAX_CELLS, ReportsMessage
+from blender_dp.collector.http.messages import ReportsMessage
 from blender_dp.collector.http.problems import ProblemError
+from blender_dp_device.wire.cells import CELL_LIMIT, MAX_CELLS
 
 _MANY_VALUES = 250_000  # each of them might be a report, and one that is not read yet takes 60 bytes
 _EXPLAINED_BYTES = 4_000  # a longer body is refused without the details, which could be as many as its bytes
@@ -24,7 +25,7 @@ _VERSION = msgspec.Raw(b"1")
 
 _Id = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{32}\Z")]
 _Digest = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}\Z")]
-_Cell = Annotated[int, msgspec.Meta(ge=0, lt=1 << 32)]
+_Cell = Annotated[int, msgspec.Meta(ge=0, lt=CELL_LIMIT)]
 _Cells = Annotated[list[_Cell], msgspec.Meta(min_length=1, max_length=MAX_CELLS)]
 
 

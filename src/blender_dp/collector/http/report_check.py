@@ -8,6 +8,7 @@ from blender_dp.collector.http.messages import Reason
 from blender_dp.collector.http.report_body import Report as Message
 from blender_dp.collector.storage.report_rows import Report
 from blender_dp_device.records.reporting_list import ReportingList
+from blender_dp_device.wire.cells import encode_cells
 
 
 class ReportCheck:
@@ -45,4 +46,4 @@ class ReportCheck:
 
     def encoded(self, report: Message) -> Report:
         """The report as it is stored."""
-        return bytes.fromhex(report.id), b"".join(cell.to_bytes(4, "little") for cell in report.cells)
+        return bytes.fromhex(report.id), encode_cells(report.cells)
