@@ -1,0 +1,62 @@
+"""Published documents: immutable, compressed, and found by their digests."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+
+import pytest
+
+from tests.collector_http.checks import is_problem
+
+
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [("openings", "opening"), ("head-lists", "head_list"), ("bundles", "bundle"), ("releases", "release")],
+)
+def test_documents_are_immutable_and_packed(ready, path, kind):
+    live, done = ready
+    where, name = f"/v1/{path}/{done[kind]}", done[kind]
+    with live.http() as http:
+        plain = http.get(where, headers={"Accept-Encoding": "identity"})
+        packed = http.get(where, headers={"Accept-Encoding": "br;q=0, gzip;q=0.5"})
+        smaller = http.get(where, headers={"Accept-Encoding": "gzip, br"})
+        assert hashlib.sha256(plain.content).hexdigest() == hashlib.sha256(packed.content).hexdigest() == name
+        assert "content-encoding" not in plain.headers
+        assert (smaller.content, smaller.headers["content-encoding"]) == (plain.content, "br")
+        assert packed.headers["content-encoding"] == "gzip"
+        answers = plain, packed, smaller
+        assert sorted(answers, key=lambda answer: -int(answer.headers["content-length"])) == [*answers]
+        tags = [answer.headers["etag"] for answer in answers]
+        assert tags == [f'"{name}"', f'"{name}-gzip"', f'"{name}-br"']
+        for answer in answers:
+            assert "immutable" in answer.headers["cache-control"]
+            assert answer.headers["vary"] == "Accept-Encoding"
+        known = http.get(where, headers={"Accept-Encoding": "gzip", "If-None-Match": f'"x", {tags[1]}'})
+        assert (known.status_code, known.content, known.headers["etag"]) == (304, b"", tags[1])
+        assert http.get(where, headers={"Accept-Encoding": "gzip", "If-None-Match": tags[0]}).status_code == 200
+        for never in ("gzip;q=0", "gzip; q=0.000", "identity", "*, gzip;q=0", "br;q=0"):
+            assert "content-encoding" not in http.get(where, headers={"Accept-Encoding": never}).headers
+        for also in ("*", "*;q=0, gzip", "GZIP"):
+            assert http.get(where, headers={"Accept-Encoding": also}).headers["content-encoding"] == "gzip"
+        head = http.head(where, headers={"Accept-Encoding": "identity"})
+        assert (head.status_code, head.content, head.headers["etag"]) == (200, b"", tags[0])
+        unknown = http.get(f"/v1/{path}/{'0' * 64}", headers={"If-None-Match": f'"{"0" * 64}"'})
+        assert is_problem(unknown, 404, "missing")
+    with live.http() as http, http.stream("GET", where, headers={"Accept-Encoding": "gzip"}) as raw:
+        assert gzip.decompress(b"".join(raw.iter_raw())) == plain.content
+
+
+def test_a_document_of_another_kind_is_missing(ready):
+    live, done = ready
+    with live.http() as http:
+        assert is_problem(http.get(f"/v1/bundles/{done['release']}"), 404, "missing")
+
+
+def test_what_is_no_document_is_not_kept(ready):
+    live, _ = ready
+    with live.http() as http:
+        assert http.get("/v1/rounds/current").headers["cache-control"] == "public, max-age=300"
+        for path in ("/v1/ledger", "/v1/search?q=a", "/v1/nothing", "/__heartbeat__"):
+            assert http.get(path).headers["cache-control"] == "no-store"
+            assert http.get(path).headers["x-content-type-options"] == "nosniff"
