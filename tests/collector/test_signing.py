@@ -17,6 +17,6 @@ class TestSigner:
     @pytest.mark.parametrize("content", [b"", b"nonsense"])
     def test_a_damaged_key_is_not_replaced(self, tmp_path, content):
         (tmp_path / "key.pem").write_bytes(content)
-        with pytest.raises(DocumentError, match="no Ed25519 key"):
+        with pytest.raises(DocumentError, match="not an Ed25519 key"):
             Signer.load(tmp_path / "key.pem")
         assert (tmp_path / "key.pem").read_bytes() == content

@@ -43,7 +43,7 @@ def test_reports_that_are_deleted_are_not_exported(ready, tmp_path):
         pass
     done = exported(live, tmp_path / "reports.parquet", released["id"])
     assert done.returncode == 2
-    assert b"has lost reports by now" in done.stderr
+    assert b"its reports were deleted" in done.stderr
 
 
 def test_only_a_round_that_is_over_is_exported(live, tmp_path):

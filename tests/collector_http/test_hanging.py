@@ -16,6 +16,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from blender_dp.collector.http import operations_routes as operations
 from blender_dp.collector.http import response_cache as recent
 from blender_dp.collector.http.health_check import HealthCheck
+from blender_dp.collector.storage import locks
 from blender_dp.collector.storage import store as store_module
 from tests.collector.disappearing import SHORT
 from tests.collector.places import Server
@@ -100,7 +101,7 @@ def test_abort_works_when_another_collector_has_disappeared(
         round_id = live.opened(live.campaign())
         gone = store_module.Store.open(proxy.url)
         connection = gone.engine.connect()
-        gone.hold(connection, f"round/{round_id}")
+        locks.hold_round(connection, round_id)
         claim = gone.claim(round_id)
         assert claim.__enter__() is not None
         proxy.fall_silent()

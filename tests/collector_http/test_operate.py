@@ -60,7 +60,7 @@ def test_several_are_told_apart(live, command):
     assert live.operator("GET", f"/v1/operator/rounds/{second}")["state"] == "open"
     code, _, said = command("round", "show", "--campaign", "third")
     assert code != 0
-    assert "not known" in said
+    assert "unknown" in said
 
 
 CREATE = ("campaign", "create", "searches", "--epsilon", "4", "--delta", "1e-6", "--max-epsilon", "40")

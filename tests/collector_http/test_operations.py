@@ -57,7 +57,7 @@ def test_a_round_that_is_stuck_is_noticed() -> None:
 def test_the_heartbeat_says_which_round_is_stuck(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with listening(tmp_path / "data", stuck_seconds=0.5) as live, live.http(live.token) as http:
         assert http.get("/__heartbeat__").json() == {"storage": "ok", "disk": "ok", "rounds": "ok"}
-        monkeypatch.setattr(live.service.rounds, "make_list", lambda _: time.sleep(0.05))
+        monkeypatch.setattr(live.service.rounds.lists, "make", lambda *_: time.sleep(0.05))
         campaign = live.campaign(min_opt_in=4)
         round_id = live.opened(campaign)
         for token in live.enrolled(campaign, 60):
@@ -149,7 +149,7 @@ def test_a_failure_is_logged_with_its_request_and_its_round(live, monkeypatch: p
         LOG.removeHandler(handler)
     assert answer.status_code == 500
     told = [one for one in map(json.loads, lines) if one.get("request") == answer.headers["x-request-id"]]
-    assert [one["message"] for one in told] == ["unexpected: RuntimeError", "/v1/operator/rounds/{round_id} answered 500"]
+    assert [one["message"] for one in told] == ["unexpected: RuntimeError", "/v1/operator/rounds/{round_id}: response 500"]
     assert {one["round"] for one in told} == {"a" * 32}
     assert CANARY not in "".join(lines)
 

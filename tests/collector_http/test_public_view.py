@@ -90,7 +90,7 @@ def test_a_round_that_is_stuck_tells_nobody_but_its_operator_why(live):
     campaign = live.campaign()
     round_id = live.opened(campaign)
     rounds = live.service.rounds
-    rounds._stuck(rounds.lookup.round(round_id), "the folder /srv/keys is not there")
+    rounds.lifecycle.note_problem(rounds.lookup.round(round_id), "the folder /srv/keys does not exist")
     assert "/srv/keys" in live.operator("GET", f"/v1/operator/rounds/{round_id}")["problem"]
     assert shown(live, campaign).json()["round"]["problem"] == "waiting"
 

@@ -66,12 +66,12 @@ def test_urls_that_are_some(url: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "fix"), [("PROT", "Do you mean BLENDER_DP_PORT"), ("XYZZY", "See blender-dp serve --help")]
+    ("name", "fix"), [("PROT", "Did you mean BLENDER_DP_PORT"), ("XYZZY", "See blender-dp serve --help")]
 )
 def test_a_variable_that_is_mistyped(name: str, fix: str) -> None:
     with pytest.raises(ParameterError) as refused:
         load(None, {}, {f"BLENDER_DP_{name}": CANARY})
-    assert str(refused.value) == f"BLENDER_DP_{name}: is no setting. {fix}."
+    assert str(refused.value) == f"BLENDER_DP_{name}: unknown setting. {fix}."
 
 
 def test_variables_that_others_read() -> None:

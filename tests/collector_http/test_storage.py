@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from blender_dp.collector.storage import locks
 from blender_dp.collector.storage import store as store_module
 from blender_dp.collector.storage.timeouts import Timeouts
 from tests.collector.places import Server
@@ -21,7 +22,7 @@ def test_a_lock_that_is_never_freed_ends_with_503(server: Server, tmp_path: Path
         rounds = live.service.rounds
         with live.http() as http:
             with rounds.store.write("test") as connection:  # a connection that died half, with its locks
-                rounds._hold(connection, listed["id"])
+                locks.hold_round(connection, listed["id"])
                 began = time.monotonic()
                 answers = [http.post(path, json=body) for _ in range(2)]
                 assert time.monotonic() - began < 10

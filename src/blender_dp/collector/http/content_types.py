@@ -1,4 +1,4 @@
-"""What a body may be: JSON, and not packed. Whoever sends something else is told so, and not that fields are missing."""
+"""Which bodies are accepted: JSON, and not compressed. Other bodies get an error about that, not about missing fields."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _JSON = re.compile(r"application/([\w.-]+\+)?json\s*(;.*)?", re.IGNORECASE)
 
 
 class JsonRoute(APIRoute):
-    """A route that looks at what kind of body it gets, if it takes one, before it reads it."""
+    """A route that checks the content type of its body, if it has one, before it parses it."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """The handler with the check before it."""
@@ -35,7 +35,9 @@ class JsonRoute(APIRoute):
 def check_media(headers: Headers) -> None:
     """Refuse a body that is not JSON, or that is compressed."""
     if headers.get("content-encoding", "identity").strip().lower() != "identity":
-        raise ProblemError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "media", "the body must not be packed")
+        raise ProblemError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "media", "the body must not be compressed")
     has_body = headers.get("content-length", "0") != "0" or "transfer-encoding" in headers
     if has_body and not _JSON.fullmatch(headers.get("content-type", "").strip()):
-        raise ProblemError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "media", "the body must be of Content-Type application/json")
+        raise ProblemError(
+            HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "media", "the Content-Type of the body must be application/json"
+        )

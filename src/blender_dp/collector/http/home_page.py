@@ -1,4 +1,4 @@
-"""The page that a browser gets at `/`: what this is, its key, its campaigns, and where to go from there."""
+"""The page at `/`: what this is, its key, its campaigns, and links."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SECONDS = 60
 _LINKS = {
     "/v1/rounds/current": "the current round",
     "/v1/campaigns": "campaigns and what is left of their budgets",
-    "/v1/ledger": "the ledger: what was spent, in a chain that can be checked",
+    "/v1/ledger": "the ledger: what was spent, in a chain that can be verified",
     "/v1/openapi.json": "the API (OpenAPI)",
     "/__version__": "versions",
 }
@@ -45,7 +45,7 @@ _HEADERS = {
 
 @dataclass(frozen=True)
 class _Shown:
-    """What everybody may know of a campaign, without any count."""
+    """What is public about a campaign, without any numbers of people."""
 
     name: str
     epsilon: str
@@ -58,7 +58,7 @@ class _Shown:
 
 
 def add_home(app: FastAPI, service: Service) -> None:
-    """Add the page; whoever does not ask for HTML gets the same in short as JSON."""
+    """Add the page; clients that do not accept HTML get a summary as JSON."""
 
     @app.get("/", include_in_schema=False)
     async def _home(request: Request) -> Response:
@@ -69,10 +69,10 @@ def add_home(app: FastAPI, service: Service) -> None:
 
 
 def _campaigns(service: Service) -> list[_Shown]:
-    found = []
+    shown = []
     for _, settings in service.rounds.campaigns.all()[-_SHOWN:]:
         newest, released = service.rounds.lookup.current(settings.name), service.rounds.lookup.newest_release(settings.name)
-        found.append(
+        shown.append(
             _Shown(
                 settings.name,
                 settings.epsilon,
@@ -83,7 +83,7 @@ def _campaigns(service: Service) -> list[_Shown]:
                 released.release if released else None,
             )
         )
-    return found[::-1]
+    return shown[::-1]
 
 
 def _document(key: str, campaigns: list[_Shown]) -> dict[str, Any]:
@@ -100,14 +100,14 @@ def _page(key: str, campaigns: list[_Shown]) -> str:
     links = "".join(f'<li><a href="{path}">{escape(what)}</a></li>' for path, what in _LINKS.items())
     rows = "".join(_row(one) for one in campaigns)
     head = "<tr><th>name</th><th>privacy of a round</th><th>newest round</th><th>published</th></tr>"
-    table = f'<div class="wide"><table>{head}{rows}</table></div>' if campaigns else "<p>There is none yet.</p>"
+    table = f'<div class="wide"><table>{head}{rows}</table></div>' if campaigns else "<p>None yet.</p>"
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>blender-dp collector</title>'
         f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{_STYLE}</style></head><body><main>'
         "<h1>A blender-dp collector</h1>"
         "<p>It learns which queries are popular, with differential privacy: opt-in users contribute records, from which a "
         "noisy list is made; all other users report about that list, randomised on their own devices. What it publishes is "
-        "signed, and what each round costs in privacy is in a public ledger.</p>"
+        "signed, and the privacy cost of every round is in a public ledger.</p>"
         f"<h2>Public key</h2><p>Devices pin it (Ed25519): <code>{escape(key)}</code></p>"
         f"<h2>Campaigns</h2>{table}<h2>More</h2><ul>{links}</ul></main></body></html>"
     )

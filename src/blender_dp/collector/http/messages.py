@@ -1,4 +1,4 @@
-"""What is sent to the collector and answered, as types: the OpenAPI document is made of them."""
+"""The bodies of requests and responses, as types: the OpenAPI description is derived from them."""
 
 from __future__ import annotations
 
@@ -24,43 +24,43 @@ Time = Annotated[int, Field(ge=0, lt=253_402_300_800)]
 """Seconds since 1970, before the year 10000: every time can be written in ISO 8601."""
 
 
-def _without_surrogates(given: object) -> object:
+def _without_surrogates(value: object) -> object:
     """Text without unpaired surrogates, which JSON can write, and which the canonical form drops in any case."""
-    return given.encode(errors="ignore").decode() if isinstance(given, str) else given
+    return value.encode(errors="ignore").decode() if isinstance(value, str) else value
 
 
 Text = Annotated[str, BeforeValidator(_without_surrogates)]
-"""Any text that JSON can hold. What it says must not change the answer."""
+"""Any string that JSON can contain. Its content must not change the response."""
 Cell = Annotated[int, Field(ge=0, lt=CELL_LIMIT)]
 
 
-def _integer(given: object) -> object:
-    """As it is: `true` and `1.0` are equal to 1, and no version."""
-    if type(given) is not int:
+def _integer(value: object) -> object:
+    """The value unchanged if it is an integer: `true` and `1.0` equal 1, and are not versions."""
+    if type(value) is not int:
         raise PydanticCustomError("int_type", "Input should be a valid integer")
-    return given
+    return value
 
 
 Version = Annotated[Literal[1], BeforeValidator(_integer)]
 
 
 class Message(BaseModel):
-    """Nothing that is not known is accepted, and nothing is taken for what it is not."""
+    """A message: unknown fields are refused, and no value is converted to another type."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
 class Versioned(Message):
-    """What is sent to the collector may say which major version it is of; another one is refused."""
+    """A request may name its major version; another one than 1 is refused."""
 
     version: Version = 1
 
 
 class ReportMessage(Message):
-    """One report: 16 random bytes as its id, the list it answers, and the cells it tells, one for each query, sorted."""
+    """One report: 16 random bytes as its id, the list it responds to, and its cells, one for each query, sorted."""
 
     id: Identifier
-    head_list: Annotated[Digest, Field(description="The signed list that it answers, by the digest it is fetched by.")]
+    head_list: Annotated[Digest, Field(description="The digest of the signed list that it responds to.")]
     cells: Annotated[list[Cell], Field(min_length=1, max_length=MAX_CELLS)]
 
 
@@ -74,14 +74,14 @@ Reason = Literal["malformed", "another head list", "wrong number of cells", "no 
 
 
 class Refusal(Message):
-    """A report that was not taken: its place in the request, and why."""
+    """A report that was refused: its place in the request, and why."""
 
     index: int
     reason: Reason
 
 
 class ReportsAnswer(Message):
-    """All reports that are not refused are stored for good; one that was there already is not stored again."""
+    """All reports that are not refused are stored durably; a duplicate is not stored again."""
 
     refused: list[Refusal]
 
@@ -89,36 +89,38 @@ class ReportsAnswer(Message):
 class RecordMessage(Versioned):
     """An opt-in user's record. If it is missing, looks personal or is too long, only the user is counted.
 
-    The answer is the same for every text. A device sends messages of one length, padded with spaces at the end.
+    The response is the same for every content. A device sends messages of one length, padded with spaces at the end.
     """
 
     query: Text | None = None
     url: Text | None = None
     receipt: Annotated[
         Digest | None,
-        Field(description="32 random bytes that take the record back, whatever becomes of the answer; drawn if left out."),
+        Field(
+            description="32 random bytes that withdraw the record, even if the response is lost; by default the collector draws them."
+        ),
     ] = None
 
 
 class RecordAnswer(Message):
-    """What to show to take the record back: the receipt that was sent, or else a new one."""
+    """The receipt that withdraws the record: the one that was sent, or else a new one."""
 
     receipt: Digest
 
 
 class RoundMessage(Versioned):
-    """When to take the next steps, in seconds since 1970; by hand if it is left out."""
+    """When to take the next steps, in seconds since 1970; without a time, the operator takes them."""
 
     lists_at: Time | None = None
     closes_at: Time | None = None
 
 
 WAITING = "waiting"
-"""What everybody is told of a round that cannot take its next step yet: not why, and above all not how many it has."""
+"""The public problem of a round that cannot take its next step yet: not why, and above all not how many users it has."""
 
 
 class PublicRound(Message):
-    """A round as everybody may see it: its state, and the digests of what it has published."""
+    """A round as everyone may see it: its state, and the digests of what it has published."""
 
     id: Identifier
     campaign: Identifier
@@ -136,10 +138,10 @@ class PublicRound(Message):
     ]
 
     @classmethod
-    def of(cls, found: Round) -> Self:
-        """A round without what only its operator may know: how many users there are by now, above all."""
-        shown = {name: getattr(found, name) for name in cls.model_fields}
-        if found.problem is not None and found.state != "aborted":
+    def of(cls, one: Round) -> Self:
+        """A round without what only its operator may know: above all, how many users it has by now."""
+        shown = {name: getattr(one, name) for name in cls.model_fields}
+        if one.problem is not None and one.state != "aborted":
             shown["problem"] = WAITING
         return cls(**shown)
 
@@ -148,9 +150,9 @@ class RoundAnswer(PublicRound):
     """A round as its operator sees it: `problem` says why it does not advance, with numbers."""
 
     @classmethod
-    def of(cls, found: Round) -> Self:
-        """All of it."""
-        return cls(**{name: getattr(found, name) for name in cls.model_fields})
+    def of(cls, one: Round) -> Self:
+        """A round with its problem in words."""
+        return cls(**{name: getattr(one, name) for name in cls.model_fields})
 
 
 class ListedRound(RoundAnswer):
@@ -161,7 +163,7 @@ class ListedRound(RoundAnswer):
 
 
 class Pointer(Message):
-    """Where things are now. Everything it points at never changes."""
+    """Pointers to the newest documents, which never change."""
 
     key: str
     """The collector's public key (Ed25519, base64)."""
@@ -205,7 +207,7 @@ class BudgetLine(Message):
 
     group: Group
     limit: LimitName
-    days: Annotated[int | None, Field(description="Only what was spent in so many days counts; null: all of it.")]
+    days: Annotated[int | None, Field(description="Only what was spent in this many days counts; null: all of it.")]
     next_round: Annotated[str, Field(description="What another round spends by itself.")]
     spent: Annotated[str, Field(description="All rounds so far, composed.")]
     after: Annotated[str, Field(description="All rounds with another one, composed.")]
@@ -231,12 +233,12 @@ class CampaignShown(Message):
 
 
 class CampaignMessage(CampaignSettings):
-    """A campaign to begin."""
+    """A campaign to create."""
 
     version: Version = 1
 
     def settings(self) -> CampaignSettings:
-        """What is kept of it."""
+        """The settings to store."""
         return CampaignSettings(**self.model_dump(exclude={"version"}))
 
 
@@ -263,7 +265,7 @@ class EnrolAnswer(Message):
 
 
 class AbortMessage(Versioned):
-    """Why. Everybody can read it, as the round's `problem`."""
+    """The reason of an abort, which becomes public as the round's `problem`."""
 
     reason: Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f-\x9f]+$", max_length=200)]
-    """One line: some databases cannot keep control characters, and a terminal would obey them."""
+    """One line: some databases cannot store control characters, and a terminal would obey them."""

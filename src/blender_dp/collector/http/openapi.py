@@ -1,4 +1,4 @@
-"""The description of the service for programs: what FastAPI makes of the routes, with problem documents everywhere."""
+"""The OpenAPI description: what FastAPI derives from the routes, with problem documents everywhere."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ SAID = {
     HTTPStatus.BAD_REQUEST: "The request cannot be read.",
     HTTPStatus.UNAUTHORIZED: "A token is needed.",
     HTTPStatus.FORBIDDEN: "The token does not allow that.",
-    HTTPStatus.NOT_FOUND: "There is no such thing.",
+    HTTPStatus.NOT_FOUND: "Not found.",
     HTTPStatus.REQUEST_TIMEOUT: "The body did not arrive in time.",
-    HTTPStatus.CONFLICT: "It does not fit the state that things are in.",
+    HTTPStatus.CONFLICT: "The current state does not allow it.",
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE: "Too large, or too many reports.",
-    HTTPStatus.UNSUPPORTED_MEDIA_TYPE: "The body is not JSON, or is packed.",
-    HTTPStatus.UNPROCESSABLE_ENTITY: "Not what the schema says.",
-    HTTPStatus.TOO_MANY_REQUESTS: "Too much at a time; Retry-After says how long to wait.",
+    HTTPStatus.UNSUPPORTED_MEDIA_TYPE: "The body is not JSON, or it is compressed.",
+    HTTPStatus.UNPROCESSABLE_ENTITY: "The request does not match its schema.",
+    HTTPStatus.TOO_MANY_REQUESTS: "Too many requests; Retry-After says how long to wait.",
     HTTPStatus.INTERNAL_SERVER_ERROR: "The collector failed.",
-    HTTPStatus.SERVICE_UNAVAILABLE: "The storage does not answer; Retry-After says how long to wait.",
+    HTTPStatus.SERVICE_UNAVAILABLE: "The storage does not respond; Retry-After says how long to wait.",
     HTTPStatus.INSUFFICIENT_STORAGE: "The disk is nearly full; nothing was stored.",
 }
 _EVERYWHERE = (
@@ -68,12 +68,12 @@ _PROBLEM = {
 
 
 def may(*statuses: HTTPStatus) -> dict[int | str, dict[str, Any]]:
-    """The problems that a route has besides those that every route has."""
+    """The problems of a route, besides those that every route has."""
     return {int(status): {"description": SAID[status]} for status in statuses}
 
 
 def takes(message: type[BaseModel]) -> dict[str, Any]:
-    """The description of a body that a route reads itself; its schema is added to the others below."""
+    """The description of a body that a route parses itself; its schema is added to the others below."""
     schema = {"$ref": _SCHEMAS.format(model=message.__name__)}
     return {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}
 
@@ -92,15 +92,15 @@ def queries(model: type[BaseModel]) -> dict[str, Any]:
 
 
 def describe(app: FastAPI) -> None:
-    """Let an app describe itself so."""
+    """Add the description to an app."""
 
-    def made() -> dict[str, Any]:
+    def description() -> dict[str, Any]:
         if app.openapi_schema is None:
             app.openapi_schema = _described(app)
         return app.openapi_schema
 
-    app.openapi = made  # type: ignore[method-assign]  # FastAPI's documented way
-    text = cache(lambda: msgspec.json.encode(made()))  # FastAPI would write it anew for everybody who asks
+    app.openapi = description  # type: ignore[method-assign]  # FastAPI's documented way
+    text = cache(lambda: msgspec.json.encode(description()))  # FastAPI would serialise it again for every request
 
     @app.get("/v1/openapi.json", include_in_schema=False)
     async def _openapi() -> Response:
@@ -108,32 +108,32 @@ def describe(app: FastAPI) -> None:
 
 
 def _described(app: FastAPI) -> dict[str, Any]:
-    found: dict[str, Any] = get_openapi(
+    description: dict[str, Any] = get_openapi(
         title=app.title,
         version=app.version,
         description="Campaigns, head lists, reports and releases of a blender-dp collector. Every error is a problem "
         "document, and none of them repeats what was sent.",
         routes=app.routes,
     )
-    for path in found["paths"].values():
+    for path in description["paths"].values():
         for operation in path.values():
             _complete(operation)
-    schemas = found["components"]["schemas"]
+    schemas = description["components"]["schemas"]
     for unused in ("HTTPValidationError", "ValidationError"):
         schemas.pop(unused, None)
     schemas["Problem"] = _PROBLEM
     schemas |= models_json_schema([(ReportsMessage, "validation")], ref_template=_SCHEMAS)[1]["$defs"]
-    found["components"]["schemas"] = dict(sorted(schemas.items()))
-    return found
+    description["components"]["schemas"] = dict(sorted(schemas.items()))
+    return description
 
 
 def _complete(operation: dict[str, Any]) -> None:
-    answers = operation["responses"]
-    answers.pop("422", None)
+    responses = operation["responses"]
+    responses.pop("422", None)
     checked = [HTTPStatus.UNPROCESSABLE_ENTITY] if "parameters" in operation else []
     for status in (*_EVERYWHERE, *(_WITH_A_BODY if "requestBody" in operation else checked)):
-        answers.setdefault(str(int(status)), {"description": SAID[status]})
-    for status, answer in answers.items():
+        responses.setdefault(str(int(status)), {"description": SAID[status]})
+    for status, response in responses.items():
         if int(status) >= HTTPStatus.BAD_REQUEST:
-            answer["content"] = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
-    operation["responses"] = dict(sorted(answers.items()))
+            response["content"] = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
+    operation["responses"] = dict(sorted(responses.items()))

@@ -1,4 +1,4 @@
-"""Problem documents (RFC 9457): what went wrong, in a form that programs can read and that tells nothing private."""
+"""Problem documents (RFC 9457): what went wrong, in a form that programs can read and that reveals nothing private."""
 
 from __future__ import annotations
 
@@ -23,32 +23,32 @@ PREFIX = "urn:blender-dp:problem:"
 
 NAMES = {
     "busy": "Too many requests or connections at a time; wait as long as Retry-After says.",
-    "conflict": "It does not fit the state that things are in.",
-    "damaged": "The collector's own data are not what they should be; its operator must look.",
-    "failed": "The collector failed in a way that nobody thought of; its log says of which kind.",
+    "conflict": "The current state does not allow it.",
+    "damaged": "The collector's own data are damaged; its operator must look into it.",
+    "failed": "The collector failed unexpectedly; its log has the type of the error.",
     "forbidden": "The token does not allow that.",
     "full": "The disk is nearly full; nothing was stored.",
     "headers": "The request's headers are too large or too many.",
-    "http": "HTTP's own: the title says it.",
-    "in-flight": "A request with this Idempotency-Key is under way; ask again.",
-    "invalid": "The request is not what its schema says; `errors` tells where.",
+    "http": "An error of HTTP itself; the title says which.",
+    "in-flight": "A request with this Idempotency-Key is under way; try again.",
+    "invalid": "The request does not match its schema; `errors` says where.",
     "key-reused": "The Idempotency-Key was used for another request.",
     "limited": "This source has sent too much in the last minute; wait as long as Retry-After says.",
     "malformed": "The request cannot be read.",
-    "media": "The body is not JSON by its Content-Type, or it is packed (Content-Encoding).",
-    "method": "The path is there, but not for this method.",
-    "missing": "There is no such thing.",
+    "media": "The body is not JSON by its Content-Type, or it is compressed (Content-Encoding).",
+    "method": "The path exists, but not for this method.",
+    "missing": "Not found.",
     "not-ready": "The round cannot take this step yet; the detail says what it waits for.",
     "slow": "The request did not arrive in time.",
-    "stopping": "The collector is being stopped; nothing was stored, so send it again.",
-    "storage": "The storage does not answer; nothing was acknowledged, so send it again.",
+    "stopping": "The collector is stopping; nothing was stored, so send it again.",
+    "storage": "The storage does not respond; nothing was acknowledged, so send it again.",
     "stuck": "A round does not advance, or the worker fails; the detail says which.",
     "token": "A token is needed.",
     "too-large": "The body is too large.",
     "too-many": "Too many reports in one request.",
-    "version": "Another major version than this collector's.",
+    "version": "The message has another major version than this collector.",
 }
-"""Every type of problem there is, by the end of its URN. They never change."""
+"""All types of problems, by the end of their URNs. They never change."""
 
 _LOG = logging.getLogger("blender_dp.collector")
 _KINDS = {"conflict": HTTPStatus.CONFLICT, "missing": HTTPStatus.NOT_FOUND, "forbidden": HTTPStatus.FORBIDDEN}
@@ -58,13 +58,13 @@ _HTTP = {
     HTTPStatus.METHOD_NOT_ALLOWED: "method",
 }
 _HUNG_UP = 499  # nginx's number for it
-_SPEAKS = "this collector speaks version 1"
+_SPEAKS = "this collector uses version 1"
 _OPERATORS = "/v1/operator/"
-_MOST_ERRORS = 20  # more would make a long answer to a short mistake
+_MOST_ERRORS = 20  # more would be a long response to a short mistake
 
 
 class ProblemError(HTTPException):
-    """An answer other than the one that was asked for."""
+    """A response other than the requested one."""
 
     def __init__(self, status: HTTPStatus, name: str, detail: str, headers: dict[str, str] | None = None) -> None:
         super().__init__(int(status), detail, headers)
@@ -79,13 +79,13 @@ def problem(status: int, name: str, detail: str, headers: dict[str, str] | None 
 
 
 def unexpected(error: Exception) -> JSONResponse:
-    """The answer to what nobody thought of. The log gets its type and nothing else: its text may quote a record."""
+    """The response to an unexpected error. Only its type is logged: its text may quote a record."""
     _LOG.error("unexpected: %s", type(error).__name__)
-    return problem(HTTPStatus.INTERNAL_SERVER_ERROR, "failed", "the collector failed; its log says of which kind")
+    return problem(HTTPStatus.INTERNAL_SERVER_ERROR, "failed", "the collector failed; its log has the type of the error")
 
 
 def install(app: FastAPI) -> None:
-    """Answer every error with a problem document. None of them repeats what was sent."""
+    """Turn every error into a problem document. None of them repeats what was sent."""
 
     @app.exception_handler(ProblemError)
     async def _problem(_: Request, error: ProblemError) -> JSONResponse:
@@ -93,7 +93,9 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(ClientDisconnect)
     async def _gone(_: Request, __: ClientDisconnect) -> Response:
-        return Response(status_code=_HUNG_UP)  # nobody reads it, but it is counted: anybody can do this, so it is no failure
+        return Response(
+            status_code=_HUNG_UP
+        )  # nobody reads it, but it is counted: anyone can do this, so it is not a failure
 
     @app.exception_handler(StateError)
     async def _state(_: Request, error: StateError) -> JSONResponse:
@@ -112,9 +114,9 @@ def install(app: FastAPI) -> None:
     async def _invalid(request: Request, error: RequestValidationError) -> JSONResponse:
         if any(one["loc"] == ("body", "version") and one["type"] == "literal_error" for one in error.errors()):
             return problem(HTTPStatus.UNPROCESSABLE_ENTITY, "version", _SPEAKS)
-        told = request.url.path.startswith(_OPERATORS)
-        found = [_mistake(one, told=told) for one in error.errors()[:_MOST_ERRORS]]
-        return problem(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid", "the request is not what its schema says", errors=found)
+        explain = request.url.path.startswith(_OPERATORS)
+        mistakes = [_mistake(one, explain=explain) for one in error.errors()[:_MOST_ERRORS]]
+        return problem(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid", "the request does not match its schema", errors=mistakes)
 
     @app.exception_handler(HTTPException)
     async def _http(request: Request, error: HTTPException) -> JSONResponse:
@@ -135,14 +137,14 @@ def install(app: FastAPI) -> None:
         return _full() if error.errno in {errno.ENOSPC, errno.EDQUOT} else _no_storage()
 
 
-def _mistake(error: dict[str, Any], *, told: bool) -> dict[str, str]:
-    """Where and what a mistake is. An operator, who sends parameters and nothing private, is told in words as well."""
-    found = {"where": _place(error), "what": error["type"]}
-    return found | {"why": error["msg"].removeprefix("Value error, ").rstrip(".")} if told else found
+def _mistake(error: dict[str, Any], *, explain: bool) -> dict[str, str]:
+    """Where and what a mistake is. An operator, who sends parameters and nothing private, gets the reason in words, too."""
+    mistake = {"where": _place(error), "what": error["type"]}
+    return mistake | {"why": error["msg"].removeprefix("Value error, ").rstrip(".")} if explain else mistake
 
 
 def _place(error: dict[str, Any]) -> str:
-    """Where in the request; the name of an unknown field is left out, for it was sent."""
+    """Where in the request; the name of an unknown field is left out, because the client chose it."""
     parts = error["loc"][:-1] if error["type"] == "extra_forbidden" else error["loc"]
     return ".".join(str(part) for part in parts)
 
@@ -157,5 +159,5 @@ def _full() -> JSONResponse:
 
 
 def _no_storage() -> JSONResponse:
-    detail = "the storage does not answer; nothing was acknowledged, so send it again"
+    detail = "the storage does not respond; nothing was acknowledged, so send it again"
     return problem(HTTPStatus.SERVICE_UNAVAILABLE, "storage", detail, {"Retry-After": str(RETRY_SECONDS)})

@@ -1,4 +1,4 @@
-"""How much one source may send, without keeping its address: buckets by a keyed hash, and the key is soon forgotten."""
+"""How much one source may send, without storing its address: buckets by a keyed hash, and the key is soon forgotten."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from collections.abc import Callable
 from blender_dp_device.entropy import system_bytes
 
 _RENEWED_SECONDS = 3600
-_MOST = 100_000  # sources that are remembered
+_MOST = 100_000  # sources in memory
 _KEY_BYTES = 32
 
 
 class Sources:
-    """A bucket for each source: it holds a minute's worth, and fills up as time goes by.
+    """A bucket for each source: it contains a minute's worth of reports, and refills over time.
 
-    What is kept of an address is a hash under a key that lives in this process's memory, for an hour at most. Then key and
-    buckets are thrown away together, so that nobody can tell from a later look at the memory who was here.
+    Addresses are replaced by hashes under a key that exists only in this process's memory, for at most an hour. Then key and
+    buckets are thrown away together, so that a later memory dump does not reveal who was here.
     """
 
     def __init__(self, per_minute: int, clock: Callable[[], float] = time.monotonic) -> None:
@@ -28,7 +28,7 @@ class Sources:
         self._renew()
 
     def wait(self, address: str, cost: int) -> float:
-        """Take `cost` from the source's bucket and return 0; or take nothing and return the seconds until it has so much.
+        """Take `cost` from the source's bucket and return 0; or take nothing and return the seconds until it has that much.
 
         A cost of more than a minute's worth is never granted: refuse it before.
         """
@@ -49,7 +49,7 @@ class Sources:
         return left + (now - at) * self._per_minute / 60
 
     def _forget(self, now: float) -> None:
-        """Forget whose bucket is full again, and if that does not help, whoever came first."""
+        """Drop the buckets that are full again, and if that is not enough, the oldest ones."""
         kept = {name: one for name, one in self._buckets.items() if self._left(name, now) < self._per_minute}
         self._buckets = dict(list(kept.items())[-_MOST // 2 :])
 
@@ -60,7 +60,7 @@ class Sources:
 
 
 def _network(address: str) -> bytes:
-    """What counts as one source: an IPv4 address, or an IPv6 network of 64 bits, which one household may have whole."""
+    """What counts as one source: an IPv4 address, or an IPv6 network of 64 bits, which a single household may have."""
     try:
         parsed = ipaddress.ip_address(address)
     except ValueError:

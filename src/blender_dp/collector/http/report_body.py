@@ -1,4 +1,4 @@
-"""Reading a body of reports, which anybody may send: time and memory are in proportion to its length.
+"""Reading a body of reports, which anyone may send: time and memory are proportional to its length.
 
 A decoder that knows the types builds nothing else and stops at the first error. If that fails, reports are read one by
 one, so that a malformed report does not affect the others; their number is checked before any of them is read.
@@ -19,8 +19,8 @@ from blender_dp.collector.http.messages import ReportsMessage
 from blender_dp.collector.http.problems import ProblemError
 from blender_dp_device.wire.cells import CELL_LIMIT, MAX_CELLS
 
-_MANY_VALUES = 250_000  # each of them might be a report, and one that is not read yet takes 60 bytes
-_EXPLAINED_BYTES = 4_000  # a longer body is refused without the details, which could be as many as its bytes
+_MANY_VALUES = 250_000  # each of them might be a report, and an unparsed one takes 60 bytes
+_EXPLAINED_BYTES = 4_000  # a longer body is refused without details, of which there could be one per byte
 _VERSION = msgspec.Raw(b"1")
 
 _Id = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{32}\Z")]
@@ -68,56 +68,58 @@ _OUTLINES, _CELLS = msgspec.json.Decoder(_Outlines), msgspec.json.Decoder(_Cells
 _ERRORS = msgspec.DecodeError, RecursionError
 
 
-def read_reports(body: bytes, most: int) -> list[Report | None]:
+def read_reports(body: bytes, maximum: int) -> list[Report | None]:
     """All reports of a body, in order, with None for those that are malformed.
 
-    Raises a problem if there are more than `most` reports, or if none of them can be read.
+    Raises a problem if there are more than `maximum` reports, or if none of them can be read.
     """
     if body.count(b",") >= _MANY_VALUES:
-        return _one_by_one(body, most, _OUTLINES, _from_outline)
-    if body.count(b"{") <= most + 1:  # or else there are probably too many
+        return _one_by_one(body, maximum, _OUTLINES, _from_outline)
+    if body.count(b"{") <= maximum + 1:  # otherwise there are probably too many
         with suppress(*_ERRORS):
             whole = _VALID.decode(body)
             if whole.reports and bytes(whole.version) == b"1":
                 return list(whole.reports)
-    return _one_by_one(body, most, _UNREAD, _REPORT.decode)
+    return _one_by_one(body, maximum, _UNREAD, _REPORT.decode)
 
 
 def _one_by_one(
-    body: bytes, most: int, split: msgspec.json.Decoder[Any], read: Callable[[Any], Report]
+    body: bytes, maximum: int, split: msgspec.json.Decoder[Any], read: Callable[[Any], Report]
 ) -> list[Report | None]:
     try:
         parts = split.decode(body)
     except _ERRORS:
         raise _refusal(body) from None
-    if len(parts.reports) > most:
-        raise ProblemError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too-many", f"{most} reports at a time are the most")
-    found = [_or_none(read, one) for one in parts.reports]
-    if bytes(parts.version) != b"1" or not any(found):
+    if len(parts.reports) > maximum:
+        raise ProblemError(
+            HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too-many", f"the maximum is {maximum} reports in one request"
+        )
+    reports = [_or_none(read, one) for one in parts.reports]
+    if bytes(parts.version) != b"1" or not any(reports):
         raise _refusal(body)
-    return found
+    return reports
 
 
-def _from_outline(given: _Outline) -> Report:
-    return Report(given.id, given.head_list, _CELLS.decode(given.cells))
+def _from_outline(outline: _Outline) -> Report:
+    return Report(outline.id, outline.head_list, _CELLS.decode(outline.cells))
 
 
-def _or_none(read: Callable[[Any], Report], given: object) -> Report | None:
+def _or_none(read: Callable[[Any], Report], part: object) -> Report | None:
     try:
-        return read(given)
+        return read(part)
     except _ERRORS:
         return None
 
 
 def _refusal(body: bytes) -> Exception:
-    """Why nothing of a body can be stored; where exactly, if it is short."""
+    """Why nothing of a body can be stored; with the exact places if it is short."""
     if _is_other_version(body):
         return RequestValidationError([{"type": "literal_error", "loc": ("body", "version"), "msg": ""}])
     return RequestValidationError(_mistakes(body) or [{"type": "malformed", "loc": ("body",), "msg": ""}])
 
 
 def _is_other_version(body: bytes) -> bool:
-    """Whether the body names another version, whatever else it holds."""
+    """Whether the body names another version, whatever else it contains."""
     try:
         version = bytes(_VERSION_ONLY.decode(body).version)
     except _ERRORS:

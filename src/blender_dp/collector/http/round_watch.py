@@ -13,7 +13,7 @@ _FAILURES = 30  # in a row: a database that is away for some seconds is no reaso
 
 
 class Watch:
-    """What the worker has seen. Times count from when this process saw a state first."""
+    """What the worker has seen. Times count from when this process first saw a state."""
 
     def __init__(self, stuck_seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._stuck_seconds = stuck_seconds
@@ -23,7 +23,7 @@ class Watch:
         """Of the worker, in a row."""
 
     def see(self, rounds: Iterable[Round]) -> list[tuple[str, State]]:
-        """Take note of all rounds that are not over; return those that are in another state than before."""
+        """Note all rounds that are not over; return those whose state has changed."""
         now = self._clock()
         new = [(one.id, one.state) for one in rounds]
         changed = [one for one in new if one not in self._since]
@@ -31,14 +31,14 @@ class Watch:
         return changed
 
     def numbers(self) -> dict[State, tuple[int, float]]:
-        """For each state, how many rounds are in it, and the longest time of them."""
+        """For each state, the number of rounds in it, and the longest time that one has been in it."""
         now, since = self._clock(), self._since
         counts = Counter(state for _, state in since)
         return {state: (counts[state], max((now - at for (_, one), at in since.items() if one == state), default=0.0))
                 for state in UNDER_WAY}  # fmt: skip
 
     def problem(self) -> str | None:
-        """What somebody should look at, if anything."""
+        """What the operator should look at, if anything."""
         now = self._clock()
         for (name, state), at in self._since.items():
             if state in WORKED_ON and now - at > self._stuck_seconds:

@@ -1,6 +1,6 @@
 """Log lines: time, level, request, round and what happened, as text or as JSON. Never anything private.
 
-An exception is logged by its type alone: its text may quote a record. Messages are ours and quote nothing that was sent.
+Of an exception only the type is logged: its text may quote a record. Messages quote nothing that a client sent.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 REQUEST: ContextVar[str] = ContextVar("request", default="")
-"""The id of the request that is being answered; it is in the response too, as X-Request-Id."""
+"""The id of the current request; the response has it as X-Request-Id."""
 ROUND: ContextVar[str] = ContextVar("round", default="")
-"""The id of the round that is being worked on."""
+"""The id of the current round."""
 LOG = logging.getLogger("blender_dp.collector")
 
 
 @contextmanager
 def about(round_id: str) -> Iterator[None]:
-    """Let the log lines of a block name a round."""
+    """Add a round's id to the log lines of a block."""
     token = ROUND.set(round_id)
     try:
         yield

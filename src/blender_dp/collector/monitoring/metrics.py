@@ -1,4 +1,4 @@
-"""Metrics for Prometheus. With several processes each writes its own to files, and any of them can be asked for the sum."""
+"""Metrics for Prometheus. Several processes write theirs to files, and each of them can return the sum."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 @contextmanager
 def added_up() -> Iterator[None]:
-    """Let all processes that are started in this block share their metrics."""
+    """Let all processes that start in this block share their metrics."""
     folder = tempfile.mkdtemp(prefix="blender-dp-metrics-")
     os.environ[_FOLDER] = folder
     try:
@@ -34,13 +34,13 @@ def added_up() -> Iterator[None]:
 
 
 def remove_files() -> None:
-    """Remove the files that processes share; nobody needs them any more."""
+    """Remove the files that the processes share."""
     if folder := os.environ.get(_FOLDER):
         shutil.rmtree(folder, ignore_errors=True)
 
 
 def add_up_ended() -> None:
-    """Keep what processes that have ended had counted, in one file for all of them: files of their own would add up."""
+    """Move the counts of processes that have ended to one file: their own files would accumulate."""
     if not (name := os.environ.get(_FOLDER)):
         return
     with _alone(Path(name)) as folder:
@@ -55,7 +55,7 @@ def add_up_ended() -> None:
 
 @contextmanager
 def _alone(folder: Path) -> Iterator[Path]:
-    """Let nobody else read or change the files: a sum must not count a process twice, or not at all."""
+    """Lock the files: a sum must not count a process twice, or not at all."""
     with (folder / "lock").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield folder
@@ -89,11 +89,11 @@ class Metrics:
         self.in_state = self._same("round_state_seconds", "Longest time that a round is in a state, as far as seen", "state")
 
     def _sum(self, name: str, meaning: str, *labels: str) -> Gauge:
-        """A gauge that is added up over the processes."""
+        """A gauge that is summed over the processes."""
         return Gauge(f"blender_dp_{name}", meaning, labels, registry=self._registry, multiprocess_mode="livesum")
 
     def _same(self, name: str, meaning: str, *labels: str) -> Gauge:
-        """A gauge of something that all processes see."""
+        """A gauge of something that all processes share."""
         return Gauge(f"blender_dp_{name}", meaning, labels, registry=self._registry, multiprocess_mode="livemax")
 
     def count(self, status: int) -> None:

@@ -1,7 +1,7 @@
-"""OpenTelemetry traces, if the setting `traces` names a receiver. Without it nothing here is imported, and nothing costs.
+"""OpenTelemetry traces, if the setting `traces` names a receiver. Without it, nothing here is imported.
 
 The usual instrumentation records addresses, paths and query strings. A span here has the route's template, the method and
-the status: nothing that a device chose. A trace context that a request brings is ignored, since it could mark a device.
+the status: nothing that a device chose. A trace context in a request is ignored, since it could mark a device.
 """
 
 from __future__ import annotations

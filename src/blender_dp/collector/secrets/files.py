@@ -15,9 +15,9 @@ from blender_dp_device.files import sync_folder, write_whole
 
 
 def write_once(path: Path, content: bytes) -> None:
-    """Write a file that nobody else may read; it is on the disk, whole, before it has its name, and replaces no other.
+    """Write a file that nobody else may read; it is complete on the disk before it has its name, and replaces no other.
 
-    Of several processes that come at once one gives the name, and the others find that it is there.
+    Of several processes that try at once, one succeeds, and the others leave its file in place.
     """
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     partial = path.with_suffix(f".{system_bytes(8).hex()}.partial")
@@ -34,10 +34,10 @@ def write_once(path: Path, content: bytes) -> None:
 
 @contextlib.contextmanager
 def locked(path: Path, seconds: float = 10.0) -> Iterator[int]:
-    """Have a file alone, to read it and to append to it; nobody else may read it. It is made if it is not there.
+    """Lock a file, to read it and to append to it; nobody else may read it. It is created if it does not exist.
 
-    Whoever has it needs it for milliseconds. A `TimeoutError` comes from a shared disk on which a machine that has
-    disappeared still holds it.
+    A lock is held for milliseconds. A `TimeoutError` comes from a shared disk on which a machine that has disappeared still
+    holds it.
     """
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     end = time.monotonic() + seconds
@@ -45,7 +45,7 @@ def locked(path: Path, seconds: float = 10.0) -> Iterator[int]:
         handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
         try:
             _lock(handle, path, end)
-            if _is_at(handle, path):  # or else it was replaced while we waited
+            if _is_at(handle, path):  # otherwise it was replaced while we waited
                 yield handle
                 return
         finally:

@@ -1,7 +1,7 @@
 """The keys of raw records: one file per round, outside the database, so that a backup of it is unreadable without them.
 
-Whoever backs up the database must not back up this folder. Once a round's list is made its key is overwritten and removed,
-and with it goes every copy of the raw records, wherever it is.
+Never back up this folder with the database. Once a round's list is made, its key is overwritten and removed, and every copy of
+the raw records becomes unreadable.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class KeyFolder:
             key = self._path(name).read_bytes()
         except FileNotFoundError:
             key = b""
-        if len(key) != KEY_BYTES or not any(key):  # it may be overwritten, and not removed yet
+        if len(key) != KEY_BYTES or not any(key):  # it may be overwritten and not yet removed
             problem = "not found: it was destroyed, or the folder was not restored"
             raise DocumentError("key of the raw records", problem, "Abort the round")
         return key

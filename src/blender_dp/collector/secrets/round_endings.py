@@ -1,7 +1,7 @@
 """How rounds ended, in a file outside the database, on the disk before the database has it.
 
 A database that was restored from a backup has forgotten how its rounds ended since. Released again, with other reports, a
-round would have two signed releases, which together say more than either was accounted for; so the first ending counts. The
+round would have two signed releases, which together reveal more than was accounted for; so the first ending counts. The
 file is kept beside the ledger's journal, which is never restored either, and says nothing that is not public.
 """
 
@@ -46,14 +46,14 @@ class Endings:
         return self.folder / "rounds.journal"
 
     def of(self, name: str) -> Ending | None:
-        """How a round ended, if it did."""
+        """How a round ended; None if it did not."""
         if not self.path.exists():
             return None
         with locked(self.path) as handle:
             return self._read(handle).get(name)
 
     def note(self, ending: Ending) -> Ending:
-        """Write down an ending unless the round has one; the one that counts. It is on the disk before this returns."""
+        """Record an ending unless the round has one; return the one that counts. It is on the disk before this returns."""
         with locked(self.path) as handle:
             known = self._read(handle).get(ending.round)
             if known is None:
@@ -63,11 +63,11 @@ class Endings:
         return known or ending
 
     def _read(self, handle: int) -> dict[str, Ending]:
-        found: dict[str, Ending] = {}
+        endings: dict[str, Ending] = {}
         try:
             for line in whole_lines(self.path, handle):
                 one = Ending(**json.loads(line))
-                found.setdefault(one.round, one)
+                endings.setdefault(one.round, one)
         except (ValueError, TypeError):
             raise DocumentError(str(self.path), "has an invalid line", "Restore the file from a copy") from None
-        return found
+        return endings

@@ -19,13 +19,13 @@ from blender_dp_device.wire.documents import DOMAIN
 
 @dataclass(frozen=True)
 class Signer:
-    """Signs what the collector publishes."""
+    """Signs the documents that the collector publishes."""
 
     key: Ed25519PrivateKey
 
     @classmethod
     def load(cls, path: Path) -> Signer:
-        """Read the key, or make one if there is none."""
+        """Read the key, or create one if the file does not exist."""
         if not path.exists():
             write_once(
                 path,
@@ -33,7 +33,7 @@ class Signer:
                     serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
                 ),
             )
-        refused = DocumentError(str(path), "is no Ed25519 key", "Restore it; clients that pin it trust no other")
+        refused = DocumentError(str(path), "not an Ed25519 key", "Restore the file; devices that pin its key trust no other")
         try:
             key = serialization.load_pem_private_key(path.read_bytes(), None)
         except (ValueError, TypeError, UnsupportedAlgorithm):
@@ -48,12 +48,12 @@ class Signer:
         return base64.b64encode(self.key.public_key().public_bytes_raw()).decode()
 
     def sign(self, kind: str, content: dict[str, Any]) -> bytes:
-        """The document as bytes: the content, who signed it, and the signature."""
+        """The signed document: its content, the public key and the signature."""
         body = {"kind": kind, "content": content}
         signature = base64.b64encode(self.key.sign(DOMAIN + canonical(body))).decode()
         return canonical({**body, "key": self.public, "signature": signature})
 
 
-def canonical(value: Any) -> bytes:  # noqa: ANN401 (whatever JSON can hold)
-    """JSON that is the same for everybody (RFC 8785)."""
+def canonical(value: Any) -> bytes:  # noqa: ANN401 (any JSON value)
+    """Canonical JSON (RFC 8785)."""
     return rfc8785.dumps(value)

@@ -1,4 +1,4 @@
-"""Secrets: tokens that are kept as digests only, and raw records that a destroyed key makes unreadable."""
+"""Tokens, which are stored as digests only, and encrypted raw records, which nobody can read once their key is destroyed."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ _NONCE_BYTES = 12
 
 
 def new_token() -> str:
-    """A token to hand out once."""
+    """A new token, to be handed out once."""
     return system_bytes(TOKEN_BYTES).hex()
 
 
 def repeated_token(secret: str, *context: str) -> str:
-    """The token that belongs to a context: as good as a new one to whoever does not have the secret."""
+    """The token of a context: as unpredictable as a new one without the secret."""
     return hmac.new(secret.encode(), "\x1f".join(context).encode(), hashlib.sha256).hexdigest()
 
 
 def token_digest(token: str, *context: str) -> str:
-    """What is kept of a token. Tokens have 256 random bits, so that a plain hash cannot be undone."""
+    """The digest of a token. Tokens have 256 random bits, so that a plain hash cannot be reversed."""
     return hashlib.sha256("\x1f".join((*context, token)).encode()).hexdigest()
 
 
 def same(one: str, other: str) -> bool:
-    """Compare in a time that does not depend on where they differ."""
+    """Compare strings in a time that does not depend on where they differ."""
     return hmac.compare_digest(one.encode(), other.encode())
 
 
@@ -46,16 +46,16 @@ def new_key() -> bytes:
 
 
 def seal(key: bytes, place: str, content: bytes) -> bytes:
-    """Encrypt what belongs to one place (a round and an owner); it opens nowhere else."""
+    """Encrypt content for one place (a round and an owner); it can be decrypted for no other."""
     nonce = system_bytes(_NONCE_BYTES)
     return nonce + AESGCM(key).encrypt(nonce, content, place.encode())
 
 
 def unseal(key: bytes, place: str, sealed: bytes) -> bytes:
-    """Decrypt what was sealed for this place."""
+    """Decrypt content that was sealed for this place."""
     try:
         return AESGCM(key).decrypt(sealed[:_NONCE_BYTES], sealed[_NONCE_BYTES:], place.encode())
-    except (InvalidTag, ValueError):  # changed, or too short to be anything
+    except (InvalidTag, ValueError):  # changed, or too short
         raise DocumentError(
             "record", "does not belong here, or was changed", "Restore the store from a whole backup"
         ) from None
@@ -67,17 +67,17 @@ def seal_secret(key: bytes, place: str, secret: Secret) -> bytes:
 
 
 def unseal_secret(key: bytes, place: str, sealed: bytes) -> Secret:
-    """The secret again: whatever opens here was sealed with this key for this place, so the system drew it."""
+    """Decrypt a secret: what was sealed with this key for this place was drawn by the operating system."""
     return restored_secret(unseal(key, place, sealed))
 
 
 def seal_record(key: bytes, place: str, record: Record) -> bytes:
-    """Encrypt a raw record; all of them have one length."""
+    """Encrypt a raw record; all encrypted records have the same length."""
     return seal(key, place, record_json(record).ljust(RECORD_BYTES))
 
 
 def unseal_record(key: bytes, place: str, sealed: bytes) -> Record:
-    """The raw record again."""
+    """Decrypt a raw record."""
     return read_record(unseal(key, place, sealed))
 
 

@@ -1,7 +1,7 @@
 """HTTP/1.1 for one connection, with limits: uvicorn's own protocol has none for headers, slow readers and idle connections.
 
-The parser (llhttp) keeps a header until it is complete, and copies it whenever a part arrives; so bytes are counted before
-the parser sees them. Deadlines are looked at by one timer per connection, which costs a request nothing.
+The parser (llhttp) buffers a header until it is complete, and copies it whenever a part arrives; so bytes are counted before
+the parser sees them. One timer per connection checks the deadlines, which costs a request nothing.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 from blender_dp.collector.http.problems import MEDIA_TYPE, problem
 from blender_dp.collector.settings.connection_limits import ConnectionLimits
 
-_PROGRESS_BYTES = 32_768  # a reader that takes less than this in `write_seconds` is too slow
+_PROGRESS_BYTES = 32_768  # a client that reads less than this in `write_seconds` is too slow
 
 
-class _Refused(Exception):  # noqa: N818 (it is no error of ours)
-    """Ends the parsing; the answer is in the protocol."""
+class _Refused(Exception):  # noqa: N818 (it is not an error of ours)
+    """Ends the parsing; the protocol has the response."""
 
 
 class BoundedProtocol(HttpToolsProtocol):
@@ -33,8 +33,8 @@ class BoundedProtocol(HttpToolsProtocol):
         super().__init__(*given, **more)
         self.limits: ConnectionLimits = self.app_state.get("limits") or ConnectionLimits()
         self._in_head = True
-        self._quiet = 0  # bytes that have come to nothing yet: an incomplete head, trailers, extensions of chunks
-        self._since: float | None = None  # when the head or the body that is under way began
+        self._quiet = 0  # bytes without effect so far: an incomplete head, trailers, extensions of chunks
+        self._since: float | None = None  # when the current head or body started
         self._unsent = 0
         self._unsent_since = 0.0
         self._answer = HTTPStatus.BAD_REQUEST, "malformed", "the request cannot be read"
@@ -43,7 +43,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self._timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
-        """Begin; refuse if there are too many."""
+        """Start the timer; refuse the connection if there are too many."""
         super().connection_made(transport)
         self._since = self._unsent_since = self.loop.time()
         self._timer = self.loop.call_later(self._interval, self._check)
@@ -51,13 +51,13 @@ class BoundedProtocol(HttpToolsProtocol):
             self._refuse(HTTPStatus.SERVICE_UNAVAILABLE, "busy", "too many connections")
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """End."""
+        """Stop the timer."""
         if self._timer is not None:
             self._timer.cancel()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Hand on as many bytes as may be a head, and then the rest."""
+        """Pass on as many bytes as a head may have, and then the rest."""
         if self.transport.is_closing():
             return
         if self._in_head:
@@ -75,45 +75,45 @@ class BoundedProtocol(HttpToolsProtocol):
             self._refuse(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "headers", _TOO_LARGE.format(self.limits.head_bytes))
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Take a header; trailers, which come after a body, have no use here."""
+        """Accept a header; trailers, which come after a body, are refused."""
         if not self._in_head or len(self.headers) >= self.limits.headers:
-            detail = f"there are more than {self.limits.headers} headers" if self._in_head else "trailers are not taken"
+            detail = f"there are more than {self.limits.headers} headers" if self._in_head else "trailers are not supported"
             self._answer = HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "headers", detail
             raise _Refused
         super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
-        """Begin to answer."""
+        """Start the request."""
         self._in_head, self._quiet = False, 0
         if len(self.pipeline) >= self.limits.pipelined:
-            self._answer = HTTPStatus.BAD_REQUEST, "malformed", "too many requests before an answer"
+            self._answer = HTTPStatus.BAD_REQUEST, "malformed", "too many requests before a response"
             raise _Refused
         super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
-        """Take a part of a body."""
+        """Accept a part of a body."""
         self._quiet = 0
         super().on_body(body)
 
     def on_message_complete(self) -> None:
-        """The next byte begins another head."""
+        """Expect another head."""
         self._in_head, self._quiet, self._since = True, 0, None
         super().on_message_complete()
 
     def resume_writing(self) -> None:
-        """The client has taken most of what it was sent."""
+        """Note that the client has read most of what it was sent."""
         self._unsent_since = self.loop.time()
         super().resume_writing()
 
     def _unsupported_upgrade_warning(self) -> None:
-        """Anybody could fill the log with it."""
+        """Log nothing: anyone could fill the log with it."""
 
-    def send_400_response(self, msg: str) -> None:  # noqa: ARG002 (uvicorn's text is no problem document)
-        """Refuse what the parser has refused, or one of the limits above."""
+    def send_400_response(self, msg: str) -> None:  # noqa: ARG002 (uvicorn's text is not a problem document)
+        """Respond to what the parser or one of the limits above has refused."""
         self._refuse(*self._answer)
 
     def _check(self) -> None:
-        """Look at the deadlines."""
+        """Check the deadlines."""
         self._timer = self.loop.call_later(self._interval, self._check)
         now, limits = self.loop.time(), self.limits
         if self._is_stuck(now):
@@ -127,11 +127,11 @@ class BoundedProtocol(HttpToolsProtocol):
 
     @property
     def _is_answered(self) -> bool:
-        """Whether the request that is under way has its response; until then, the application has its own clock."""
+        """Whether the current request has its response; until then, the application watches the time."""
         return self.cycle is None or self.cycle.response_complete
 
     def _is_stuck(self, now: float) -> bool:
-        """Whether the client takes its response too slowly, or not at all."""
+        """Whether the client reads its response too slowly, or not at all."""
         unsent = self.transport.get_write_buffer_size()
         if not unsent or unsent <= self._unsent - _PROGRESS_BYTES or not self._unsent:
             self._unsent, self._unsent_since = unsent, now
@@ -139,9 +139,9 @@ class BoundedProtocol(HttpToolsProtocol):
         return now - self._unsent_since > self.limits.write_seconds and bool(unsent)
 
     def _refuse(self, status: HTTPStatus, name: str, detail: str) -> None:
-        """Answer without the application, and hang up."""
+        """Respond without the application, and close the connection."""
         if not self._is_answered and self.cycle.response_started:
-            self.transport.abort()  # an answer within another one could be read by nobody
+            self.transport.abort()  # nobody could read a response within another one
             return
         body = bytes(problem(status, name, detail).body)
         count: Callable[[int], None] = self.app_state.get("count", lambda _: None)

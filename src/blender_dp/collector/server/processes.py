@@ -1,6 +1,6 @@
-"""The processes that serve requests: started, replaced when they die, and stopped without cutting anybody off.
+"""The processes that serve requests: started, replaced when they die, and stopped without dropping a request.
 
-uvicorn's own supervisor closes connections whose request is still on its way, and its workers outlive it when it is killed.
+uvicorn's own supervisor closes connections whose request is still being sent, and its workers survive when it is killed.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from blender_dp.collector.monitoring.metrics import add_up_ended, remove_files
 from blender_dp.collector.server.shutdown_response import turned_away
 
 NOT_STARTED = 3
-"""The exit code of a process that could not start, as uvicorn has it."""
+"""The exit code of a process that could not start, the same as uvicorn's."""
 GRACE_SECONDS = 30
 """How long requests under way may take when the collector is stopped."""
-_WIRE_SECONDS = 1.0  # a request that was sent before its sender could know of the stop is here by then
+_WIRE_SECONDS = 1.0  # a request that was sent before its client could notice the stop has arrived by then
 _LOOK_SECONDS = 0.2
 _LOG = logging.getLogger("blender_dp.collector")
 
 
 class DrainingServer(uvicorn.Server):
-    """A server that, when it is stopped, still responds to what was already sent to it."""
+    """A server that, when it is stopped, still responds to requests that were already sent."""
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Accept no more connections; ask clients to close theirs; then close what is idle, and wait for the rest."""
+        """Accept no more connections; ask clients to close theirs; then close idle ones, and wait for the rest."""
         for server in self.servers:
             server.close()
         self.server_state.default_headers = [*self.server_state.default_headers, (b"connection", b"close")]
@@ -47,7 +47,7 @@ class DrainingServer(uvicorn.Server):
 
 
 def serve(options: dict[str, Any], workers: int, listener: socket.socket) -> int:
-    """Serve until a signal says to stop; the exit code."""
+    """Serve until a signal stops it; return the exit code."""
     if workers > 1:
         return _Supervisor(options, workers, listener).run()
     _exit_when_stopped()
@@ -65,7 +65,7 @@ def _work(options: dict[str, Any], listener: socket.socket) -> None:
     try:
         server.run(sockets=[listener])
     finally:
-        if _parent_has_ended():  # or else it would do so
+        if _parent_has_ended():  # otherwise the parent does so
             remove_files()
     sys.exit(0 if server.started else NOT_STARTED)
 
@@ -81,7 +81,7 @@ def _parent_has_ended() -> bool:
 
 
 def _stop_with_parent() -> None:
-    """Stop in good order when the supervisor is gone, however it ended: nobody else would ever stop this process."""
+    """Stop cleanly when the supervisor is gone, however it ended: nobody else would ever stop this process."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()
@@ -109,11 +109,11 @@ class _Supervisor:
                 for place, worker in enumerate(self._workers):
                     if worker.is_alive():
                         continue
-                    if worker.exitcode == NOT_STARTED:  # the next one would not start either
+                    if worker.exitcode == NOT_STARTED:  # another one would not start either
                         code = NOT_STARTED
                         self._stopped.set()
                         break
-                    _LOG.error("worker process ended with code %s; it is replaced", worker.exitcode)
+                    _LOG.error("a worker process ended with code %s and is replaced", worker.exitcode)
                     add_up_ended()
                     self._workers[place] = self._started()
             with turned_away(self._listener, lambda: True):

@@ -1,4 +1,4 @@
-"""A response for whoever connects while the collector is being stopped, instead of a reset."""
+"""A response to clients that connect while the collector is stopping, instead of a reset."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _READ_BYTES = 1 << 16
 
 def _response() -> bytes:
     status = HTTPStatus.SERVICE_UNAVAILABLE
-    detail = "the collector is being stopped; nothing was stored, so send it again"
+    detail = "the collector is stopping; nothing was stored, so send it again"
     problem = {"type": f"{PREFIX}stopping", "title": status.phrase, "status": int(status), "detail": detail}
     body = json.dumps(problem).encode()
     head = (
@@ -39,7 +39,7 @@ def turned_away(listener: socket.socket, is_stopping: Callable[[], bool]) -> Ite
     def run() -> None:
         while not is_stopping() and not ended.wait(_LOOK_SECONDS):
             pass
-        ended.wait(_LOOK_SECONDS)  # whoever was accepting goes first
+        ended.wait(_LOOK_SECONDS)  # let the server accept first
         listener.settimeout(_LOOK_SECONDS)
         while True:
             try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import resource
 from dataclasses import dataclass
 
-_SPARE_FILES = 100  # files and sockets that are no connections of clients
+_SPARE_FILES = 100  # files and sockets other than connections of clients
 
 
 @dataclass(frozen=True)
@@ -22,9 +22,9 @@ class ConnectionLimits:
     """For the client to take the next 32 KiB of a response."""
     connections: int = 2_000
     pipelined: int = 16
-    """Requests that are sent before the one before them is answered."""
+    """Requests that are sent before the response to an earlier one."""
 
     @property
     def possible_connections(self) -> int:
-        """As many as there may be files in this process, or fewer."""
+        """The number of connections, limited by the open files that this process may have."""
         return max(1, min(self.connections, resource.getrlimit(resource.RLIMIT_NOFILE)[0] - _SPARE_FILES))

@@ -1,4 +1,4 @@
-"""How a collector is run: from a file, the environment (BLENDER_DP_...) and flags, the later ones winning."""
+"""The settings of a collector: from a file, the environment (BLENDER_DP_...) and flags; the later ones win."""
 
 from __future__ import annotations
 
@@ -19,74 +19,74 @@ from blender_dp.errors import ParameterError
 PREFIX = "BLENDER_DP_"
 SETTINGS_VARIABLE = f"{PREFIX}SETTINGS"
 """The environment variable that passes the settings to the processes of a collector."""
-_OTHERS = {"token", "url", "settings", "crash_at", "needs_browser", "needs_spark"}  # what others than `serve` read
+_OTHERS = {"token", "url", "settings", "crash_at", "needs_browser", "needs_spark"}  # not settings of `serve`
 
 
 class Settings(BaseModel):
-    """Where a collector keeps things, and its limits."""
+    """Where a collector stores its data, and its limits."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)  # `serve --help` shows them
 
     data: Path = Path("collector-data")
     """Folder of the database (if it is SQLite) and the signing key."""
     keys: Path | None = None
-    """Folder of the keys of raw records and of the ledger's journal, on a disk of which no snapshot is kept; `round-keys`
-    in the data folder if it is not given."""
+    """Folder of the keys of raw records and of the ledger's journal, on a disk without snapshots; by default `round-keys` in
+    the data folder."""
     database: str = ""
-    """URL of a PostgreSQL database; SQLite in the data folder if it is empty."""
+    """URL of a PostgreSQL database; by default SQLite in the data folder."""
     host: str = "127.0.0.1"
     """Address to listen on."""
     port: Annotated[int, Field(ge=0, le=65_535)] = 8000
-    """Port to listen on; 0 is any that is free."""
+    """Port to listen on; 0: any free port."""
     workers: Annotated[int, Field(ge=1, le=64)] = 1
-    """Processes. On SQLite they take turns to write, so more than one gains nothing there; use PostgreSQL."""
+    """Processes. On SQLite they take turns to write, so more than one gains nothing; use PostgreSQL."""
     operator_token: Annotated[str, Field(pattern=r"^([0-9a-f]{64})?$")] = ""
-    """Digest (SHA-256, hexadecimal) of the operator's token; one is made and printed if it is empty."""
+    """Digest (SHA-256, hexadecimal) of the operator's token; by default a token is created and printed."""
     metrics_token: Annotated[str, Field(pattern=r"^([0-9a-f]{64})?$")] = ""
-    """Digest (SHA-256, hexadecimal) of a token that may read /metrics and nothing else; the operator's may do so too."""
+    """Digest (SHA-256, hexadecimal) of a token that may only read /metrics; the operator's token may do so, too."""
     max_body_bytes: Annotated[int, Field(ge=1_000)] = 4_000_000
-    """A body that is longer is refused."""
+    """Longer bodies are refused."""
     max_body_seconds: Annotated[float, Field(gt=0)] = 30.0
-    """A body that takes longer is refused."""
+    """Slower bodies are refused."""
     max_header_bytes: Annotated[int, Field(ge=1_000)] = 32_768
-    """A request line with headers that is longer is refused with 431."""
+    """Longer request lines with headers are refused with 431."""
     max_header_seconds: Annotated[float, Field(gt=0)] = 10.0
-    """Headers that take longer are refused with 408."""
+    """Slower headers are refused with 408."""
     max_write_seconds: Annotated[float, Field(gt=0)] = 30.0
     """A client that takes longer to read the next 32 KiB of a response is disconnected."""
     max_connections: Annotated[int, Field(ge=1)] = 2_000
-    """Connections of a process at a time, or as many as there may be files; more get 503."""
+    """Connections of a process at a time, limited by its open files; more get 503."""
     max_reports: Annotated[int, Field(ge=1)] = 10_000
     """Reports in one request."""
     max_waiting: Annotated[int, Field(ge=1)] = 1_000
-    """Requests that may wait at a time; more are sent away with 429."""
+    """Requests that may wait at a time; more get 429."""
     max_waiting_bytes: Annotated[int, Field(ge=1_000)] = 128_000_000
-    """Likewise for the bytes of their bodies, together."""
+    """Bytes of their bodies together; more get 429."""
     min_free_bytes: Annotated[int, Field(ge=0)] = 100_000_000
     """The heartbeat fails, and uploads get 507, with less free disk than this."""
 
     reports_per_minute: Annotated[int, Field(ge=0)] = 0
-    """Reports and records that one address may send in a minute, in each process; 0 is no limit. No address is kept."""
+    """Reports and records that one address may send in a minute, in each process; 0: no limit. No address is stored."""
     trusted_proxies: str = "127.0.0.1"
-    """Addresses of the proxies whose X-Forwarded-For is believed, with commas between them."""
+    """Addresses of the proxies whose X-Forwarded-For is trusted, separated by commas."""
 
     log_format: Annotated[str, Field(pattern="^(text|json)$")] = "text"
-    """How log lines are written to stderr: text or json."""
+    """Format of the log lines on stderr: text or json."""
     traces: Annotated[str, Field(pattern="^(https?://.+)?$")] = ""
-    """URL that takes OpenTelemetry traces (OTLP over HTTP, such as http://127.0.0.1:4318/v1/traces); none if it is empty."""
+    """URL that receives OpenTelemetry traces (OTLP over HTTP, such as http://127.0.0.1:4318/v1/traces); by default none."""
     stuck_seconds: Annotated[float, Field(gt=0)] = 1_800.0
-    """The heartbeat fails when the collector works at a list or a release for longer than this."""
+    """The heartbeat fails when a list or a release takes longer than this."""
     source: str = ""
-    """Where the source code is; /__version__ shows it."""
+    """URL of the source code, for /__version__."""
     commit: str = ""
-    """Which commit runs; likewise."""
+    """Commit that runs, for /__version__."""
     build: str = ""
-    """Which build runs, as a URL; likewise."""
+    """URL of the build that runs, for /__version__."""
 
     export_from: Annotated[int, Field(ge=0)] = EXPORT_FROM
-    """A round with so many reports is exported to Parquet in the data folder, and counted by the engine."""
+    """A round with at least this many reports is exported to Parquet in the data folder, and counted by the engine."""
     engine: Annotated[str, Field(pattern=r"^(duckdb|spark(:.+)?)$")] = "duckdb"
-    """What counts such a round: duckdb, spark or spark:MASTER. A cluster must see the data folder under the same path."""
+    """Engine that counts such a round: duckdb, spark or spark:MASTER. A cluster must see the data folder under the same path."""
 
     @field_validator("database")
     @classmethod
@@ -97,7 +97,7 @@ class Settings(BaseModel):
 
     @property
     def database_url(self) -> str:
-        """What to connect to."""
+        """The URL or path of the database."""
         return self.database or str(self.data / "collector.db")
 
     @property
@@ -128,26 +128,26 @@ class Settings(BaseModel):
 
 
 def load(file: Path | None, flags: Mapping[str, Any], environment: Mapping[str, str] = os.environ) -> Settings:
-    """Put the settings together."""
+    """Combine file, environment and flags."""
     values: dict[str, Any] = {}
     if file is not None:
         try:
             values |= tomllib.loads(file.read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
-            raise ParameterError("config", f"{file} cannot be read ({type(error).__name__})", "Give a TOML file") from None
+            raise ParameterError("config", f"{file} cannot be read ({type(error).__name__})", "Pass a TOML file") from None
     named = {name.removeprefix(PREFIX).lower(): value for name, value in environment.items() if name.startswith(PREFIX)}
-    for name in named.keys() - Settings.model_fields.keys() - _OTHERS:  # mistyped, it would change nothing, unnoticed
-        raise ParameterError(f"{PREFIX}{name.upper()}", "is no setting", _closest(name))
+    for name in named.keys() - Settings.model_fields.keys() - _OTHERS:  # a mistyped name would silently change nothing
+        raise ParameterError(f"{PREFIX}{name.upper()}", "unknown setting", _closest(name))
     values |= {name: value for name, value in named.items() if name in Settings.model_fields}
     values |= {name: value for name, value in flags.items() if value is not None}
     try:
         return Settings.model_validate(values)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
-        said = first["msg"].removeprefix("Value error, ")
-        raise ParameterError(str(first["loc"][0]), said, "See blender-dp serve --help") from None
+        problem = first["msg"].removeprefix("Value error, ")
+        raise ParameterError(str(first["loc"][0]), problem, "See blender-dp serve --help") from None
 
 
 def _closest(name: str) -> str:
     close = difflib.get_close_matches(name, Settings.model_fields, n=1)
-    return f"Do you mean {PREFIX}{close[0].upper()}" if close else "See blender-dp serve --help"
+    return f"Did you mean {PREFIX}{close[0].upper()}" if close else "See blender-dp serve --help"

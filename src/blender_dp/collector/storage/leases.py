@@ -1,8 +1,8 @@
 """Claims on work that takes long, so that of several collectors one does it.
 
 On PostgreSQL a claim is a lease: a row that names its holder and expires by the database's clock unless its holder renews
-it. A lock of a session would last as long as the server believes in a machine that has disappeared. Whoever has lost a lease
-may not know it yet, so the transaction that commits the work checks it.
+it. A session lock would last until the server notices that a machine has disappeared. A holder that has lost its lease may
+not know it yet, so the transaction that commits the work checks it.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Lease(Claim):
         self._ended = threading.Event()
 
     def acquire(self) -> bool:
-        """Whether the work is ours now: nobody had a lease on it, or it had expired."""
+        """Try to get the lease; return whether the work is ours now."""
         taken = self._run(_TAKE, length=int(self._timeouts.lease * 1000))
         if taken:
             threading.Thread(target=self._renew, name="lease", daemon=True).start()
@@ -55,10 +55,10 @@ class Lease(Claim):
     def check(self, connection: Connection) -> None:
         """Raise if the lease was lost. The row stays locked, so that nobody takes over before the transaction ends."""
         if connection.scalar(_CHECK, self._values) is None:
-            raise StateError("round", "another collector has taken over this work", "It is tried again")
+            raise StateError("round", "another collector has taken over this work", "The step will be repeated")
 
     def release(self) -> None:
-        """Let others have the work; if this cannot be said now, the lease expires."""
+        """Let others have the work; if the database does not respond, the lease expires."""
         self._ended.set()
         with suppress(sa.exc.SQLAlchemyError):
             self._run(_GIVE_BACK)

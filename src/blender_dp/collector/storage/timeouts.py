@@ -59,4 +59,4 @@ class Timeouts:
 
 
 TIMEOUTS = Timeouts()
-"""What is used unless something else is asked for."""
+"""The defaults."""
