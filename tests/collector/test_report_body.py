@@ -63,7 +63,7 @@ def test_it_agrees_with_the_published_schema(reports: list[object]) -> None:
 @pytest.mark.parametrize("one", [GOOD, None, "{", {"id": "{{{{"}])
 def test_the_number_of_reports(one: object) -> None:
     assert len(read([GOOD, *[one] * 4], most=5)) == 5
-    with pytest.raises(ProblemError, match="the maximum is 5 reports in one request"):
+    with pytest.raises(ProblemError, match="the maximum is 5 reports per request"):
         read([GOOD, *[one] * 5], most=5)
 
 
@@ -73,7 +73,7 @@ def test_a_body_of_many_values() -> None:
     assert read([*[wide] * 30, bad, wide]) == [*[wide] * 30, None, wide]
     with pytest.raises(RequestValidationError):  # there are so many values that each might be a report
         read([*[wide] * 30, None])
-    with pytest.raises(ProblemError, match="the maximum is 5 reports in one request"):
+    with pytest.raises(ProblemError, match="the maximum is 5 reports per request"):
         read([wide] * 30, most=5)
 
 

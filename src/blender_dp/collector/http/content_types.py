@@ -38,6 +38,4 @@ def check_media(headers: Headers) -> None:
         raise ProblemError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "media", "the body must not be compressed")
     has_body = headers.get("content-length", "0") != "0" or "transfer-encoding" in headers
     if has_body and not _JSON.fullmatch(headers.get("content-type", "").strip()):
-        raise ProblemError(
-            HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "media", "the Content-Type of the body must be application/json"
-        )
+        raise ProblemError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "media", "the Content-Type must be application/json")

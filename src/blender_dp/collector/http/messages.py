@@ -96,9 +96,7 @@ class RecordMessage(Versioned):
     url: Text | None = None
     receipt: Annotated[
         Digest | None,
-        Field(
-            description="32 random bytes that withdraw the record, even if the response is lost; by default the collector draws them."
-        ),
+        Field(description="32 random bytes that withdraw the record; by default the collector draws them."),
     ] = None
 
 

@@ -93,9 +93,7 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(ClientDisconnect)
     async def _gone(_: Request, __: ClientDisconnect) -> Response:
-        return Response(
-            status_code=_HUNG_UP
-        )  # nobody reads it, but it is counted: anyone can do this, so it is not a failure
+        return Response(status_code=_HUNG_UP)  # nobody reads it, but it is counted: anyone can do this, so it is no failure
 
     @app.exception_handler(StateError)
     async def _state(_: Request, error: StateError) -> JSONResponse:

@@ -91,9 +91,7 @@ def _one_by_one(
     except _ERRORS:
         raise _refusal(body) from None
     if len(parts.reports) > maximum:
-        raise ProblemError(
-            HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too-many", f"the maximum is {maximum} reports in one request"
-        )
+        raise ProblemError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too-many", f"the maximum is {maximum} reports per request")
     reports = [_or_none(read, one) for one in parts.reports]
     if bytes(parts.version) != b"1" or not any(reports):
         raise _refusal(body)

@@ -1,7 +1,7 @@
 """The keys of raw records: one file per round, outside the database, so that a backup of it is unreadable without them.
 
-Never back up this folder with the database. Once a round's list is made, its key is overwritten and removed, and every copy of
-the raw records becomes unreadable.
+Never back up this folder with the database. Once a round's list is made, its key is overwritten and removed, and every copy
+of the raw records becomes unreadable.
 """
 
 from __future__ import annotations

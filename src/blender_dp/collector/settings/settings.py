@@ -86,7 +86,7 @@ class Settings(BaseModel):
     export_from: Annotated[int, Field(ge=0)] = EXPORT_FROM
     """A round with at least this many reports is exported to Parquet in the data folder, and counted by the engine."""
     engine: Annotated[str, Field(pattern=r"^(duckdb|spark(:.+)?)$")] = "duckdb"
-    """Engine that counts such a round: duckdb, spark or spark:MASTER. A cluster must see the data folder under the same path."""
+    """Engine that counts it: duckdb, spark or spark:MASTER. A cluster must see the data folder under the same path."""
 
     @field_validator("database")
     @classmethod
