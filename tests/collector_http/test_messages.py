@@ -86,8 +86,8 @@ def test_nonsense_is_the_senders_fault(ready, content):
         ({"Content-Type": "text/plain"}, "application/json"),
         ({"Content-Type": "application/jsonx"}, "application/json"),
         ({}, "application/json"),
-        ({"Content-Type": "application/json", "Content-Encoding": "gzip"}, "packed"),
-        ({"Content-Type": "application/json", "Content-Encoding": "identity, br"}, "packed"),
+        ({"Content-Type": "application/json", "Content-Encoding": "gzip"}, "compressed"),
+        ({"Content-Type": "application/json", "Content-Encoding": "identity, br"}, "compressed"),
     ],
 )
 def test_a_body_of_another_kind(ready, headers, word):
