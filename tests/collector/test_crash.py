@@ -195,7 +195,7 @@ def check_finished(rounds: Rounds) -> None:
     assert len(digests(rounds, "operator")) == 1
     assert (clients, int(counts[0])) == (BATCHES * BATCH, BATCHES * BATCH)
     (reason,) = [what for what in happened if what.startswith("aborted")]
-    assert "key of the raw records: is not there" in reason  # it was stuck, and said why
+    assert "key of the raw records: not found" in reason  # it was stuck, and said why
     assert happened == {"opened": 2, "frozen": 2, "listed": 1, "closed": 1, "released": 1, reason: 1}
     assert kinds == ["bundle", "head-list", "opening", "opening", "release"]
     assert [entry.group for entry in rounds.budgets.ledger()] == ["opt-in", "client", "opt-in"]
