@@ -31,7 +31,7 @@ __all__ = [
 
 
 class OutsideTheoremError(ParameterError):
-    """A parameter is a fair number, but the proof of privacy does not cover it."""
+    """A parameter is a valid number, but the proof of privacy does not cover it."""
 
     def __init__(self, subject: str, problem: str, fix: str, *, theorem: str) -> None:
         super().__init__(subject, f"{problem} ({theorem})", fix)
@@ -47,7 +47,7 @@ class LogError(BlenderError):
 
 
 class MissingExtraError(BlenderError, ModuleNotFoundError):
-    """A part of the package was used whose optional dependencies are not installed."""
+    """The optional dependencies of this part of the package are not installed."""
 
     def __init__(self, extra: str, module: str) -> None:
         super().__init__(
@@ -60,4 +60,4 @@ class MissingExtraError(BlenderError, ModuleNotFoundError):
 
 
 class PrivacyWarning(UserWarning):
-    """ε or δ protects little. It is not an error: the papers' own settings are among these."""
+    """ε or δ offers little privacy. This is not an error: the papers' own settings cause it too."""

@@ -28,7 +28,7 @@ USERS = pa.Table.from_pylist([{"user": f"u{i}", "query": f"q{i % 7}", "url": "x.
 
 @pytest.mark.parametrize("memory", ["much", "2", "-1GB", "2GB; rm"])
 def test_memory_is_an_amount(spark, memory):
-    with pytest.raises(ParameterError, match="no amount of memory"):
+    with pytest.raises(ParameterError, match="not an amount of memory"):
         type(spark)(master="local[2]", memory=memory)
 
 

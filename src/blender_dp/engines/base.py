@@ -1,4 +1,4 @@
-"""What the rest of the package asks of an engine."""
+"""The interface of an engine."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ class Group(Protocol):
         ...
 
     def split(self, share: Fraction, key: str, purpose: str) -> tuple[Self, Self]:
-        """Part the users in two by keyed hash: about the given share, and the others."""
+        """Split the users in two by keyed hash: about this share, and the rest."""
         ...
 
     def part(self, users: pa.Array) -> tuple[Self, Self]:
-        """Part the users in two: the named ones, and the others."""
+        """Split the users in two: the named ones, and the rest."""
         ...
 
     def shared_users(self, other: Self) -> int:
@@ -48,7 +48,7 @@ class Group(Protocol):
 
 
 class Engine(Protocol):
-    """Reads logs and makes groups. A log is whatever the engine can count; nobody else looks inside."""
+    """Reads logs and makes groups. The type of a log is the engine's own; no other code looks inside."""
 
     @property
     def ordered(self) -> bool:
@@ -60,11 +60,11 @@ class Engine(Protocol):
         ...
 
     def load(self, data: pa.Table, columns: Columns, source: str) -> Any:  # noqa: ANN401
-        """Take a table in memory as a log."""
+        """Use a table in memory as a log."""
         ...
 
     def bound(self, log: Any, m: int, key: str) -> tuple[Group, Tally]:  # noqa: ANN401
-        """Keep at most m usable records of every user, chosen by keyed hash, and say what became of the rows."""
+        """Keep at most m usable records of every user, chosen by keyed hash, and return what became of the rows."""
         ...
 
     def report_counts(self, source: Source, digest: str, cells: int) -> tuple[NDArray[np.int64], Tally]:
@@ -72,9 +72,9 @@ class Engine(Protocol):
         ...
 
     def bad_rows(self, source: Source) -> Iterator[dict[str, object]]:
-        """The bad rows themselves, for whoever has to mend the log: the reason, and the fields or the refused line."""
+        """The bad rows, so that the log can be fixed: the reason, and the fields or the rejected line."""
         ...
 
     def progress(self) -> float:
-        """How much of what the engine is doing is done, in per cent, or less than 0 if it cannot tell."""
+        """The progress of the current statement in per cent; negative if unknown."""
         ...

@@ -103,7 +103,7 @@ class DuckDBEngine:
         return DuckDBLog(self._view(table_sql(table, columns), name), name, columns.levels)
 
     def bound(self, log: DuckDBLog, m: int, key: str) -> tuple[DuckDBGroup, Tally]:
-        """Keep at most m usable records of every user, chosen by keyed hash, and say what became of the rows."""
+        """Keep at most m usable records of every user, chosen by keyed hash, and return what became of the rows."""
         try:
             return self._bound(log, m, key)
         except duckdb.IOException:
@@ -116,7 +116,7 @@ class DuckDBEngine:
             raise _unreadable(log.name) from None
 
     def bad_rows(self, source: Source) -> Iterator[dict[str, object]]:
-        """The bad rows themselves, for whoever has to mend the log: the reason, and the fields or the refused line."""
+        """The bad rows, so that the log can be fixed: the reason, and the fields or the rejected line."""
         try:
             yield from self._bad_rows(source)
         except duckdb.IOException:
@@ -157,7 +157,7 @@ class DuckDBEngine:
         return counts, Tally(counted + problems.total(), counted, dict(sorted(problems.items())))
 
     def progress(self) -> float:
-        """How much of what DuckDB is doing is done, in per cent, or less than 0 if it cannot tell."""
+        """The progress of the current statement in per cent; negative if unknown."""
         return self._connection.query_progress()
 
     def hold(self, expression: ir.Table) -> ir.Table:
@@ -179,7 +179,7 @@ class DuckDBEngine:
         return int(self._run(expression).fetchall()[0][0])
 
     def users(self, names: pa.Array) -> ir.Table:
-        """Named users as a table; a name that is missing is nobody's."""
+        """Named users as a table; null names nobody."""
         return expressions.group(self._register(pa.table({"user": names.drop_null()}))).select("user")
 
     def _bound(self, log: DuckDBLog, m: int, key: str) -> tuple[DuckDBGroup, Tally]:
@@ -243,7 +243,7 @@ class DuckDBEngine:
         try:
             ((amount,),) = self._connection.execute("SELECT parse_formatted_bytes(?)", [memory]).fetchall()
         except duckdb.Error:
-            raise ParameterError("memory", f"{memory!r} is no amount of memory", "Give one such as 2GB") from None
+            raise ParameterError("memory", f"{memory!r} is not an amount of memory", "Use one such as 2GB") from None
         self._connection.execute(f"SET memory_limit = '{max(amount // 4, min(amount // 2, _ENOUGH))}B'")
 
 
@@ -254,11 +254,11 @@ class DuckDBGroup(TableGroup):
     engine: DuckDBEngine
 
     def split(self, share: Fraction, key: str, purpose: str) -> tuple[DuckDBGroup, DuckDBGroup]:
-        """Part the users in two by keyed hash: about the given share, and the others."""
+        """Split the users in two by keyed hash: about this share, and the rest."""
         return self._parted(expressions.drawn_users(self.table, share, key, purpose))
 
     def part(self, users: pa.Array) -> tuple[DuckDBGroup, DuckDBGroup]:
-        """Part the users in two: the named ones, and the others."""
+        """Split the users in two: the named ones, and the rest."""
         return self._parted(self.table.user.isin(self.engine.users(users).user))
 
     def _parted(self, predicate: ir.BooleanValue) -> tuple[DuckDBGroup, DuckDBGroup]:
@@ -306,5 +306,5 @@ def _typed_errors(name: str) -> Iterator[None]:
 def _unreadable(name: str) -> LogError:
     """Instead of DuckDB's error, which quotes the rows it stumbles over."""
     return LogError(
-        name, "cannot be read: a file is damaged, or not what its format says", "Check the files, or name --format"
+        name, "cannot be read: a file is damaged, or not what its format says", "Check the files, or pass --format"
     )

@@ -25,7 +25,7 @@ class Runner(Protocol):
         ...
 
     def users(self, names: pa.Array) -> ir.Table:
-        """Named users as a table with the column user; a name that is missing is nobody's."""
+        """Named users as a table with the column user; null names nobody."""
         ...
 
 
@@ -53,12 +53,12 @@ class TableGroup:
         return self.engine.over(expressions.record_counts(self.table), ("query", "url"), work)
 
     def split(self, share: Fraction, key: str, purpose: str) -> tuple[Self, Self]:
-        """Part the users in two by keyed hash: about the given share, and the others."""
+        """Split the users in two by keyed hash: about this share, and the rest."""
         drawn = expressions.drawn_users(self.table, share, key, purpose)
         return replace(self, table=self.table.filter(drawn)), replace(self, table=self.table.filter(~drawn))
 
     def part(self, users: pa.Array) -> tuple[Self, Self]:
-        """Part the users in two: the named ones, and the others."""
+        """Split the users in two: the named ones, and the rest."""
         named = self.engine.users(users)
         inside, outside = self.table.semi_join(named, "user"), self.table.anti_join(named, "user")
         return replace(self, table=inside), replace(self, table=outside)

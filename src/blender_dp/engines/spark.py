@@ -5,14 +5,12 @@ Every worker needs blender-dp with the extra `spark`, and sees the log's files u
 
 from __future__ import annotations
 
-import re
-import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain, count
+from itertools import count
 from shutil import rmtree
 from tempfile import mkdtemp
 from weakref import finalize
@@ -26,7 +24,8 @@ from numpy.typing import NDArray
 from blender_dp.engines import expressions
 from blender_dp.engines.base import Work
 from blender_dp.engines.groups import TableGroup
-from blender_dp.errors import LogError, ParameterError
+from blender_dp.engines.spark_workers import ENCODED, GROUP, decoded_table, sent_rows, usable_records, work_on_part
+from blender_dp.errors import LogError
 from blender_dp.extras import needs
 from blender_dp.logs.canonical_columns import canonical
 from blender_dp.logs.compression import without_cut_off_ends
@@ -41,22 +40,11 @@ needs("spark")
 from py4j.protocol import Py4JError
 from pyspark import StorageLevel
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, Row, SparkSession, functions
+from pyspark.sql import DataFrame, SparkSession, functions
+
+from blender_dp.engines.spark_session import LARGEST_PIECE, OPEN_COST, start_session
 
 _BATCH_ROWS = 1 << 16
-_PACKED = "part binary"
-_GROUP = ("user", "query", "url")
-_SILENT = {"spark.log.level": "OFF"}  # Spark's errors quote rows
-_LARGEST_PIECE, _OPEN_COST = "spark.sql.files.maxPartitionBytes", "spark.sql.files.openCostInBytes"
-_LOCAL = {
-    **_SILENT,
-    "spark.ui.enabled": "false",
-    "spark.ui.showConsoleProgress": "false",
-    "spark.driver.bindAddress": "127.0.0.1",
-    "spark.driver.host": "127.0.0.1",
-    "spark.sql.shuffle.partitions": "4",  # AQE joins small ones, but starts with 200
-    _LARGEST_PIECE: "32m",  # or a file of a usual size is read by one core
-}
 _SETTINGS = {
     "spark.sql.variable.substitute": "false",  # or a key with ${...} in it would be another key
     "spark.sql.parser.escapedStringLiterals": "false",
@@ -105,10 +93,10 @@ class SparkEngine:
         self._scratch = mkdtemp(prefix="blender-dp-")  # readable for this user only
         finalize(self, rmtree, self._scratch, ignore_errors=True)
         # A session of our own on the same cluster, so that nobody else's settings and views are touched.
-        self._session = (session or _started(master, memory, self._scratch)).newSession()
+        self._session = (session or start_session(master, memory, self._scratch)).newSession()
         for name, value in _SETTINGS.items():
             self._session.conf.set(name, value)
-        self._session.conf.set(_OPEN_COST, str(self._session.conf.get(_LARGEST_PIECE)))
+        self._session.conf.set(OPEN_COST, str(self._session.conf.get(LARGEST_PIECE)))
         self.ordered = ordered
         self._lottery = expressions.portable_hash if portable else _own_hash
         self._names = (f"blender_{number}" for number in count())
@@ -140,7 +128,7 @@ class SparkEngine:
             return SparkLog(self._log(spark_reader.table_sql(self._view(frame), renamed)), name, columns.levels)
 
     def bound(self, log: SparkLog, m: int, key: str) -> tuple[TableGroup, Tally]:
-        """Keep at most m usable records of every user, chosen by keyed hash, and say what became of the rows."""
+        """Keep at most m usable records of every user, chosen by keyed hash, and return what became of the rows."""
         try:
             return self._bound(log, m, key)
         except (PySparkException, Py4JError):
@@ -168,7 +156,7 @@ class SparkEngine:
         return counts, Tally(counted + problems.total(), counted, dict(sorted(problems.items())))
 
     def bad_rows(self, source: Source) -> Iterator[dict[str, object]]:
-        """The bad rows themselves, for whoever has to mend the log: the reason, and the fields if there are any."""
+        """The bad rows, so that the log can be fixed: the reason, and the fields if there are any."""
         try:
             bad, cut_off = self._bad_rows(source), 0
         except (PySparkException, Py4JError):
@@ -185,7 +173,7 @@ class SparkEngine:
                 yield {"reason": str(Problem(fields.pop("problem"))), **fields}
 
     def progress(self) -> float:
-        """How many of the tasks that Spark has begun are done, in per cent, or less than 0 if there are none."""
+        """The finished share of the tasks that Spark has started, in per cent; negative if there are none."""
         try:
             tracker = self._session.sparkContext.statusTracker()
             stages = [stage for number in tracker.getActiveStageIds() if (stage := tracker.getStageInfo(number))]
@@ -203,8 +191,8 @@ class SparkEngine:
         if self.ordered:
             return [work(self._ordered(expression, order))]
         with _typed_errors("log"):
-            parts = self._frame(expression).mapInArrow(partial(_worked, work=work), _PACKED).collect()
-        return [_unpacked(part) for part in parts] or [work(iter(()))]
+            parts = self._frame(expression).mapInArrow(partial(work_on_part, work=work), ENCODED).collect()
+        return [decoded_table(part) for part in parts] or [work(iter(()))]
 
     def number(self, expression: ir.IntegerScalar) -> int:
         """Run an expression that gives one number."""
@@ -212,7 +200,7 @@ class SparkEngine:
             return int(self._frame(expression).collect()[0][0])
 
     def users(self, names: pa.Array) -> ir.Table:
-        """Named users as a table; a name that is missing is nobody's."""
+        """Named users as a table; null names nobody."""
         texts = pa.table({"user": names.cast(pa.string()).drop_null()})
         return expressions.group(self._view(self._session.createDataFrame(texts, "user string"))).select("user")
 
@@ -227,13 +215,13 @@ class SparkEngine:
             slots = ibis.literal(m, "int64")  # of the type that is asked for: Spark does not cast what it explodes
             kept = self._kept(expressions.drawn_many(log.rows, slots, key, self._lottery), log)
             parts = self._frame(expressions.tally(log.rows)).collect()
-        good, held = kept.frame.where("user IS NOT NULL").select(*_GROUP), [kept]
+        good, held = kept.frame.where("user IS NOT NULL").select(*GROUP), [kept]
         if m == 1:
-            good = kept.frame.where("user IS NOT NULL AND problem IS NULL").select(*_GROUP)
+            good = kept.frame.where("user IS NOT NULL AND problem IS NULL").select(*GROUP)
             bad = kept.frame.where("user IS NOT NULL AND problem IS NOT NULL")
             if any(known for *_, known in parts):  # users of bad rows, who count even if they have no other rows
                 held.append(_Kept(bad.select("user").distinct().join(good, "user", "left_anti")))
-                nothing = (f"CAST(NULL AS STRING) AS {name}" for name in _GROUP[1:])
+                nothing = (f"CAST(NULL AS STRING) AS {name}" for name in GROUP[1:])
                 good = good.unionByName(held[-1].frame.selectExpr("user", *nothing))
         tally = Tally.of(((problem, rows, records) for problem, rows, records, *_ in parts), unread)
         return TableGroup(self, expressions.group(self._view(good)), m, held), tally
@@ -242,7 +230,7 @@ class SparkEngine:
         """The canonical records, made by the workers and kept there: groups are asked several times."""
         frame, filtered = self._frame(drawn), log.source is None or log.source.filtered
         form = partial(canonical, filtered=filtered, levels=log.levels)
-        return _Kept(frame.mapInArrow(partial(_usable, form=form), frame.schema))
+        return _Kept(frame.mapInArrow(partial(usable_records, form=form), frame.schema))
 
     def _bad_rows(self, source: Source) -> _Kept:
         """All bad rows, found before the first one is handed out: if a file turns out to be cut off, none was."""
@@ -286,8 +274,8 @@ class SparkEngine:
         frame = self._frame(expression).coalesce(1)
         frame = frame.sortWithinPartitions(*(frame[name].asc_nulls_last() for name in order))
         with _typed_errors("log"):
-            for part in frame.mapInArrow(_sent, _PACKED).toLocalIterator():
-                yield from _unpacked(part).to_batches()
+            for part in frame.mapInArrow(sent_rows, ENCODED).toLocalIterator():
+                yield from decoded_table(part).to_batches()
 
     def _frame(self, expression: ir.Expr) -> DataFrame:
         return self._session.sql(expressions.sql(expression, "pyspark"))
@@ -309,68 +297,9 @@ class _Kept:
         finalize(self, _dropped, self.frame).atexit = False  # Spark ends then, and drops them itself
 
 
-def _started(master: str, memory: str | None, scratch: str) -> SparkSession:
-    local = master.startswith("local")
-    settings = {**(_LOCAL if local else _SILENT), "spark.sql.warehouse.dir": scratch}  # or there is a folder where we are
-    if memory is not None:
-        settings["spark.driver.memory" if local else "spark.executor.memory"] = _amount(memory)
-    builder = SparkSession.builder.master(master).appName("blender-dp")
-    for name, value in settings.items():
-        builder = builder.config(name, value)
-    try:
-        session = builder.getOrCreate()
-    except (PySparkException, Py4JError):
-        raise ParameterError("engine", "Spark does not start", "Install Java 17 or newer, and check the master") from None
-    if local:
-        session.sparkContext.pythonExec = sys.executable  # otherwise whatever `python3` is
-    return session
-
-
 def _dropped(frame: DataFrame) -> None:
     with suppress(PySparkException, Py4JError, OSError):  # Spark may have been stopped, and them with it
         frame.unpersist()
-
-
-def _amount(memory: str) -> str:
-    """An amount of memory in Java's words."""
-    found = re.fullmatch(r"([0-9]+) ?([KMGT])i?B?", memory.strip(), re.IGNORECASE)
-    if found is None:
-        raise ParameterError("memory", f"{memory!r} is no amount of memory", "Give one such as 2GB")
-    return found[1] + found[2].lower()
-
-
-def _usable(batches: Iterator[pa.RecordBatch], *, form: Callable[[pa.Table], pa.Table]) -> Iterator[pa.RecordBatch]:
-    """The users' canonical records, on a worker; what became of their rows stays beside them."""
-    for batch in batches:
-        table = pa.Table.from_batches([batch])
-        forms = form(table.select(_GROUP))
-        for name in _GROUP:
-            table = table.set_column(table.column_names.index(name), name, forms[name])
-        yield from table.to_batches()
-
-
-def _worked(batches: Iterator[pa.RecordBatch], *, work: Work) -> Iterator[pa.RecordBatch]:
-    """One part's result, on a worker; nothing for a part without rows."""
-    filled = (batch for batch in batches if batch.num_rows)
-    for first in filled:
-        yield _packed(work(chain([first], filled)))
-
-
-def _sent(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The rows themselves, on a worker."""
-    return (_packed(pa.Table.from_batches([batch])) for batch in batches if batch.num_rows)
-
-
-def _packed(table: pa.Table) -> pa.RecordBatch:
-    """A table of any shape as a row of one shape."""
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema) as stream:
-        stream.write_table(table)
-    return pa.RecordBatch.from_pydict({"part": pa.array([sink.getvalue().to_pybytes()], pa.binary())})
-
-
-def _unpacked(row: Row) -> pa.Table:
-    return pa.ipc.open_stream(row["part"]).read_all()
 
 
 def _own_hash(rows: ir.Table, key: str) -> ir.Value:
@@ -388,4 +317,4 @@ def _typed_errors(name: str) -> Iterator[None]:
 def _unreadable(name: str) -> LogError:
     """Instead of Spark's error, which quotes the rows it stumbles over."""
     problem = "cannot be read: a file is damaged, or not what its format says, or a worker failed"
-    return LogError(name, problem, "Check the files, or name --format; every worker needs blender-dp[spark]")
+    return LogError(name, problem, "Check the files, or pass --format; every worker needs blender-dp[spark]")

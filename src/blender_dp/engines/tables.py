@@ -1,7 +1,7 @@
 """Any database that Ibis can write SQL for and that takes and gives tables: an engine in two methods.
 
-It is for logs that are tables in memory or Parquet files, which are copied into the database. Whoever has more than that
-writes `read` and `bound` too, as DuckDB and Spark do.
+It is for logs that are tables in memory or Parquet files, which are copied into the database. For other logs, write
+`read` and `bound` too, as DuckDB and Spark do.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class TableEngine(ABC):
     def read(self, source: Source) -> TableLog:
         """Copy Parquet files into the database."""
         if source.format is not Format.PARQUET:
-            raise LogError(source.name, f"this engine does not read {source.format}", "Give .parquet files, or take DuckDB")
+            raise LogError(source.name, f"this engine does not read {source.format}", "Use .parquet files, or DuckDB")
         return self.load(pa.concat_tables(pq.read_table(file) for file in source.local), source.columns, source.name)
 
     def load(self, data: pa.Table, columns: Columns = PLAIN_COLUMNS, name: str = "table") -> TableLog:
@@ -64,7 +64,7 @@ class TableEngine(ABC):
         return expressions.log(self._stored(rows)), columns.levels
 
     def bound(self, log: TableLog, m: int, key: str) -> tuple[TableGroup, Tally]:
-        """Keep at most m usable records of every user, chosen by keyed hash, and say what became of the rows."""
+        """Keep at most m usable records of every user, chosen by keyed hash, and return what became of the rows."""
         rows, levels = log
         if m == 1:
             drawn = told = self._table(expressions.drawn(rows, key, expressions.portable_hash))
@@ -84,7 +84,7 @@ class TableEngine(ABC):
         return self._here.bad_rows(source)
 
     def progress(self) -> float:
-        """Nobody can tell."""
+        """Unknown, so negative."""
         return -1
 
     def over(self, expression: ir.Table, order: tuple[str, ...], work: Work) -> list[pa.Table]:
@@ -96,7 +96,7 @@ class TableEngine(ABC):
         return int(self._table(expression.name("number").as_table())["number"][0].as_py())
 
     def users(self, names: pa.Array) -> ir.Table:
-        """Named users as a table; a name that is missing is nobody's."""
+        """Named users as a table; null names nobody."""
         return expressions.group(self._stored(pa.table({"user": names.cast(pa.string()).drop_null()}))).select("user")
 
     def _table(self, expression: ir.Table) -> pa.Table:
@@ -104,7 +104,7 @@ class TableEngine(ABC):
             sql = expressions.sql(expression, self.dialect)
         except IbisError:
             problem = f"Ibis cannot say in {self.dialect} what is to be counted"
-            raise ParameterError("engine", problem, "Keep to one record per client (m_c), or take DuckDB") from None
+            raise ParameterError("engine", problem, "Use one record per client (m_c), or DuckDB") from None
         return self.fetch(sql, expression.schema().to_pyarrow())
 
     def _stored(self, table: pa.Table) -> str:

@@ -62,7 +62,7 @@ class Tables:
     @classmethod
     def load(cls, path: Path, expected: Tables) -> Tables:
         """Read the integers back from an audit's JSON; they must be for the same list and designs as those expected."""
-        document, fix = read_json(path), "Give what 'blender-dp audit --json' printed"
+        document, fix = read_json(path), "Use the output of 'blender-dp audit --json'"
         written = document.get("tables") if isinstance(document, dict) else None
         try:
             found = _ADAPTER.validate_python(written)
@@ -71,7 +71,7 @@ class Tables:
         if found.to_document() != written:
             raise DocumentError(str(path), "its tables have fields or digits that no sampler uses", fix)
         if problem := found._differs(expected):
-            raise DocumentError(str(path), problem, "Give the list, parameters and profile that they were made with")
+            raise DocumentError(str(path), problem, "Pass the list, parameters and profile that they were made with")
         return found
 
     def _differs(self, expected: Tables) -> str | None:

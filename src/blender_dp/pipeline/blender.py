@@ -33,11 +33,11 @@ G = TypeVar("G", bound=Group)
 
 
 def _silent(_: str) -> None:
-    """Tell nobody."""
+    """Ignore progress."""
 
 
 def _ignored(_: Tally | int) -> None:
-    """Tell nobody."""
+    """Ignore the tally and the number of unknown users."""
 
 
 class Blender:
@@ -66,10 +66,10 @@ class Blender:
         entropy: Entropy | None = None,
         progress: Progress = _silent,
     ) -> Release:
-        """Run on two tables, of opt-in users and of clients (see `logs.as_table` for what is a table).
+        """Run on two tables, one of opt-in users and one of clients (`logs.as_table` lists the accepted types).
 
-        `key` fixes which of a user's records are used and who discovers or calibrates; give the same one to get the same
-        choice again. `entropy` is for tests and simulations only.
+        `key` selects which of a user's records are used, and who discovers or calibrates; the same key repeats the
+        selection. `entropy` is for tests and simulations only.
         """
         source, text_key = entropy or Entropy.system(), _key_text(key)
         self._check_epsilon()
@@ -81,7 +81,7 @@ class Blender:
         chosen, _ = engine.bound(logs[0], self.parameters.m_o, text_key)
         others, _ = engine.bound(logs[1], self.parameters.m_c, text_key)
         if shared := chosen.shared_users(others):
-            raise GroupError("opt-in users", f"{shared} of them are clients as well", "Give every user one role")
+            raise GroupError("opt-in users", f"{shared} of them are clients as well", "Put every user in one group")
         return self._run_groups(chosen, others, text_key, source, progress)
 
     def run_log(
@@ -99,15 +99,14 @@ class Blender:
         on_tally: Callable[[Tally], None] = _ignored,
         on_unknown: Callable[[int], None] = _ignored,
     ) -> Release:
-        """Run on one log, a table or files (`logs.find` takes folders, patterns and formats), whose users are parted here.
+        """Run on one log, a table or files (`logs.find` accepts folders, patterns and formats), and split its users here.
 
-        `opt_in` is the share of the users who opt in (drawn by keyed hash) or the names of those who do. Bad rows are left
-        out and counted, and `on_tally` is told; if more than the share `max_bad` of the rows is bad, the run stops before
-        anything is released. `simulation` is "users" or "cells", see `collect`. A seeded `entropy` needs an engine that
-        is `ordered`, as the one is that is taken if none is given.
+        `opt_in` is the share of the users who opt in (drawn by keyed hash) or their names. Bad rows are left out, counted
+        and passed to `on_tally`; if their share exceeds `max_bad`, the run stops before anything is released. `simulation`
+        is "users" or "cells", see `collect`. A seeded `entropy` needs an `ordered` engine; the default engine is.
 
-        If opt-in users are named, `on_unknown` is called with the number of names that the log does not have. Like the
-        tally, that number is exact: it is for the person who runs the log, and not to be published.
+        If opt-in users are named, `on_unknown` gets the number of names that are not in the log. Like the tally, it is
+        exact, so it must not be published.
         """
         source, text_key, (rule, named) = entropy or Entropy.system(), _key_text(key), _opt_in_rule(opt_in)
         _check_simulation(simulation)
@@ -146,17 +145,17 @@ class Blender:
         return self.collection.make_release(listing, reports, sizes.clients, seeded=entropy.is_seeded)
 
     def _check_epsilon(self) -> None:
-        """Refuse an ε that protects nobody before anything is read; how many opt-in users there are is known later."""
+        """Refuse a meaningless ε before anything is read; δ can only be judged once the opt-in users are counted."""
         if not self.parameters.allow_weak_privacy and self.parameters.epsilon > LARGEST_EPSILON:
             check_privacy(self.parameters.epsilon)
 
     def collect(
         self, clients: Group, head_list: HeadList, channel: AnyChannel, entropy: Entropy, simulation: str = "users"
     ) -> Integers:
-        """Let every client report against the list; only the counts of the reported cells are kept.
+        """Make every client's report against the list, and return how often each cell was reported.
 
-        With the simulation "users" every client's report is really made, from its own record, where the records are.
-        With "cells" the clients are counted by cell first: the same in distribution, and cheaper to repeat.
+        The simulation "users" randomises every client's record, where the records are. "cells" counts the clients by cell
+        first: the result has the same distribution and is cheaper to repeat.
         """
         if simulation == "cells":
             return simulate(sum_counts(clients.over_records(partial(counted_cells, head_list=head_list))), channel, entropy)
@@ -175,7 +174,7 @@ def _opened(engine: Engine, log: TableLike | Source, columns: Columns) -> Any:  
 def _check_order(engine: Engine, entropy: Entropy) -> None:
     if entropy.repeats and not engine.ordered:
         problem = "rows come in any order, so a run with a seeded entropy does not repeat itself"
-        raise ParameterError("engine", problem, "Make the engine with ordered=True, or leave the seed out")
+        raise ParameterError("engine", problem, "Create the engine with ordered=True, or leave the seed out")
 
 
 def _check_simulation(simulation: str) -> None:
@@ -184,25 +183,25 @@ def _check_simulation(simulation: str) -> None:
 
 
 def _opt_in_rule(opt_in: Number | Iterable[str]) -> tuple[Callable[[G, str], tuple[G, G]], int | None]:
-    """How to part a log's users in opt-in users and clients: by share, or by name and then by how many names."""
+    """How to split a log's users into opt-in users and clients: by share, or by name (with the number of names)."""
     if isinstance(opt_in, Iterable) and not isinstance(opt_in, str):
         names = pa.array([*dict.fromkeys(str(user) for user in opt_in)], pa.string())  # read once: it may be a generator
         return lambda group, _: group.part(names), len(names)
-    share = open_unit(opt_in, "opt_in", "Give the share of the users who opt in, such as 0.05")
+    share = open_unit(opt_in, "opt_in", "Pass the share of the users who opt in, such as 0.05")
     return lambda group, key: group.split(share, key, "opt-in"), None
 
 
 def _check_sizes(sizes: Sizes) -> None:
     for group, users, fix in (
-        ("discovery users", sizes.discovery, "Bring more opt-in users; if they are named, check that the log has them"),
-        ("calibration users", sizes.calibration, "Bring more opt-in users, or lower f_o"),
-        ("clients", sizes.clients, "Bring more users who do not opt in"),
+        ("discovery users", sizes.discovery, "Add opt-in users; if they are named, check that the log contains them"),
+        ("calibration users", sizes.calibration, "Add opt-in users, or lower f_o"),
+        ("clients", sizes.clients, "Add users who do not opt in"),
     ):
         if users < 2:
-            raise GroupError(group, f"there are {users}, and at least 2 are needed", fix)
+            raise GroupError(group, f"there are {users}, but at least 2 are needed", fix)
 
 
 def _key_text(key: bytes | None) -> str:
     if not isinstance(key, bytes | None):
-        raise ParameterError("key", f"{type(key).__name__} is not bytes", "Give bytes, or leave it out")
+        raise ParameterError("key", f"{type(key).__name__} is not bytes", "Pass bytes, or leave it out")
     return (system_bytes(16) if key is None else key).hex()

@@ -1,6 +1,6 @@
-"""One collection's parts, and its two halves: from opt-in users to a list, and from reports to a release.
+"""The parts of a collection and its two halves: from opt-in users to a list, and from reports to a release.
 
-The halves know nothing of how the users came: from a log, all at once, or over days from a collector's store.
+Neither half depends on where the users come from: a log, all at once, or a collector's storage, over days.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Listing:
-    """What the opt-in users' half leaves: private already, and all that the other half needs of it."""
+    """The result of the opt-in users' half: already private, and all that the other half needs."""
 
     calibrated: Any
-    """The estimator's own; it has the final `head_list`."""
+    """The estimator's own type; it has the final `head_list`."""
     context: Context
     design: Design
 
@@ -70,12 +70,12 @@ class Collection:
             raise ParameterError("m_c", problem, "Use the same number for both, or the estimator 'average'")
 
     def channel(self, head_list: HeadList, design: Design | None = None) -> AnyChannel:
-        """The clients' channel for a head list: of the given design, or of the first one that comes into question."""
+        """The clients' channel for a head list: of this design, or by default of the first possible one."""
         chosen = design or self.randomiser.designs(self.parameters, head_list)[0]
         return channel_of(head_list, self.randomiser.settings(self.parameters, chosen))
 
     def published(self, head_list: HeadList, design: Design) -> ReportingList:
-        """What devices are given: the list with its channel."""
+        """What devices receive: the list with its channel."""
         return ReportingList(head_list, self.randomiser.settings(self.parameters, design))
 
     def promises(self) -> tuple[Promise, Promise]:
@@ -87,7 +87,7 @@ class Collection:
     def make_list(
         self, discovering: Group, calibrating: Group, clients: int, entropy: Entropy, progress: Progress
     ) -> Listing:
-        """Make the head list from the opt-in users, for about so many clients. Both groups' budgets are spent by this."""
+        """Make the head list from the opt-in users, for about this many clients. This spends both groups' budgets."""
         p = self.parameters
         progress(f"discovery: {discovering.users:,} opt-in users make the head list")
         found = self.estimator.shortlist(self._discover(discovering, entropy), p.max_queries)
@@ -107,7 +107,7 @@ class Collection:
         seeded: bool,
         reports_from: Literal["log", "devices"] = "log",
     ) -> Release:
-        """Estimate from the list's making and the counts of the reported cells. Post-processing: it spends nothing."""
+        """Estimate from the list and the counts of the reported cells. This is post-processing: it spends nothing."""
         context, published = listing.context, self.published(listing.head_list, listing.design)
         result = self.estimator.combine(
             listing.calibrated, reports, self.channel(listing.head_list, listing.design), context

@@ -152,7 +152,7 @@ def test_little_memory_is_enough():
     engine = DuckDBEngine(memory="100MB")
     group, _ = engine.bound(engine.load(table(rows)), 1, "k")
     assert len(counts_of(group)) == 1000
-    with pytest.raises(ParameterError, match="no amount of memory"):
+    with pytest.raises(ParameterError, match="not an amount of memory"):
         DuckDBEngine(memory="much")
 
 
@@ -187,7 +187,7 @@ def test_memory_is_for_the_whole_process(memory, share):
 
 @pytest.mark.parametrize("memory", ["much", "-1", "90%", "2GB; rm"])
 def test_memory_is_an_amount(memory):
-    with pytest.raises(ParameterError, match="no amount of memory"):
+    with pytest.raises(ParameterError, match="not an amount of memory"):
         DuckDBEngine(memory=memory)
 
 

@@ -1,0 +1,52 @@
+"""What Spark's workers run: functions of Arrow batches that need neither Spark nor the driver's state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import chain
+from typing import Any
+
+import pyarrow as pa
+
+from blender_dp.engines.base import Work
+
+ENCODED = "part binary"
+"""The schema of encoded tables, for Spark."""
+
+GROUP = ("user", "query", "url")
+"""The columns of a group."""
+
+
+def usable_records(batches: Iterator[pa.RecordBatch], *, form: Callable[[pa.Table], pa.Table]) -> Iterator[pa.RecordBatch]:
+    """The users' canonical records, on a worker; what became of their rows stays beside them."""
+    for batch in batches:
+        table = pa.Table.from_batches([batch])
+        forms = form(table.select(GROUP))
+        for name in GROUP:
+            table = table.set_column(table.column_names.index(name), name, forms[name])
+        yield from table.to_batches()
+
+
+def work_on_part(batches: Iterator[pa.RecordBatch], *, work: Work) -> Iterator[pa.RecordBatch]:
+    """One part's result, on a worker; nothing for a part without rows."""
+    filled = (batch for batch in batches if batch.num_rows)
+    for first in filled:
+        yield encoded_table(work(chain([first], filled)))
+
+
+def sent_rows(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The rows themselves, on a worker."""
+    return (encoded_table(pa.Table.from_batches([batch])) for batch in batches if batch.num_rows)
+
+
+def encoded_table(table: pa.Table) -> pa.RecordBatch:
+    """A table of any shape as a row of one shape."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as stream:
+        stream.write_table(table)
+    return pa.RecordBatch.from_pydict({"part": pa.array([sink.getvalue().to_pybytes()], pa.binary())})
+
+
+def decoded_table(row: Any) -> pa.Table:  # noqa: ANN401 (a row of Spark's)
+    """The table in an encoded row."""
+    return pa.ipc.open_stream(row["part"]).read_all()
