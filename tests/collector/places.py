@@ -74,7 +74,7 @@ class Server:
         arguments = [self._handle.bin_path / "pg_ctl", "-D", self._folder / "data", "-m", "immediate", "-w", "stop"]
         user = {"user": "pgserver"} if self._handle.system_user else {}
         subprocess.run(arguments, check=True, capture_output=True, **user)
-        info.process.wait(10)
+        info.process.wait(120)
 
     def remove(self) -> None:
         self.kill()  # a stop in good order waits for whoever is still connected

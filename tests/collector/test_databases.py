@@ -33,7 +33,7 @@ def test_a_server_with_another_usage_is_told_ours(postgresql: Place) -> None:
             round_rows.advance(connection, made.round, "listed", {"state": "closed"})
             connection.commit()
             with pytest.raises(StateError):
-                late.result(10)
+                late.result(120)
     assert counted(one, made.round) == {0: 3}
 
 

@@ -22,7 +22,7 @@ class Slow:
         self.batches: list[list[tuple[bytes, bytes]]] = []
 
     def add_reports(self, name: str, arrived: Iterable[tuple[bytes, bytes]]) -> None:
-        self.go_on.wait(10)
+        self.go_on.wait(120)
         if name == "closed":
             raise StateError("round", "does not take reports", "Ask for the current round")
         self.batches.append(list(arrived))
@@ -94,7 +94,7 @@ def test_who_comes_as_it_stops_is_told() -> None:
         await asyncio.sleep(0.1)
         await asyncio.to_thread(intake.stop)
         with pytest.raises(StateError, match="is stopping"):
-            await asyncio.wait_for(late, 10)
+            await asyncio.wait_for(late, 120)
 
     asyncio.run(scene())
     assert slow.batches == []

@@ -188,7 +188,7 @@ with Journal(Path(sys.argv[1])).lock():
         ours.start()
         waited = not came.wait(0.3)
         other.communicate()
-    assert came.wait(10)
+    assert came.wait(120)
     ours.join()
     assert waited
 

@@ -160,7 +160,7 @@ def test_a_locked_database_is_waited_for(sqlite: Place) -> None:
         late.join(0.3)
         assert late.is_alive()
         assert stored(rounds) == set()  # readers are not held up
-    late.join(10)
+    late.join(120)
     assert stored(rounds) == {1}
 
 
@@ -201,7 +201,7 @@ def test_who_goes_away_does_not_stop_the_intake(sqlite: Place) -> None:
             await asyncio.gather(first, *impatient, return_exceptions=True)
             last = asyncio.ensure_future(intake.add(made.round, [report(4)]))
             await asyncio.sleep(0.1)
-        await asyncio.wait_for(last, 10)
+        await asyncio.wait_for(last, 120)
         with pytest.raises(StateError):
             await intake.add("0" * 32, [report(5)])
         await asyncio.gather(*[intake.add(made.round, [report(i)]) for i in range(10, 30)])

@@ -92,7 +92,7 @@ def test_a_step_waits_for_whoever_is_writing(postgresql: Place) -> None:
         closing.join(0.3)
         assert closing.is_alive()  # it waits
         report_rows.insert(connection, made.round, [report(9)])
-    closing.join(10)
+    closing.join(120)
     assert one.lookup.round(made.round).state == "closed"
     assert counted(one, made.round) == {0: 4}
 
@@ -135,20 +135,20 @@ def test_whoever_adds_or_takes_back_holds_the_round(
     def slow(*given: Any, **more: Any) -> Any:
         came = real(*given, **more)
         reached.set()
-        assert go_on.wait(10)
+        assert go_on.wait(120)
         return came
 
     monkeypatch.setattr(place, name, slow)
     with ThreadPoolExecutor(2) as pool:
         try:
             working = pool.submit(work)
-            assert reached.wait(10)
+            assert reached.wait(120)
             stepping = pool.submit(step, made.round)
             assert not wait([stepping], 0.3).done  # it waits
         finally:
             go_on.set()
-        assert working.result(10) is not False
-        stepping.result(10)
+        assert working.result(120) is not False
+        stepping.result(120)
     assert one.lookup.round(made.round).state == state
     assert len(rows(one, sa.select(records))) == {"reports": 0, "record": 25, "withdrawal": 23}[writing]
     assert counted(one, made.round) == ({0: 4} if writing == "reports" else {})

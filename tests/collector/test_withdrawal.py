@@ -97,7 +97,7 @@ def test_one_waits_for_the_other(place: Place, monkeypatch: pytest.MonkeyPatch, 
     def waits(point: str) -> None:
         if threading.get_ident() == threads[0].ident and point in {"record: before commit", "withdrawal: before commit"}:
             inside.set()
-            assert go_on.wait(20)
+            assert go_on.wait(120)
 
     works = {
         "upload": lambda rounds: rounds.contributions.upload_record(made.round, made.tokens[0], "again", None, OWN),
@@ -115,13 +115,13 @@ def test_one_waits_for_the_other(place: Place, monkeypatch: pytest.MonkeyPatch, 
 
     threads = [threading.Thread(target=do, args=(first, one)), threading.Thread(target=do, args=(second, other))]
     threads[0].start()
-    assert inside.wait(20)
+    assert inside.wait(120)
     threads[1].start()
     threads[1].join(0.3)
     assert second not in came  # it waits
     go_on.set()
     for thread in threads:
-        thread.join(20)
+        thread.join(120)
     assert came["withdrawal"] is True
     assert (came["upload"] == OWN) == (first == "upload")
     assert count(one, records) == 5

@@ -29,6 +29,8 @@ CAMPAIGN = {
     "name": "searches", "epsilon": "4", "delta": "1e-6", "max_queries": 5,
     "expected_clients": 1000, "min_opt_in": 100, "min_reports": 100, "max_epsilon": "unlimited",
 }  # fmt: skip
+HANG = 120
+"""Seconds after which a test gives up waiting: far more than anything takes on a busy machine."""
 RECORDS = [(f"query {i}", f"https://site{i}.example/") for i in range(5)]
 
 
@@ -41,7 +43,7 @@ class Distant:
 
     def http(self, token: str | None = None, **more: Any) -> httpx.Client:
         headers = {"Authorization": f"Bearer {token}"} if token else {}
-        return httpx.Client(base_url=self.url, headers=headers, timeout=30, **more)
+        return httpx.Client(base_url=self.url, headers=headers, timeout=HANG, **more)
 
     def campaign(self, **changed: Any) -> str:
         return self.operator("POST", "/v1/operator/campaigns", json={**CAMPAIGN, **changed})["id"]
@@ -79,12 +81,12 @@ class Distant:
         return self.reached(listed["id"], "released")
 
     def reached(self, round_id: str, state: str) -> dict[str, Any]:
-        for _ in range(400):
-            found = self.operator("GET", f"/v1/operator/rounds/{round_id}")
-            if found["state"] == state:
-                return found
+        end = time.monotonic() + HANG
+        while (found := self.operator("GET", f"/v1/operator/rounds/{round_id}"))["state"] != state:
+            if time.monotonic() > end:
+                raise TimeoutError(found)
             time.sleep(0.05)
-        raise TimeoutError(found)
+        return found
 
     def device(self, listed: dict[str, Any]) -> Device:
         with self.http() as http:

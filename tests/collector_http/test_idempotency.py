@@ -81,7 +81,7 @@ def test_while_it_is_under_way(live, http, monkeypatch):
 
     def slow(self, settings):
         begun.set()
-        go_on.wait(10)
+        go_on.wait(120)
         return create(self, settings)
 
     monkeypatch.setattr(Campaigns, "create", slow)
@@ -93,7 +93,7 @@ def test_while_it_is_under_way(live, http, monkeypatch):
 
     thread = threading.Thread(target=first)
     thread.start()
-    assert begun.wait(10)
+    assert begun.wait(120)
     second = http.post(PATH, json=CAMPAIGN, headers={"Idempotency-Key": "k"})
     go_on.set()
     thread.join()

@@ -189,3 +189,16 @@ def test_dates_in_the_future_are_corrected(tmp_path: Path) -> None:
     assert [one.entry.round for one in spent] == [made.round] * 2
     assert all(abs(one.at - time.time()) < 2 * 3600 for one in spent)
     place.close()
+
+
+@pytest.mark.parametrize(
+    ("module", "unused"),
+    [
+        ("startup", ("alembic", "dp_accounting", "duckdb", "ibis", "pandas", "pyspark", "scipy")),
+        ("preparation", ("dp_accounting", "duckdb", "fastapi", "ibis", "pandas", "pyspark", "uvicorn")),
+    ],
+)
+def test_starting_loads_no_package_that_it_does_not_use(module, unused):
+    code = f"import sys, blender_dp.collector.server.{module}; print([name for name in {unused} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"

@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from blender_dp.engines import Group
 from blender_dp.errors import ParameterError
 from blender_dp.mechanisms.laplace_histogram import LaplaceHistogram
 from blender_dp.parameters import Parameters
@@ -35,6 +34,9 @@ from blender_dp.stages import (
 from blender_dp_device.channel.subset import AnyChannel, channel_of
 from blender_dp_device.records.head_list import HeadList
 from blender_dp_device.records.reporting_list import ReportingList
+
+if TYPE_CHECKING:  # DuckDB and Ibis are slow to import, and only needed where records are counted
+    from blender_dp.engines import Group
 
 Progress = Callable[[str], None]
 
