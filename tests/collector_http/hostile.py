@@ -96,7 +96,7 @@ def serving(data: Path, **settings: object) -> Iterator[Serving]:
             one = Serving(f"http://127.0.0.1:{port}", process)
             for _ in range(600):
                 try:
-                    httpx.get(f"{one.url}/__heartbeat__").raise_for_status()
+                    httpx.get(f"{one.url}/__heartbeat__", timeout=120).raise_for_status()
                     break
                 except httpx.HTTPError:
                     time.sleep(0.05)

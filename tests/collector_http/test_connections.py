@@ -91,7 +91,7 @@ class TestHeaders:
             one.sendall(start)
             assert sent(one, part, times) < times
         assert served.memory("VmHWM") - served.at_first < MOST_GROWTH
-        assert httpx.get(f"{served.url}/__lbheartbeat__").is_success
+        assert httpx.get(f"{served.url}/__lbheartbeat__", timeout=120).is_success
 
     @pytest.mark.parametrize(
         ("head", "status"),
@@ -218,7 +218,7 @@ class TestNumber:
         with ExitStack() as stack:
             for _ in range(900):
                 stack.enter_context(connected(served.url))
-            assert httpx.get(f"{served.url}/__heartbeat__", timeout=30).is_success
+            assert httpx.get(f"{served.url}/__heartbeat__", timeout=120).is_success
             assert served.memory("VmHWM") - served.at_first < MOST_GROWTH
 
     def test_more_than_there_may_be(self, tmp_path: Path) -> None:

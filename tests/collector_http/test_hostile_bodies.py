@@ -21,7 +21,7 @@ JSON = {"Content-Type": "application/json"}
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
     with serving(tmp_path_factory.mktemp("hostile") / "data") as one:
         for _ in range(3):  # what is loaded once is no growth
-            httpx.post(f"{one.url}/v1/rounds/{'0' * 32}/reports", content=b"{}", headers=JSON)
+            httpx.post(f"{one.url}/v1/rounds/{'0' * 32}/reports", content=b"{}", headers=JSON, timeout=120)
         assert one.at_first > 0
         yield one
 
@@ -67,7 +67,7 @@ def test_a_hostile_body_costs_little(served: Serving, name: str) -> None:
 def test_only_reports_may_be_long(served: Serving, method: str, path: str) -> None:
     headers = {**JSON, "Authorization": f"Bearer {'0' * 64}"}
     for body in (HOSTILE["many fields"](), b" " * 70_000):
-        answer = httpx.request(method, served.url + path, content=body, headers=headers)
+        answer = httpx.request(method, served.url + path, content=body, headers=headers, timeout=120)
         assert (answer.status_code, answer.json()["type"]) == (413, "urn:blender-dp:problem:too-large")
 
 

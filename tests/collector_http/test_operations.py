@@ -92,7 +92,7 @@ def test_failures_of_the_worker_are_counted(tmp_path: Path, monkeypatch: pytest.
 
 def test_the_version_has_dockerflows_form(tmp_path: Path) -> None:
     with listening(tmp_path / "data", source="https://git.example/blender-dp", commit="c0ffee", build="7") as live:
-        found = httpx.get(f"{live.url}/__version__").json()
+        found = httpx.get(f"{live.url}/__version__", timeout=120).json()
     assert (found["source"], found["commit"], found["build"]) == ("https://git.example/blender-dp", "c0ffee", "7")
     assert re.fullmatch(r"\d+\.\d+\.\d+", found["version"])
     assert found["version"] == found["packages"]["blender-dp"]
@@ -194,15 +194,15 @@ def test_metrics_of_several_processes_are_added_up(tmp_path: Path) -> None:
         try:
             for _ in range(600):
                 try:
-                    httpx.get(f"{url}/__heartbeat__").raise_for_status()
+                    httpx.get(f"{url}/__heartbeat__", timeout=120).raise_for_status()
                     break
                 except httpx.HTTPError:
                     time.sleep(0.1)
             time.sleep(2)  # until both have started, and have measured themselves
             for _ in range(40):
-                httpx.get(f"{url}/v1/ledger")  # on a connection of its own: either process may answer
+                httpx.get(f"{url}/v1/ledger", timeout=120)  # on a connection of its own: either process may answer
             for _ in range(6):  # whichever is asked
-                metrics = httpx.get(f"{url}/metrics", headers={"Authorization": "Bearer scraper"}).text
+                metrics = httpx.get(f"{url}/metrics", headers={"Authorization": "Bearer scraper"}, timeout=120).text
                 assert value(metrics, 'blender_dp_request_seconds_count{route="/v1/ledger"}') == 40
             largest = max(map(resident_bytes, children(one.pid)))
             assert value(metrics, "blender_dp_resident_bytes") > 1.5 * largest  # of both workers
@@ -249,7 +249,7 @@ def test_nothing_but_log_lines_is_in_the_log(tmp_path: Path) -> None:
         try:
             for _ in range(600):
                 try:
-                    httpx.get(f"http://127.0.0.1:{port}/__heartbeat__").raise_for_status()
+                    httpx.get(f"http://127.0.0.1:{port}/__heartbeat__", timeout=120).raise_for_status()
                     break
                 except httpx.HTTPError:
                     time.sleep(0.1)

@@ -53,14 +53,14 @@ def serving(data: Path, database: str, *flags: str) -> Iterator[tuple[str, list[
             yield f"http://127.0.0.1:{port}", printed
         finally:
             one.terminate()
-            one.wait(30)
+            one.wait(120)
             reader.join()
 
 
 def wait_until_up(url: str) -> None:
     for _ in range(600):
         try:
-            if httpx.get(f"{url}/__heartbeat__").is_success:
+            if httpx.get(f"{url}/__heartbeat__", timeout=120).is_success:
                 return
         except httpx.TransportError:
             time.sleep(0.1)
@@ -92,7 +92,7 @@ def test_a_round_through_several_processes(database: Callable[[], str], tmp_path
         found = token_in([line for _, printed in begun for line in printed])
         assert len(found) == 1  # whoever came first has made it
         one, other = Distant(urls[0], found[0]), Distant(urls[-1], found[0])
-        assert {httpx.get(f"{door}/v1/rounds/current").json()["key"] for door in urls} == {
+        assert {httpx.get(f"{door}/v1/rounds/current", timeout=120).json()["key"] for door in urls} == {
             Signer.load(data / "signing-key.pem").public
         }
 
@@ -116,12 +116,16 @@ def test_a_round_through_several_processes(database: Callable[[], str], tmp_path
         assert 202 in both(lambda door: ask(door, f"/v1/operator/rounds/{round_id}/close"), one, other)
         done = one.reached(round_id, "released")
 
-        assert httpx.get(f"{urls[0]}/v1/rounds/current").json()["released"] == done == other.reached(round_id, "released")
-        bodies = {httpx.get(f"{door}/v1/releases/{done['release']}").content for door in urls * 4}
+        assert (
+            httpx.get(f"{urls[0]}/v1/rounds/current", timeout=120).json()["released"]
+            == done
+            == other.reached(round_id, "released")
+        )
+        bodies = {httpx.get(f"{door}/v1/releases/{done['release']}", timeout=120).content for door in urls * 4}
         assert len(bodies) == 1
-        release = httpx.get(f"{urls[0]}/v1/releases/{done['release']}").json()["content"]["release"]
+        release = httpx.get(f"{urls[0]}/v1/releases/{done['release']}", timeout=120).json()["content"]["release"]
         assert release["manifest"]["reports"] == REPORTS
-        entries = httpx.get(f"{urls[-1]}/v1/ledger").json()
+        entries = httpx.get(f"{urls[-1]}/v1/ledger", timeout=120).json()
         assert [entry["group"] for entry in entries] == ["opt-in", "client"]
     whats = [row.what for row in rows(kept, sa.select(events.c.what).order_by(events.c.number))]
     assert whats == ["opened", "frozen", "listed", "closed", "released"]

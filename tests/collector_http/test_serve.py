@@ -126,13 +126,13 @@ def test_what_it_says_is_true_when_it_says_it(tmp_path: Path, flags: list[str]) 
             lines = [one.stdout.readline() for _ in range(3)]
             (url,) = re.findall(r"listens on (http://[\w.:\[\]]+[0-9]),", lines[2])
             assert not url.endswith(":0")
-            assert httpx.get(f"{url}/__heartbeat__", timeout=30).is_success
+            assert httpx.get(f"{url}/__heartbeat__", timeout=120).is_success
             token = lines[1].rpartition("=")[2].strip()
-            asked = httpx.get(f"{url}/v1/operator/campaigns", headers={"Authorization": f"Bearer {token}"})
+            asked = httpx.get(f"{url}/v1/operator/campaigns", headers={"Authorization": f"Bearer {token}"}, timeout=120)
             assert asked.json() == []
         finally:
             one.terminate()
-            one.wait(30)
+            one.wait(120)
 
 
 def has_ipv6() -> bool:
@@ -153,7 +153,9 @@ def test_no_address_is_written(tmp_path: Path) -> None:
             port = int(re.findall(r"listens on http://127.0.0.1:(\d+),", printed[2])[0])
             transport = httpx.HTTPTransport(local_address="127.0.0.5")
             headers = {"X-Forwarded-For": "192.0.2.7", "Forwarded": "for=192.0.2.8"}
-            with httpx.Client(base_url=f"http://127.0.0.1:{port}", transport=transport, headers=headers, timeout=30) as http:
+            with httpx.Client(
+                base_url=f"http://127.0.0.1:{port}", transport=transport, headers=headers, timeout=120
+            ) as http:
                 for method, path in [("GET", "/v1/ledger"), ("GET", "/v1/nothing"), ("POST", "/v1/operator/campaigns")]:
                     http.request(method, path)
                 http.post(f"/v1/rounds/{'0' * 32}/reports", content=b"{", headers={"Content-Type": "application/json"})

@@ -83,7 +83,7 @@ def test_a_span_per_request_and_nothing_private_in_it(tmp_path: Path) -> None:
 
 def test_a_receiver_that_is_gone_is_in_nobodys_way(tmp_path: Path) -> None:
     with listening(tmp_path / "data", traces="http://127.0.0.1:1/v1/traces") as live:
-        assert httpx.get(f"{live.url}/v1/ledger").status_code == 200
+        assert httpx.get(f"{live.url}/v1/ledger", timeout=120).status_code == 200
 
 
 def test_nothing_of_it_is_loaded_by_default() -> None:
