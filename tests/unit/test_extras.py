@@ -13,6 +13,8 @@ from blender_dp.errors import BlenderError, MissingExtraError
 from blender_dp.extras import EXTRAS, needs
 from tests.conftest import ROOT
 
+pytestmark = pytest.mark.slow  # starts a process for every test
+
 
 def plain(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()

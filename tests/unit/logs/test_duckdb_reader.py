@@ -163,6 +163,7 @@ def test_a_refused_line_is_counted_once(tmp_path):
     assert [row["line"] for row in engine.bad_rows(find(tmp_path))] == [3002, 3003]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", ["first", "middle", "last"])
 @pytest.mark.parametrize("megabytes", [3, 17, 33, 70])
 def test_a_line_of_many_megabytes_is_counted_and_so_is_its_user(tmp_path, place, megabytes):

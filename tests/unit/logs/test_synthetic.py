@@ -7,6 +7,8 @@ import pytest
 from blender_dp import ParameterError, Truth, aol_like, canonical_query, canonical_url
 from blender_dp.logs.synthetic import _words, aol_shape
 
+pytestmark = pytest.mark.slow  # makes populations of realistic sizes
+
 
 @pytest.fixture(scope="module")
 def population():

@@ -53,6 +53,7 @@ def test_all_of_it_is_one():
     assert 2 * sum(probability(noise, v) for v in range(1, 40 * noise.half_steps, 2)) > 1 - Fraction(1, 10**50)
 
 
+@pytest.mark.slow
 @given(LOSSES)
 @settings(max_examples=30)
 def test_variance_is_exact(loss):
