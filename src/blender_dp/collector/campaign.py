@@ -23,12 +23,12 @@ _PEOPLE = 10**12  # more than there are
 _DECIMAL = r"[0-9]{1,9}(\.[0-9]{1,30})?(e-?[0-9]{1,2})?"
 
 Decimal = Annotated[str, Field(pattern=f"^{_DECIMAL}$", max_length=40)]
-"""A number as it is written: ε and δ are kept exactly."""
+"""A decimal number as text, so that ε and δ stay exact."""
 
 UNLIMITED = "unlimited"
 
 Limit = Annotated[str, Field(pattern=f"^({UNLIMITED}|{_DECIMAL})$", max_length=40)]
-"""A limit as it is written; having none must be said."""
+"""A limit as text; the word `unlimited` for none."""
 
 
 CampaignName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,62}$")]
@@ -62,21 +62,21 @@ class CampaignSettings(BaseModel):
     min_opt_in: Annotated[int, Field(ge=4, le=_PEOPLE)] = DEFAULTS.min_opt_in
     min_reports: Annotated[int, Field(ge=2, le=_PEOPLE)] = DEFAULTS.min_reports
     max_epsilon: Limit
-    """No round begins that would bring what either group has spent in the campaign, composed, above this.
+    """No round starts that would raise the composed ε of either group in this campaign above this.
 
-    A decimal number, or `unlimited`: then nothing bounds what an opt-in user loses over the rounds.
+    A decimal number, or `unlimited`: then nothing bounds what the rounds reveal about an opt-in user.
     """
     max_delta: Decimal | None = None
-    """Likewise for the sum of δ."""
+    """The same limit for the sum of δ."""
     period_epsilon: Decimal | None = None
-    """Likewise for the ε of the rounds of the last `period_days`."""
+    """The same limit for the ε of the rounds of the last `period_days`."""
     period_days: Annotated[int, Field(ge=1, le=36_500)] | None = None
     list_days: Annotated[int, Field(ge=1, le=3_650)] = DEFAULTS.list_days
-    """The list of a round that is not told when to close expires after so many days: devices answer it no more."""
+    """The list of a round without a closing time expires after this many days: devices stop reporting."""
     allow_weak_privacy: bool = Parameters.allow_weak_privacy
     """Allow ε above 20, and δ of 1 / opt-in users or more. Every release says so."""
     keep_reports_days: Annotated[int, Field(ge=0, le=36_500)] = DEFAULTS.keep_reports_days
-    """Keep a round's reports for so many days after its release. Nothing needs them, so they are deleted at once."""
+    """Keep a round's reports for this many days after its release. By default they are deleted at once."""
 
     @field_validator("name")
     @classmethod
@@ -104,11 +104,11 @@ class CampaignSettings(BaseModel):
         return self
 
     def weaknesses(self, opt_in_users: int) -> tuple[Weakness, ...]:
-        """What is weak about the promise to so many opt-in users."""
+        """What is weak about the promise to this many opt-in users."""
         return weaknesses(Fraction(self.epsilon), Fraction(self.delta), opt_in_users)
 
     def too_weak(self, opt_in_users: int) -> str | None:
-        """Why the promise is refused to so many opt-in users; None if it is not, or if weak privacy is allowed.
+        """Why the promise to this many opt-in users is refused; None if it is not, or if weak privacy is allowed.
 
         A δ that is small enough for `min_opt_in` users may be too large for more, so every list is checked as well.
         """
@@ -124,7 +124,7 @@ class CampaignSettings(BaseModel):
         return cls.model_validate(read, context=_STORED)  # what is too weak is refused when a list is to be made
 
     def exposure(self) -> str:
-        """How many records a round with the fewest opt-in users may expose, in words."""
+        """How many records a round with the minimum number of opt-in users may expose, in words."""
         return exposure_statement(Fraction(self.delta), round(self.min_opt_in * Fraction(self.f_o)))
 
     def collection(self, candidates: HeadList | None = None) -> Collection:
