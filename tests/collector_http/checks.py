@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import httpx
 
-from blender_dp.collector.http.problems import NAMES, PREFIX
+from blender_dp_device.wire.problems import PREFIX, PROBLEMS
 
 
 def is_problem(answer: httpx.Response, status: int, name: str) -> bool:
     body = answer.json()
     assert answer.headers["content-type"] == "application/problem+json"
-    assert name in NAMES
+    assert name in PROBLEMS
     assert {"type", "title", "status", "detail"} <= set(body)
     assert (answer.status_code, body["status"], body["type"]) == (status, status, PREFIX + name), answer.text
     return True

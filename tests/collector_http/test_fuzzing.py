@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from schemathesis.checks import CHECKS
 
-from blender_dp.collector.http.problems import MEDIA_TYPE
+from blender_dp_device.wire.problems import MEDIA_TYPE
 from tests.collector_http.conftest import CAMPAIGN, listening
 from tests.collector_http.test_authorisation import MATRIX
 from tests.conftest import ROOT

@@ -63,12 +63,11 @@ def test_what_failed_may_be_asked_again(live, http):
 def test_a_crash_in_between_leaves_nothing(live, http, monkeypatch):
     """The work is done, and the answer is not stored: neither is the work."""
 
-    class Failing(operator.CampaignAnswer):
-        def model_dump_json(self, **_) -> str:
-            raise RuntimeError
+    def failing(_: object) -> bytes:
+        raise RuntimeError
 
     with monkeypatch.context() as patch:
-        patch.setattr(operator, "CampaignAnswer", Failing)
+        patch.setattr(operator, "to_json", failing)
         assert http.post(PATH, json=CAMPAIGN, headers={"Idempotency-Key": "k"}).status_code == 500
     assert (count(live, campaigns), count(live, answers)) == (0, 0)
     assert http.post(PATH, json=CAMPAIGN, headers={"Idempotency-Key": "k"}).status_code == 201

@@ -8,10 +8,10 @@ import logging
 
 import pytest
 
-from blender_dp.collector.http.messages import ReportMessage
 from blender_dp.collector.http.report_check import ReportCheck
 from blender_dp_device.records.head_list import HeadList
 from blender_dp_device.records.reporting_list import ChannelSettings, ReportingList
+from blender_dp_device.wire.messages import ReportMessage
 from tests.collector_http.checks import REPORT, is_problem
 from tests.collector_http.conftest import CAMPAIGN
 

@@ -14,6 +14,7 @@ from blender_dp.errors import ParameterError
 from blender_dp_device.arithmetic import exact
 
 if TYPE_CHECKING:
+    from blender_dp_device.digests import ListDigest
     from blender_dp_device.records.reporting_list import ReportingList
 
 
@@ -80,7 +81,7 @@ def aggregate(
     )
 
 
-def _listed(path: Path, values: dict[str, Any]) -> tuple[ReportingList, str]:
+def _listed(path: Path, values: dict[str, Any]) -> tuple[ReportingList, ListDigest]:
     """The list with its channel, and the digest in its reports. The channel of an old list comes from the options."""
     from blender_dp_device.records.head_list import HeadList, read_json
     from blender_dp_device.records.reporting_list import ChannelSettings, ReportingList, names_channel

@@ -8,7 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-State = Literal["open", "listing", "listed", "closed", "released", "aborted"]
+from blender_dp_device.wire import messages
+
+State = messages.State
 Event = Literal["open", "freeze", "list", "close", "release", "abort"]
 Actor = Literal["operator", "schedule", "worker"]
 Group = Literal["opt-in", "client"]

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from blender_dp.logs.source import Columns, Source
 from blender_dp.logs.tally import Tally
+from blender_dp_device.digests import ListDigest
 
 Work = Callable[[Iterator[pa.RecordBatch]], pa.Table]
 """Turns many rows into few, where the rows are: an engine may call it once, or on every part of the rows somewhere else.
@@ -67,7 +68,7 @@ class Engine(Protocol):
         """Keep at most m usable records of every user, chosen by keyed hash, and return what became of the rows."""
         ...
 
-    def report_counts(self, source: Source, digest: str, cells: int) -> tuple[NDArray[np.int64], Tally]:
+    def report_counts(self, source: Source, digest: ListDigest, cells: int) -> tuple[NDArray[np.int64], Tally]:
         """How often every cell of the head list with this digest is reported; reports that answer no cell of it are bad."""
         ...
 

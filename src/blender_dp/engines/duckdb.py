@@ -35,6 +35,7 @@ from blender_dp.logs.readers.known_users import text
 from blender_dp.logs.readers.rejected_lines import RejectedLines
 from blender_dp.logs.source import PLAIN_COLUMNS, Columns, Format, Source
 from blender_dp.logs.tally import Problem, Tally
+from blender_dp_device.digests import ListDigest
 
 _BATCH_ROWS = 1 << 16  # larger ones are given back to the system and faulted in again, smaller ones cost calls
 _ENOUGH = 350_000_000  # bytes with which DuckDB was as fast as with more
@@ -139,7 +140,7 @@ class DuckDBEngine:
         if source.format is not Format.PARQUET:
             yield from RejectedLines(self._connection, log.source or source, log.rejects).lines()
 
-    def report_counts(self, source: Source, digest: str, cells: int) -> tuple[NDArray[np.int64], Tally]:
+    def report_counts(self, source: Source, digest: ListDigest, cells: int) -> tuple[NDArray[np.int64], Tally]:
         """How often every cell of the head list with this digest is reported; reports that answer no cell of it are bad."""
         rejects, name, counts = next(self._names), next(self._names), np.zeros(cells, np.int64)
         problems: Counter[Problem] = Counter()

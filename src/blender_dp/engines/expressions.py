@@ -16,6 +16,7 @@ import ibis.expr.datatypes as dt  # noqa: TID251 (this is where it belongs)
 import ibis.expr.types as ir  # noqa: TID251 (this is where it belongs)
 
 from blender_dp.logs.tally import Problem
+from blender_dp_device.digests import ListDigest
 
 Hash = Callable[[ir.Table, str], ir.Value]
 """A hash of a key and a row's user, query and url, as a column that can be compared."""
@@ -95,7 +96,7 @@ def reports(name: str) -> ir.Table:
     return ibis.table({"head_list": "string", "cell": "int64", "problem": "int8"}, name=name)
 
 
-def cell_counts(reports: ir.Table, digest: str, cells: int) -> ir.Table:
+def cell_counts(reports: ir.Table, digest: ListDigest, cells: int) -> ir.Table:
     """How often each cell of a head list was reported (cell, null problem), and each problem met (null cell, problem)."""
     problem = ibis.cases(
         (reports.problem.notnull(), reports.problem),

@@ -34,6 +34,7 @@ from blender_dp.logs.header import check_columns, header_of
 from blender_dp.logs.readers import spark as spark_reader
 from blender_dp.logs.source import PLAIN_COLUMNS, UTF8, Columns, Format, Source
 from blender_dp.logs.tally import Problem, Tally
+from blender_dp_device.digests import ListDigest
 
 needs("spark")
 
@@ -138,7 +139,7 @@ class SparkEngine:
         source, cut_off = whole
         return self.bound(replace(self.read(source), cut_off=cut_off), m, key)
 
-    def report_counts(self, source: Source, digest: str, cells: int) -> tuple[NDArray[np.int64], Tally]:
+    def report_counts(self, source: Source, digest: ListDigest, cells: int) -> tuple[NDArray[np.int64], Tally]:
         """How often every cell of the head list with this digest is reported; reports that answer no cell of it are bad."""
         counts, problems = np.zeros(cells, np.int64), Counter[Problem]()
         with _typed_errors(source.name):

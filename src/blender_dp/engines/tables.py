@@ -27,6 +27,7 @@ from blender_dp.errors import LogError, ParameterError
 from blender_dp.logs.canonical_columns import canonical
 from blender_dp.logs.source import PLAIN_COLUMNS, Columns, Format, Source
 from blender_dp.logs.tally import Tally
+from blender_dp_device.digests import ListDigest
 
 TableLog = tuple[ir.Table, int]
 """A log's rows, and how many parts its records have."""
@@ -75,7 +76,7 @@ class TableEngine(ABC):
         forms = canonical(_every_user(drawn), levels=levels)
         return TableGroup(self, expressions.group(self._stored(forms)), m), Tally.of(parts, {})
 
-    def report_counts(self, source: Source, digest: str, cells: int) -> tuple[NDArray[np.int64], Tally]:
+    def report_counts(self, source: Source, digest: ListDigest, cells: int) -> tuple[NDArray[np.int64], Tally]:
         """How often every cell is reported. That needs no database."""
         return self._here.report_counts(source, digest, cells)
 

@@ -112,5 +112,5 @@ def test_a_live_collector_refuses_a_receipt_of_another_record(tmp_path):
         assert sent("ab" * 32, one).json() == {"receipt": "ab" * 32}
         refused = sent("ab" * 32, other)
         assert refused.status_code == 409
-        assert "another record's" in refused.json()["detail"]
+        assert "another record" in refused.json()["detail"]
         assert [sent(wrong, one).status_code for wrong in ("AB" * 32, "ab" * 31, 7, "")] == [422] * 4

@@ -76,6 +76,7 @@ def message(cls: type[_Class]) -> type[_Class]:
 Identifier = Annotated[str, rule(pattern=IDENTIFIER_PATTERN)]
 Receipt = Annotated[str, rule(pattern=DIGEST_PATTERN)]
 Document = Annotated[DocumentDigest, rule(pattern=DIGEST_PATTERN)]
+LedgerDigest = Annotated[str, rule(pattern=DIGEST_PATTERN)]
 Number = Annotated[str, rule("An exact number: a decimal or a fraction.", pattern=NUMBER_PATTERN)]
 Time = Annotated[int, rule("Seconds since 1970.", ge=0)]
 RoundNumber = Annotated[int, rule(ge=1)]
@@ -90,10 +91,10 @@ Kind = Literal["opening", "head-list", "bundle", "release"]
 
 @message
 class ReportMessage:
-    """One report: 16 random bytes as its id, the list it answers, and the cells it names, one for each query, sorted."""
+    """One report: 16 random bytes as its id, the list it responds to, and its cells, one for each query, sorted."""
 
     id: Identifier
-    head_list: Annotated[Document, rule("The signed list that it answers, by the digest it is fetched by.")]
+    head_list: Annotated[Document, rule("The digest of the signed list that it responds to.")]
     cells: Annotated[list[Cell], rule(min_length=1, max_length=MAX_CELLS)]
 
 
@@ -107,7 +108,7 @@ class ReportsMessage:
 
 @message
 class Refusal:
-    """A report that was not stored: its place in the request, and why."""
+    """A report that was refused: its place in the request, and why."""
 
     index: int
     reason: Reason
@@ -115,7 +116,7 @@ class Refusal:
 
 @message
 class ReportsAnswer:
-    """All reports that are not refused are stored for good; one that was stored before is not stored again."""
+    """All reports that are not refused are stored durably; a duplicate is not stored again."""
 
     refused: list[Refusal]
 
@@ -130,7 +131,7 @@ class RecordMessage:
     query: Text | None = None
     url: Text | None = None
     receipt: Annotated[
-        Receipt | None, rule("32 random bytes that withdraw the record, even if the response is lost; drawn by default.")
+        Receipt | None, rule("32 random bytes that withdraw the record; by default the collector draws them.")
     ] = None
     version: Version = 1
 
@@ -144,7 +145,7 @@ class RecordAnswer:
 
 @message
 class PublicRound:
-    """A round as anyone may see it: its state, and the digests of what it has published."""
+    """A round as everyone may see it: its state, and the digests of what it has published."""
 
     id: Identifier
     campaign: Identifier
@@ -231,6 +232,6 @@ class ReleaseContent:
 
     campaign: Identifier
     round: RoundNumber
-    ledger: Annotated[str, rule("The digest of the ledger's entry for this round.", pattern=DIGEST_PATTERN)]
+    ledger: Annotated[LedgerDigest | None, rule("The last entry of this round in the ledger.")]
     release: dict[str, Any]
     poisoning: Annotated[dict[str, Any], rule("How many forged reports would change the top.")]

@@ -11,18 +11,18 @@ from fastapi import APIRouter, Request, Response
 
 from blender_dp.collector.http.content_types import JsonRoute, check_media
 from blender_dp.collector.http.dependencies import BearerToken, DigestPath, RoundId
-from blender_dp.collector.http.messages import RecordAnswer, RecordMessage, ReportsAnswer, ReportsMessage
 from blender_dp.collector.http.openapi import may, takes
 from blender_dp.collector.http.problems import ProblemError
 from blender_dp.collector.http.report_body import read_reports
 from blender_dp.collector.http.report_check import ReportCheck
 from blender_dp.collector.http.service import Service, service_of
 from blender_dp_device.records.reporting_list import ReportingList
+from blender_dp_device.wire.messages import RecordAnswer, RecordMessage, ReportsAnswer, ReportsMessage
 
 router = APIRouter(prefix="/v1", route_class=JsonRoute)
 
 _REMEMBERED = 64  # rounds that accept reports
-_ALL_ACCEPTED = ReportsAnswer(refused=[]).model_dump_json()
+_ALL_ACCEPTED = msgspec.json.encode(ReportsAnswer(refused=[]))
 _BYTES_PER_REPORT = 4_096  # a source pays for at least one report per this many bytes, whatever they are
 
 

@@ -12,6 +12,7 @@ import brotli
 
 from blender_dp.collector.http.problems import ProblemError
 from blender_dp.collector.rounds.published import Published
+from blender_dp_device.digests import DocumentDigest
 
 _REMEMBERED = 16  # documents in each form
 
@@ -21,26 +22,26 @@ class DocumentCache:
 
     def __init__(self, published: Published) -> None:
         self._published = published
-        self._known: set[tuple[str, str]] = set()
+        self._known: set[tuple[DocumentDigest, str]] = set()
         self.document = lru_cache(_REMEMBERED)(self._document)
         self.compressed = lru_cache(_REMEMBERED)(self._compressed)
         self.content = lru_cache(_REMEMBERED)(self._content)
 
-    def is_known(self, digest: str, kind: str) -> bool:
+    def is_known(self, digest: DocumentDigest, kind: str) -> bool:
         """Whether a document was read before: then it exists for ever."""
         return (digest, kind) in self._known
 
-    def _document(self, digest: str, kind: str) -> bytes:
+    def _document(self, digest: DocumentDigest, kind: str) -> bytes:
         body = self._published.document(digest, kind)
         if body is None:
             raise ProblemError(HTTPStatus.NOT_FOUND, "missing", "unknown document")
         self._known.add((digest, kind))
         return body
 
-    def _compressed(self, digest: str, kind: str, coding: str) -> bytes:
+    def _compressed(self, digest: DocumentDigest, kind: str, coding: str) -> bytes:
         body = self.document(digest, kind)  # compressed as well as possible: it is done once
         return brotli.compress(body) if coding == "br" else gzip.compress(body, mtime=0)
 
-    def _content(self, digest: str, kind: str) -> dict[str, Any]:
+    def _content(self, digest: DocumentDigest, kind: str) -> dict[str, Any]:
         content: dict[str, Any] = json.loads(self.document(digest, kind))["content"]
         return content

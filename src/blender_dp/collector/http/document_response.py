@@ -9,13 +9,14 @@ import anyio.to_thread
 from fastapi import Request, Response
 
 from blender_dp.collector.http.service import service_of
+from blender_dp_device.digests import DocumentDigest
 
 FOR_EVER = "public, max-age=31536000, immutable"
 
 _NEVER = re.compile(r"q\s*=\s*0(\.0*)?")
 
 
-async def document_response(request: Request, digest: str, kind: str) -> Response:
+async def document_response(request: Request, digest: DocumentDigest, kind: str) -> Response:
     """A document; a client that has it already gets 304, without the document being read again."""
     documents = service_of(request).documents
     coding = _coding(request.headers.get("accept-encoding", ""))

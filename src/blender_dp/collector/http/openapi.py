@@ -9,11 +9,10 @@ from typing import Any
 import msgspec
 from fastapi import FastAPI, Response
 from fastapi.openapi.utils import get_openapi
-from pydantic import BaseModel
-from pydantic.json_schema import models_json_schema
+from pydantic import BaseModel, TypeAdapter
 
-from blender_dp.collector.http.messages import ReportsMessage
-from blender_dp.collector.http.problems import MEDIA_TYPE, NAMES, PREFIX
+from blender_dp_device.wire.messages import ReportsMessage
+from blender_dp_device.wire.problems import MEDIA_TYPE, PREFIX, PROBLEMS
 
 _SCHEMAS = "#/components/schemas/{model}"
 SAID = {
@@ -47,10 +46,10 @@ _WITH_A_BODY = (
 _PROBLEM = {
     "title": "Problem",
     "description": "What went wrong (RFC 9457). "
-    + " ".join(f"`{PREFIX}{name}`: {meaning}" for name, meaning in sorted(NAMES.items())),
+    + " ".join(f"`{PREFIX}{name}`: {meaning}" for name, meaning in sorted(PROBLEMS.items())),
     "type": "object",
     "properties": {
-        "type": {"type": "string", "enum": sorted(PREFIX + name for name in NAMES)},
+        "type": {"type": "string", "enum": sorted(PREFIX + name for name in PROBLEMS)},
         "title": {"type": "string"},
         "status": {"type": "integer"},
         "detail": {"type": "string"},
@@ -72,7 +71,7 @@ def may(*statuses: HTTPStatus) -> dict[int | str, dict[str, Any]]:
     return {int(status): {"description": SAID[status]} for status in statuses}
 
 
-def takes(message: type[BaseModel]) -> dict[str, Any]:
+def takes(message: type) -> dict[str, Any]:
     """The description of a body that a route parses itself; its schema is added to the others below."""
     schema = {"$ref": _SCHEMAS.format(model=message.__name__)}
     return {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}
@@ -122,9 +121,15 @@ def _described(app: FastAPI) -> dict[str, Any]:
     for unused in ("HTTPValidationError", "ValidationError"):
         schemas.pop(unused, None)
     schemas["Problem"] = _PROBLEM
-    schemas |= models_json_schema([(ReportsMessage, "validation")], ref_template=_SCHEMAS)[1]["$defs"]
+    schemas |= _definitions(ReportsMessage)
     description["components"]["schemas"] = dict(sorted(schemas.items()))
     return description
+
+
+def _definitions(message: type) -> dict[str, Any]:
+    """The schemas of a message and of its parts, by their names."""
+    schema = TypeAdapter(message).json_schema(ref_template=_SCHEMAS)
+    return {**schema.pop("$defs", {}), message.__name__: schema}
 
 
 def _complete(operation: dict[str, Any]) -> None:

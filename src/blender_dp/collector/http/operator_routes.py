@@ -12,7 +12,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Header, Path, Query, Request, Response
 from fastapi.responses import StreamingResponse
-from pydantic import BaseModel
+from pydantic_core import to_json
 
 from blender_dp.collector.campaign import CampaignName
 from blender_dp.collector.http.budget_view import budgets_shown
@@ -26,7 +26,6 @@ from blender_dp.collector.http.messages import (
     CampaignShown,
     EnrolAnswer,
     EnrolMessage,
-    Identifier,
     ListedRound,
     RoundAnswer,
     RoundMessage,
@@ -38,6 +37,7 @@ from blender_dp.collector.round_states import State, states_after
 from blender_dp.collector.rounds.facade import Rounds
 from blender_dp.collector.secrets import vault
 from blender_dp.errors import StateError
+from blender_dp_device.wire.messages import Identifier
 
 Key = Annotated[str | None, Header(alias="Idempotency-Key", min_length=1, max_length=200)]
 
@@ -90,7 +90,7 @@ def create_campaign(request: Request, message: CampaignMessage, key: Key = None)
     """Create a campaign."""
     settings = message.settings()
 
-    def work(rounds: Rounds) -> BaseModel:
+    def work(rounds: Rounds) -> object:
         weak = [str(one) for one in settings.weaknesses(settings.min_opt_in)]
         return CampaignAnswer(id=rounds.campaigns.create(settings), exposure=settings.exposure(), warnings=weak)
 
@@ -107,7 +107,7 @@ def all_campaigns(request: Request) -> list[CampaignShown]:
 def open_round(request: Request, campaign: CampaignId, message: RoundMessage, key: Key = None) -> Response:
     """Open the next round."""
 
-    def work(rounds: Rounds) -> BaseModel:
+    def work(rounds: Rounds) -> object:
         return RoundAnswer.of(rounds.lifecycle.open(campaign, lists_at=message.lists_at, closes_at=message.closes_at))
 
     return _once(request, key, f"campaigns/{campaign}/rounds", message.model_dump_json(), work)
@@ -139,7 +139,7 @@ def enrol(request: Request, campaign: CampaignId, message: EnrolMessage, token: 
         return EnrolAnswer(tokens=service_of(request).rounds.tokens.enrol(campaign, message.count))
     tokens = [vault.repeated_token(token, campaign, key, str(number)) for number in range(message.count)]
 
-    def work(rounds: Rounds) -> BaseModel:
+    def work(rounds: Rounds) -> object:
         rounds.tokens.enrol(campaign, message.count, tokens)
         return EnrolAnswer(tokens=[])  # the response is stored, and tokens are not
 
@@ -211,7 +211,7 @@ def _start(request: Request, response: Response, round_id: str, state: State, st
     return RoundAnswer.of(after)
 
 
-def _once(request: Request, key: str | None, what: str, message: str, work: Callable[[Rounds], BaseModel]) -> Response:
+def _once(request: Request, key: str | None, what: str, message: str, work: Callable[[Rounds], object]) -> Response:
     """Create something once for every Idempotency-Key, and repeat the same response after that.
 
     `what` names what is created, under the campaign's id: a client that names the campaign by its name the first time and by
@@ -222,12 +222,12 @@ def _once(request: Request, key: str | None, what: str, message: str, work: Call
     """
     service = service_of(request)
     if key is None:
-        return Response(work(service.rounds).model_dump_json(), HTTPStatus.CREATED, media_type="application/json")
+        return Response(to_json(work(service.rounds)), HTTPStatus.CREATED, media_type="application/json")
     name = hashlib.sha256(f"{router.prefix}/{what}\x1f{key}".encode()).hexdigest()
     digest = hashlib.sha256(message.encode()).hexdigest()
     with service.keys_in_flight.alone(name):
         first = service.rounds.idempotency.once(
-            name, digest, int(HTTPStatus.CREATED), lambda rounds: work(rounds).model_dump_json()
+            name, digest, int(HTTPStatus.CREATED), lambda rounds: to_json(work(rounds)).decode()
         )
     if first.request != digest:
         raise ProblemError(

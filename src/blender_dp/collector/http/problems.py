@@ -16,39 +16,10 @@ from starlette.responses import Response
 
 from blender_dp.collector.storage.database_errors import DatabaseError, is_disk_full, kind_of
 from blender_dp.errors import BlenderError, DocumentError, StateError
+from blender_dp_device.wire.problems import MEDIA_TYPE, PREFIX
 
-MEDIA_TYPE = "application/problem+json"
 RETRY_SECONDS = 30
-PREFIX = "urn:blender-dp:problem:"
 
-NAMES = {
-    "busy": "Too many requests or connections at a time; wait as long as Retry-After says.",
-    "conflict": "The current state does not allow it.",
-    "damaged": "The collector's own data are damaged; its operator must look into it.",
-    "failed": "The collector failed unexpectedly; its log has the type of the error.",
-    "forbidden": "The token does not allow that.",
-    "full": "The disk is nearly full; nothing was stored.",
-    "headers": "The request's headers are too large or too many.",
-    "http": "An error of HTTP itself; the title says which.",
-    "in-flight": "A request with this Idempotency-Key is under way; try again.",
-    "invalid": "The request does not match its schema; `errors` says where.",
-    "key-reused": "The Idempotency-Key was used for another request.",
-    "limited": "This source has sent too much in the last minute; wait as long as Retry-After says.",
-    "malformed": "The request cannot be read.",
-    "media": "The body is not JSON by its Content-Type, or it is compressed (Content-Encoding).",
-    "method": "The path exists, but not for this method.",
-    "missing": "Not found.",
-    "not-ready": "The round cannot take this step yet; the detail says what it waits for.",
-    "slow": "The request did not arrive in time.",
-    "stopping": "The collector is stopping; nothing was stored, so send it again.",
-    "storage": "The storage does not respond; nothing was acknowledged, so send it again.",
-    "stuck": "A round does not advance, or the worker fails; the detail says which.",
-    "token": "A token is needed.",
-    "too-large": "The body is too large.",
-    "too-many": "Too many reports in one request.",
-    "version": "The message has another major version than this collector.",
-}
-"""All types of problems, by the end of their URNs. They never change."""
 
 _LOG = logging.getLogger("blender_dp.collector")
 _KINDS = {"conflict": HTTPStatus.CONFLICT, "missing": HTTPStatus.NOT_FOUND, "forbidden": HTTPStatus.FORBIDDEN}
@@ -60,6 +31,9 @@ _HTTP = {
 _HUNG_UP = 499  # nginx's number for it
 _SPEAKS = "this collector uses version 1"
 _OPERATORS = "/v1/operator/"
+_TYPES = {"unexpected_keyword_argument": "extra_forbidden", "dataclass_type": "model_attributes_type"}
+"""Pydantic's names of mistakes in dataclasses, as the same mistakes in models: responses name them."""
+_UNKNOWN_FIELD = {"extra_forbidden", "unexpected_keyword_argument"}
 _MOST_ERRORS = 20  # more would be a long response to a short mistake
 
 
@@ -137,13 +111,13 @@ def install(app: FastAPI) -> None:
 
 def _mistake(error: dict[str, Any], *, explain: bool) -> dict[str, str]:
     """Where and what a mistake is. An operator, who sends parameters and nothing private, gets the reason in words, too."""
-    mistake = {"where": _place(error), "what": error["type"]}
+    mistake = {"where": _place(error), "what": _TYPES.get(error["type"], error["type"])}
     return mistake | {"why": error["msg"].removeprefix("Value error, ").rstrip(".")} if explain else mistake
 
 
 def _place(error: dict[str, Any]) -> str:
     """Where in the request; the name of an unknown field is left out, because the client chose it."""
-    parts = error["loc"][:-1] if error["type"] == "extra_forbidden" else error["loc"]
+    parts = error["loc"][:-1] if error["type"] in _UNKNOWN_FIELD else error["loc"]
     return ".".join(str(part) for part in parts)
 
 

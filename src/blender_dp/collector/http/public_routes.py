@@ -13,19 +13,18 @@ from pydantic import BaseModel, Field, ValidationError
 
 from blender_dp.collector.http.budget_view import budgets_shown
 from blender_dp.collector.http.content_types import JsonRoute
-from blender_dp.collector.http.dependencies import CampaignQuery, DigestPath
+from blender_dp.collector.http.dependencies import CampaignQuery, DocumentPath
 from blender_dp.collector.http.document_response import FOR_EVER, document_response
 from blender_dp.collector.http.messages import (
     CampaignBudget,
     LedgerEntry,
-    Pointer,
-    PublicRound,
-    SignedDocument,
     TrendAnswer,
+    public_round,
 )
 from blender_dp.collector.http.openapi import may, queries
 from blender_dp.collector.http.service import Service, service_of
 from blender_dp.collector.secrets.signing import canonical
+from blender_dp_device.wire.messages import Pointer, SignedDocument
 from blender_dp_device.wire.suggestions import Suggester
 
 router = APIRouter(prefix="/v1", route_class=JsonRoute)
@@ -54,31 +53,31 @@ async def current(request: Request, campaign: CampaignQuery = None) -> Response:
 
 
 @router.get("/openings/{digest}", response_model=SignedDocument, responses=_DOCUMENT)
-async def opening(request: Request, digest: DigestPath) -> Response:
+async def opening(request: Request, digest: DocumentPath) -> Response:
     """The signed opening of a round: its campaign, number, ε, δ and expiry."""
     return await document_response(request, digest, "opening")
 
 
 @router.get("/head-lists/{digest}", response_model=SignedDocument, responses=_DOCUMENT)
-async def head_list(request: Request, digest: DigestPath) -> Response:
+async def head_list(request: Request, digest: DocumentPath) -> Response:
     """A signed head list."""
     return await document_response(request, digest, "head-list")
 
 
 @router.get("/bundles/{digest}", response_model=SignedDocument, responses=_DOCUMENT)
-async def bundle(request: Request, digest: DigestPath) -> Response:
+async def bundle(request: Request, digest: DocumentPath) -> Response:
     """A signed bundle for local search."""
     return await document_response(request, digest, "bundle")
 
 
 @router.get("/releases/{digest}", response_model=SignedDocument, responses=_DOCUMENT)
-async def release(request: Request, digest: DigestPath) -> Response:
+async def release(request: Request, digest: DocumentPath) -> Response:
     """A signed release."""
     return await document_response(request, digest, "release")
 
 
 @router.get("/releases/{digest}/trends", response_model=list[TrendAnswer], responses=_NOT_FOUND)
-def trends(request: Request, digest: DigestPath, n: Annotated[int, Query(ge=1, le=1000)] = 10) -> Response:
+def trends(request: Request, digest: DocumentPath, n: Annotated[int, Query(ge=1, le=1000)] = 10) -> Response:
     """The most popular queries of a release, with their errors."""
     rows = service_of(request).documents.content(digest, "release")["release"]["queries"]
     listed = sorted((row for row in rows if row["query"] is not None), key=lambda row: -row["share"])
@@ -125,10 +124,10 @@ def _pointer(service: Service, campaign: str | None) -> bytes:
     newest, released = service.rounds.lookup.current(campaign), service.rounds.lookup.newest_release(campaign)
     pointer = Pointer(
         key=service.signer.public,
-        round=PublicRound.of(newest) if newest else None,
-        released=PublicRound.of(released) if released else None,
+        round=public_round(newest) if newest else None,
+        released=public_round(released) if released else None,
     )
-    return pointer.model_dump_json().encode()
+    return msgspec.json.encode(pointer)
 
 
 def _budgets(service: Service, campaign: str | None) -> list[CampaignBudget]:

@@ -13,18 +13,24 @@ from typing import Annotated, Any
 
 import msgspec
 from fastapi.exceptions import RequestValidationError
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
-from blender_dp.collector.http.messages import ReportsMessage
 from blender_dp.collector.http.problems import ProblemError
 from blender_dp_device.wire.cells import CELL_LIMIT, MAX_CELLS
+from blender_dp_device.wire.messages import DIGEST_PATTERN, IDENTIFIER_PATTERN, ReportsMessage
 
 _MANY_VALUES = 250_000  # each of them might be a report, and an unparsed one takes 60 bytes
 _EXPLAINED_BYTES = 4_000  # a longer body is refused without details, of which there could be one per byte
 _VERSION = msgspec.Raw(b"1")
 
-_Id = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{32}\Z")]
-_Digest = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}\Z")]
+
+def _whole(pattern: str) -> str:
+    """The pattern in Python's dialect, where `$` would allow a line end at the end of a string."""
+    return pattern.removesuffix("$") + r"\Z"
+
+
+_Id = Annotated[str, msgspec.Meta(pattern=_whole(IDENTIFIER_PATTERN))]
+_Digest = Annotated[str, msgspec.Meta(pattern=_whole(DIGEST_PATTERN))]
 _Cell = Annotated[int, msgspec.Meta(ge=0, lt=CELL_LIMIT)]
 _Cells = Annotated[list[_Cell], msgspec.Meta(min_length=1, max_length=MAX_CELLS)]
 
@@ -65,6 +71,7 @@ class _Version(msgspec.Struct):
 _VALID, _VERSION_ONLY = msgspec.json.Decoder(_Valid), msgspec.json.Decoder(_Version)
 _UNREAD, _REPORT = msgspec.json.Decoder(_Unread), msgspec.json.Decoder(Report)
 _OUTLINES, _CELLS = msgspec.json.Decoder(_Outlines), msgspec.json.Decoder(_Cells)
+_EXPLAIN = TypeAdapter(ReportsMessage)
 _ERRORS = msgspec.DecodeError, RecursionError
 
 
@@ -129,7 +136,7 @@ def _mistakes(body: bytes) -> list[dict[str, Any]]:
     if len(body) > _EXPLAINED_BYTES:
         return []
     try:
-        ReportsMessage.model_validate_json(body)
+        _EXPLAIN.validate_json(body)
     except ValidationError as error:
         found = error.errors(include_url=False, include_context=False, include_input=False)
         return [{**one, "loc": ("body", *one["loc"])} for one in found]

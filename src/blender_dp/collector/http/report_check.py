@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from blender_dp.collector.http.messages import Reason
 from blender_dp.collector.http.report_body import Report as Message
 from blender_dp.collector.storage.report_rows import Report
+from blender_dp_device.digests import DocumentDigest
 from blender_dp_device.records.reporting_list import ReportingList
 from blender_dp_device.wire.cells import encode_cells
+from blender_dp_device.wire.messages import Reason
 
 
 class ReportCheck:
@@ -17,7 +18,7 @@ class ReportCheck:
     They name the signed document, not the list in it: two rounds may have equal lists, and not ask in the same way.
     """
 
-    def __init__(self, document: str, published: ReportingList) -> None:
+    def __init__(self, document: DocumentDigest, published: ReportingList) -> None:
         head_list = published.head_list
         self._document = document
         self._size = published.report_size

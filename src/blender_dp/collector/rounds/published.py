@@ -11,6 +11,7 @@ from blender_dp.collector.round_states import EXPORTABLE
 from blender_dp.collector.storage import object_rows, report_rows, round_rows
 from blender_dp.collector.storage.store import Store
 from blender_dp.errors import StateError
+from blender_dp_device.digests import DocumentDigest
 from blender_dp_device.records.reporting_list import ReportingList
 
 
@@ -20,7 +21,7 @@ class Published:
 
     store: Store
 
-    def document(self, digest: str, kind: str) -> bytes | None:
+    def document(self, digest: DocumentDigest, kind: str) -> bytes | None:
         """A published document by its digest."""
         with self.store.read() as transaction:
             return object_rows.find(transaction, digest, kind)

@@ -13,8 +13,9 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
-from blender_dp.collector.http.problems import MEDIA_TYPE, problem
+from blender_dp.collector.http.problems import problem
 from blender_dp.collector.settings.connection_limits import ConnectionLimits
+from blender_dp_device.wire.problems import MEDIA_TYPE
 
 _PROGRESS_BYTES = 32_768  # a client that reads less than this in `write_seconds` is too slow
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from http import HTTPStatus
 
-from blender_dp.collector.http.problems import MEDIA_TYPE, PREFIX
+from blender_dp_device.wire.problems import MEDIA_TYPE, PREFIX
 
 _LOOK_SECONDS = 0.1
 _READ_SECONDS = 0.5

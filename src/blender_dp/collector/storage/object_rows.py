@@ -7,14 +7,15 @@ import sqlalchemy as sa
 from blender_dp.collector.storage.schema import objects
 from blender_dp.collector.storage.transactions import Transaction
 from blender_dp.collector.storage.upsert import insert_new
+from blender_dp_device.digests import DocumentDigest
 
 
-def insert(transaction: Transaction, digest: str, kind: str, body: bytes) -> None:
+def insert(transaction: Transaction, digest: DocumentDigest, kind: str, body: bytes) -> None:
     """Publish a document, unless it is published already."""
     insert_new(transaction, objects, [{"digest": digest, "kind": kind, "body": body}])
 
 
-def find(transaction: Transaction, digest: str, kind: str) -> bytes | None:
+def find(transaction: Transaction, digest: DocumentDigest, kind: str) -> bytes | None:
     """A document of this kind; None if there is none with this digest."""
     chosen = sa.select(objects.c.body).where(objects.c.digest == digest, objects.c.kind == kind)
     body: bytes | None = transaction.scalar(chosen)

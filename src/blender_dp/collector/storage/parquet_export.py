@@ -11,12 +11,13 @@ import pyarrow.parquet as pq
 
 from blender_dp.collector.storage.report_cells import cells_of
 from blender_dp.collector.storage.transactions import Transaction
+from blender_dp_device.digests import ListDigest
 
 _SCHEMA = pa.schema([("head_list", pa.dictionary(pa.int32(), pa.string())), ("cell", pa.uint32())])
 
 
 def write_parquet(
-    transaction: Transaction, round_id: str, digest: str, sink: io.IOBase, *, ordered: bool = False
+    transaction: Transaction, round_id: str, digest: ListDigest, sink: io.IOBase, *, ordered: bool = False
 ) -> Iterator[int]:
     """Write a round's reports step by step; yield the number of reports written in each step."""
     lists = pa.array([digest])
@@ -27,7 +28,7 @@ def write_parquet(
             yield reports
 
 
-def parquet_pieces(transaction: Transaction, round_id: str, digest: str) -> Iterator[bytes]:
+def parquet_pieces(transaction: Transaction, round_id: str, digest: ListDigest) -> Iterator[bytes]:
     """The same file piece by piece, to be sent: in the order of random ids, which does not reveal who reported first."""
     sink = _Pieces()
     for _ in write_parquet(transaction, round_id, digest, sink, ordered=True):

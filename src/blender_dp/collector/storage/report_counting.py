@@ -21,6 +21,7 @@ from blender_dp.collector.storage.crash_points import reached
 from blender_dp.collector.storage.report_cells import DAMAGED, cells_of
 from blender_dp.collector.storage.store import Store
 from blender_dp.collector.storage.transactions import Transaction
+from blender_dp_device.digests import ListDigest
 
 CellCounts = tuple[NDArray[np.int64], int]
 """How often every cell was reported, and the number of reports."""
@@ -40,7 +41,7 @@ class Counting:
     export_from: int = EXPORT_FROM
     engine: str = "duckdb"
 
-    def count(self, store: Store, round_id: str, digest: str, cells: int) -> CellCounts:
+    def count(self, store: Store, round_id: str, digest: ListDigest, cells: int) -> CellCounts:
         """Count the reports of a round that accepts no more."""
         with store.read() as transaction:
             store.extend_limits(transaction)
@@ -59,7 +60,7 @@ class Counting:
             with self._lock_scratch(self.scratch):
                 pass
 
-    def _count_by_engine(self, store: Store, round_id: str, digest: str, cells: int) -> CellCounts:
+    def _count_by_engine(self, store: Store, round_id: str, digest: ListDigest, cells: int) -> CellCounts:
         from blender_dp.collector.storage.parquet_export import write_parquet  # noqa: PLC0415 (slow to import)
         from blender_dp.engines.choice import chosen_engine  # noqa: PLC0415
         from blender_dp.logs import Format, Source  # noqa: PLC0415

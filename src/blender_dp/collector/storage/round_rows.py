@@ -12,6 +12,7 @@ from blender_dp.collector.storage.campaign_rows import find_id
 from blender_dp.collector.storage.schema import campaigns, events, objects, rounds
 from blender_dp.collector.storage.transactions import Transaction
 from blender_dp.errors import StateError
+from blender_dp_device.digests import DocumentDigest
 
 
 @dataclass(frozen=True)
@@ -24,10 +25,10 @@ class Round:
     state: State
     lists_at: int | None
     closes_at: int | None
-    opening: str | None
-    head_list: str | None
-    release: str | None
-    bundle: str | None
+    opening: DocumentDigest | None
+    head_list: DocumentDigest | None
+    release: DocumentDigest | None
+    bundle: DocumentDigest | None
     problem: str | None
     refused_at: int | None
 
