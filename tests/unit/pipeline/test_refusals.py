@@ -66,7 +66,7 @@ def test_bad_groups_are_refused():
         blender().run_log(POPULATION, 1.5)
     with pytest.raises(ParameterError, match="key"):
         blender().run(OPT_IN, CLIENTS, key="text")
-    with pytest.raises(GroupError, match="check that the log has them"):
+    with pytest.raises(GroupError, match="check that the log contains them"):
         blender().run_log(POPULATION, ["nobody", "there"])
 
 
