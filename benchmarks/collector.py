@@ -22,6 +22,7 @@ from benchmarks.result import Cell, Result, Verdict
 from benchmarks.served import Listed, Served, served
 from blender_dp.collector.storage import report_rows
 from blender_dp.collector.storage.store import Store
+from blender_dp_device.wire.cells import encode_cells
 from tests.collector.places import Server
 
 CORES = 2
@@ -112,7 +113,7 @@ def _tasks(server: Served, listed: Listed, folder: Path) -> dict[str, Task]:
 def _released(server: Served, database: str) -> float:
     """How long it takes to close and release a large round."""
     listed = server.listed("large")
-    cells = [b"".join(cell.to_bytes(4, "little") for cell in report) for report in listed.cells(FILL_BATCH // 50)] * 50
+    cells = [encode_cells(report) for report in listed.cells(FILL_BATCH // 50)] * 50
     store = Store.open(database)
     for first in range(0, LARGE, FILL_BATCH):
         _say(f"filling, {first:,} reports")

@@ -25,6 +25,7 @@ from blender_dp.collector.settings.settings import Settings
 from blender_dp.collector.storage.migrate import migrate
 from blender_dp.collector.storage.report_counting import EXPORT_FROM
 from blender_dp.collector.storage.store import Store
+from blender_dp_device.wire.cells import encode_cells
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # it looks for a runtime folder when it is imported
@@ -157,7 +158,7 @@ def settings(name: str = "searches", **changes: Any) -> CampaignSettings:
 
 def report(number: int, *cells: int) -> tuple[bytes, bytes]:
     """A report with its own id."""
-    return number.to_bytes(16, "big"), b"".join(cell.to_bytes(4, "little") for cell in cells or (0,))
+    return number.to_bytes(16, "big"), encode_cells(cells or (0,))
 
 
 @dataclass
