@@ -19,7 +19,7 @@ help:  ## list the targets
 demo: $(VENV)/.installed  ## run the whole system on a synthetic population and print the results
 	@$(BIN)/blender-dp demo
 
-check: $(VENV)/.dev  ## lint, check types and run the fast tests: after every edit (under a minute once mypy's cache is warm)
+check: $(VENV)/.dev  ## lint, check types and run the fast tests: after every edit
 	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target lint types fast-tests
 
 fast-tests: $(VENV)/.dev  ## run the tests that need no server, browser or statistics
