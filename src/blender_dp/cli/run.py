@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from blender_dp.cli.loading import loading
 from blender_dp.cli.options import AsJson, Engine, Force, MaxBad, Memory, parameter_options
 from blender_dp.cli.output import Steps, print_files, print_json, print_tally, privacy_warnings, say
 from blender_dp.cli.svg_process import svg_process
@@ -71,11 +72,12 @@ def run(
       blender-dp trends release
     """
     with svg_process() as draw:  # before everything else is loaded
-        from blender_dp.cli.engine import counted, watched, write_bad_rows
-        from blender_dp.cli.files import output_folder, write_folder
-        from blender_dp.engines.choice import chosen_engine
-        from blender_dp.logs import Columns, find
-        from blender_dp.pipeline.blender import Blender
+        with loading():
+            from blender_dp.cli.engine import counted, watched, write_bad_rows
+            from blender_dp.cli.files import output_folder, write_folder
+            from blender_dp.engines.choice import chosen_engine
+            from blender_dp.logs import Columns, find
+            from blender_dp.pipeline.blender import Blender
 
         blender = Blender(**parameters)
         users, key_bytes = _opt_in(opt_in), _key(key)
