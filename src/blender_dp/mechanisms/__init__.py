@@ -1,1 +1,1 @@
-"""The private mechanisms. Each folder holds the code, its exact audit and the proof."""
+"""The private mechanisms. Each folder contains the code, its exact audit and the proof."""

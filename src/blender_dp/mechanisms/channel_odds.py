@@ -1,4 +1,4 @@
-"""The probabilities with which a channel reports the true query, and any other one."""
+"""The probabilities that a channel reports the true query, and that it reports any given other query."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def query_truth(channel: AnyChannel) -> Fraction:
 
 
 def query_lie(channel: AnyChannel) -> Fraction:
-    """The probability that another given query is reported."""
+    """The probability that any given other query is reported."""
     if isinstance(channel, Channel):
         return Fraction(channel.query_step, channel.words)
     return (channel.size - query_truth(channel)) / (len(channel.url_counts) - 1)

@@ -1,4 +1,4 @@
-"""Drawing which records are listed, batch by batch, with far fewer random numbers than records."""
+"""Select the records to list, batch by batch, with far fewer random numbers than records."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from blender_dp.sampling.discrete import distinct
 
 Integers = NDArray[np.int64]
 
-# Where fewer than this share of a crowd survives, the survivors are drawn without drawing the others.
+# If less than this share of a crowd is expected to survive, only the noise of the survivors is drawn.
 _RARE = Fraction(1, 8)
 
 
 class Noise(Protocol):
-    """Noise that comes in whole steps, of which one record has `half_steps`."""
+    """Noise in whole steps; one record is `half_steps` steps."""
 
     @property
     def half_steps(self) -> int:
-        """How many steps one record has."""
+        """Steps per record."""
         ...
 
     def sample(self, count: int, entropy: Entropy) -> Integers:
@@ -50,7 +50,7 @@ class Selection:
 
 
 class Selector:
-    """Decides about every distinct record of one data set, each once, in as many batches as they come."""
+    """Decides once about every distinct record of one data set; the records may arrive in any number of batches."""
 
     def __init__(self, noise: Noise, threshold: int, entropy: Entropy) -> None:
         self.noise = noise
@@ -60,9 +60,9 @@ class Selector:
         self._crowds: defaultdict[int, Crowd] = defaultdict(Crowd)
 
     def select(self, counts: Integers) -> Selection:
-        """Decide which of the records with these counts are listed. A record nobody has cannot be asked for."""
+        """Decide which of the records with these counts are listed. Every count must be at least 1."""
         if counts.size and counts.min() < 1:
-            raise ParameterError("counts", "some are below 1", "Give only records that somebody holds")
+            raise ParameterError("counts", "some are below 1", "Pass only records that at least one user has")
         rare = self.largest_rare
         parts = [self._select_plainly(counts, np.flatnonzero(counts > rare))]
         sizes = np.bincount(np.minimum(counts, rare + 1), minlength=rare + 1)[: rare + 1].tolist()
@@ -86,20 +86,20 @@ class Selector:
 
 
 class Crowd:
-    """The records of one count, in the order they come by.
+    """The records with one count, in the order in which they arrive.
 
-    Their noises are independent and alike, so it can be drawn ahead how many of the next ones survive, which, and with
-    which noise: for many at a time, though they come in small batches.
+    Their noises are independent and identically distributed, so the survivors among the next records, and their noises,
+    can be drawn in advance: many at once, even if the records arrive in small batches.
     """
 
     def __init__(self) -> None:
         self.ahead = 0
-        """For how many of the next members the survivors are known."""
+        """The number of next members for which the survivors are already drawn."""
         self._passed = 0
         self._places = self._noise = np.empty(0, np.int64)
 
     def look_ahead(self, size: int, noise: Noise, threshold: int, entropy: Entropy) -> None:
-        """Draw the survivors among further members: at least until `size` are known, at least as many as have passed."""
+        """Draw the survivors among further members: enough for the next `size`, and at least as many as have passed."""
         more = max(size - self.ahead, self._passed)
         survivors = noise.exceeding(more, threshold, entropy)
         self._noise = np.concatenate([self._noise, survivors])
@@ -107,7 +107,7 @@ class Crowd:
         self.ahead += more
 
     def next(self, size: int) -> tuple[Integers, Integers]:
-        """Let `size` members pass: the places of the survivors among them, and their noise."""
+        """Advance by `size` members; return the places of the survivors among them, and their noise."""
         now = self._places < size
         places, noise = self._places[now], self._noise[now]
         self._places, self._noise = self._places[~now] - size, self._noise[~now]

@@ -1,8 +1,8 @@
-"""Whole-numbered noise with a highest value, decided by integers.
+"""Integer-valued noise with a maximum, decided by integers.
 
-The noise rises from its highest value downwards by a factor e^loss per step, as fast as privacy lets it, until the rest of
-the probability fits under a geometric tail that falls for ever. The highest value gets all of δ, so nothing of it is left
-over: no other noise of this loss and δ lists a rare record with a higher probability.
+From the maximum downwards the probability grows by a factor e^loss per step, as fast as privacy allows, until the remaining
+probability fits under an infinite geometric tail. The maximum gets all of δ, so none of δ is unused: no other noise with
+this loss and δ lists a rare record with a higher probability.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from blender_dp_device.arithmetic import ceil_decreasing_in_exp, exp_bounds
 Integers = NDArray[np.int64]
 
 HIGHEST_CAP = 1 << 16
-"""Noise that reaches higher than this is refused: it would list nothing that is not held by as many users."""
+"""Noise with a larger maximum is refused: in practice it would list only records that about this many users have."""
 
 
 @dataclass(frozen=True)
@@ -33,21 +33,21 @@ class CappedGeometric:
     """Noise of at most `cap`, whose odds change by at most e^loss per step, as integers over 2^64."""
 
     more: int
-    """Weight of "one further down" below 0: ⌈2^64 e^-loss⌉, rounded up towards more noise."""
+    """Weight of "one step further down" below 0: ⌈2^64 e^-loss⌉, rounded up towards more noise."""
 
     weights: tuple[int, ...]
-    """Weights of 1, 2, ..., cap. What they leave of 2^64 is the weight of 0 and all below."""
+    """Weights of 1, 2, ..., cap. The rest of 2^64 is the weight of 0 and everything below it."""
 
     half_steps = 1
-    """How many steps one unit has: the noise is a whole number of units. No field, so that nobody can change it."""
+    """Steps per unit: the noise is a whole number of units. Not a dataclass field, so that it cannot be set."""
 
     @classmethod
     def of(cls, loss: Fraction, delta: Fraction) -> CappedGeometric:
-        """Make the noise for a loss of `loss` per unit whose highest value has a probability of at most δ."""
+        """Create noise with a loss of `loss` per unit whose maximum has a probability of at most δ."""
         more = ceil_decreasing_in_exp(lambda e: WORD / e, loss)
         rise = exp_bounds(loss)[0]
         falls = WORD - more
-        # A δ of nearly 1 would make the highest value too likely beside the next one.
+        # A δ close to 1 would make the maximum too likely compared with the next value.
         downwards = [min(math.floor(delta * WORD), falls - 1)]
         below = WORD - downwards[0]
         while below * falls > rise * downwards[-1] * WORD:
@@ -60,14 +60,14 @@ class CappedGeometric:
 
     @property
     def is_sound(self) -> bool:
-        """Whether the integers make a distribution at all, whatever its loss, and it is the one that is drawn."""
+        """Whether the integers are a valid distribution, whatever its loss, and the sampler draws from exactly that one."""
         if not 0 < self.more < WORD or not self.weights or min(self.weights) <= 0 or self.below <= 0:
             return False
         return table_weights(self._cumulative) == [self.below, *self.weights]
 
     @property
     def cap(self) -> int:
-        """The highest value."""
+        """The maximum."""
         return len(self.weights)
 
     @property
@@ -121,5 +121,5 @@ class CappedGeometric:
 
     @cached_property
     def _cumulative(self) -> Words:
-        """Where the words of 0-and-below, 1, 2, ... begin."""
+        """The first word of each outcome: 0 and below, 1, 2, ..."""
         return np.array([0, *accumulate(self.weights[:-1], initial=self.below)], np.uint64)

@@ -1,4 +1,4 @@
-"""Exact samplers for the discrete choices: binomial counts, uniform subsets, bounded integers, table look-ups."""
+"""Exact samplers for discrete distributions: binomial counts, uniform subsets, bounded integers, table look-ups."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from numpy.typing import NDArray
 from blender_dp.sampling.stream import Entropy, Words
 
 WORD = 1 << 64
-"""Probabilities are integers over this."""
+"""The denominator of all probabilities; their numerators are integers."""
 
-_FEW = 512  # as many words cost less than the calls that would save them
+_FEW = 512  # drawing this many words costs less than the calls that would avoid it
 
 
 def binomial(trials: int, weight: int, entropy: Entropy) -> int:
     """Draw Binomial(trials, weight / 2^64) exactly, with about two random bits per trial.
 
-    Each trial compares a uniform fraction with the probability, bit by bit from the top; only the trials that are still
-    tied need another bit, and how many of those came up 1 is the number of ones among as many random bits. The last few
-    take all their bits at once.
+    Each trial compares a uniform fraction with the probability, bit by bit from the top. Only trials that are still tied
+    need another bit, and the number of them that get a 1 is the number of ones among that many random bits. The last few
+    trials get all their bits at once.
     """
     if weight >= WORD:
         return trials
@@ -28,20 +28,20 @@ def binomial(trials: int, weight: int, entropy: Entropy) -> int:
     while tied > _FEW and weight:
         ones = _ones(tied, entropy)
         if weight >= WORD // 2:
-            successes, tied = successes + tied - ones, ones  # a 0 where the probability has a 1 is below it
+            successes, tied = successes + tied - ones, ones  # a 0 where the probability has a 1: the fraction is below it
         else:
-            tied -= ones  # a 1 where the probability has a 0 is above it
+            tied -= ones  # a 1 where the probability has a 0: the fraction is above it
         weight = weight * 2 % WORD
-    if weight == 0:  # what is tied with nothing left of the weight cannot be below it
+    if weight == 0:  # no bits of the probability remain, so the tied fractions are not below it
         return successes
     return successes + int(np.count_nonzero(entropy.words(tied) < np.uint64(weight)))
 
 
 def distinct(population: int, size: int, entropy: Entropy) -> NDArray[np.int64]:
-    """Draw `size` different numbers out of 0..population-1, in uniform order; meant for a small part of the population."""
+    """Draw `size` different numbers from 0..population-1, in uniform order; efficient if `size` is a small part of it."""
     chosen: NDArray[np.int64] = np.empty(0, np.int64)
     while chosen.size < size:
-        # The first `size` different values of a uniform sequence are a uniform choice in uniform order.
+        # The first `size` distinct values of a uniform sequence are a uniform subset in uniform order.
         merged = np.concatenate([chosen, integers_below(population, size - chosen.size, entropy)])
         _, first_seen = np.unique(merged, return_index=True)
         chosen = merged[np.sort(first_seen)]
@@ -50,14 +50,14 @@ def distinct(population: int, size: int, entropy: Entropy) -> NDArray[np.int64]:
 
 def integers_below(bound: int, count: int, entropy: Entropy) -> NDArray[np.int64]:
     """Draw uniform integers in [0, bound) for a bound of at most 2^63, exactly (by rejection)."""
-    step = (WORD - 1) // bound  # words from step * bound on are refused, so that nobody is favoured
+    step = (WORD - 1) // bound  # words from step * bound upwards are rejected, so that every value is equally likely
     accepted: list[NDArray[np.int64]] = []
     missing = count
     while missing:
         index = entropy.words(missing) // np.uint64(step)
-        kept = index[index < bound].astype(np.int64)
-        accepted.append(kept)
-        missing -= kept.size
+        valid = index[index < bound].astype(np.int64)
+        accepted.append(valid)
+        missing -= valid.size
     return np.concatenate(accepted) if accepted else np.empty(0, np.int64)
 
 
@@ -66,31 +66,31 @@ def integers_below_each(bounds: NDArray[np.int64], entropy: Entropy) -> NDArray[
     limits = bounds.astype(np.uint64)
     steps = np.uint64(WORD - 1) // limits
     numbers = entropy.words(bounds.size).reshape(bounds.shape) // steps
-    while (refused := numbers >= limits).any():
-        numbers[refused] = entropy.words(int(np.count_nonzero(refused))) // steps[refused]
+    while (rejected := numbers >= limits).any():
+        numbers[rejected] = entropy.words(int(np.count_nonzero(rejected))) // steps[rejected]
     return numbers.astype(np.int64)
 
 
 def geometric(more: int, count: int, entropy: Entropy) -> NDArray[np.int64]:
-    """Draw how often "more" (of weight over 2^64) came up before it first did not."""
+    """Draw how many times "one more", which has probability `more` / 2^64, comes up before it first fails to."""
     units = np.zeros(count, np.int64)
-    going = np.arange(count)
-    while going.size:
-        going = going[entropy.words(going.size) < np.uint64(more)]
-        units[going] += 1
+    active = np.arange(count)
+    while active.size:
+        active = active[entropy.words(active.size) < np.uint64(more)]
+        units[active] += 1
     return units
 
 
 def table_weights(cumulative: Words) -> list[int]:
-    """The weights, over 2^64, with which `table` really draws each index."""
+    """The weights, over 2^64, with which `table` actually draws each index."""
     edges = [*(int(edge) for edge in cumulative), WORD]
     return [high - low for low, high in pairwise(edges)]
 
 
 def table(cumulative: Words, count: int, entropy: Entropy, *, at_least: int = 0) -> NDArray[np.int64]:
-    """Draw indices of a table given by the running sums of its weights (over 2^64, starting with 0).
+    """Draw indices of a table that is given by the running sums of its weights (over 2^64, starting with 0).
 
-    With `at_least` the draw is conditioned on the index being that large.
+    The draw is conditioned on the index being at least `at_least`.
     """
     if at_least == 0:
         words = entropy.words(count)

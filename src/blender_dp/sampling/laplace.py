@@ -1,10 +1,10 @@
 """Laplace noise on a fine grid, decided by integers.
 
 The noise is ±(N + (F + 1/2)/G): a fair sign, a geometric number N of whole units, and a place F among the G grid steps of
-one unit. It lies halfway between grid points, so it never equals a threshold on the grid and "above" is never in doubt.
+one unit. It lies halfway between grid points, so it never equals a threshold on the grid, and ">" and "≥" are the same.
 
-Shifting it by one unit changes N by one, or crosses zero and turns F into G-1-F. Hence the loss of one unit is bounded by
-two kinds of integer ratios, which is all that has to be checked (`mechanisms/laplace_histogram/proof.md`).
+Shifting it by one unit changes N by one, or crosses zero and turns F into G-1-F. The loss of one unit is therefore bounded
+by two kinds of integer ratios, and only these need to be checked (`mechanisms/laplace_histogram/proof.md`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from blender_dp.sampling.stream import Entropy, Words
 from blender_dp_device.arithmetic import ceil_decreasing_in_exp
 
 GRID_BITS = 10
-"""One unit has 2^10 grid steps: fine enough that the threshold loses less than a thousandth of a count."""
+"""One unit has 2^10 grid steps: fine enough that rounding the threshold costs less than a thousandth of a count."""
 
 
 @dataclass(frozen=True)
@@ -41,13 +41,13 @@ class GridLaplace:
 
     @classmethod
     def of(cls, loss: Fraction, grid_bits: int = GRID_BITS) -> GridLaplace:
-        """Make the noise for a loss of `loss` per unit, that is, of scale 1/loss."""
+        """Create noise with a loss of `loss` per unit, that is, with scale 1/loss."""
         more = ceil_decreasing_in_exp(lambda e: WORD / e, loss)
         return cls(more, _place_weights(loss, 1 << grid_bits))
 
     @property
     def is_sound(self) -> bool:
-        """Whether the integers make a distribution at all, whatever its loss, and it is the one that is drawn."""
+        """Whether the integers are a valid distribution, whatever its loss, and the sampler draws from exactly that one."""
         if not 0 < self.more < WORD or sum(self.weights) != WORD or min(self.weights) <= 0:
             return False
         return table_weights(self._cumulative) == list(self.weights)
@@ -59,7 +59,7 @@ class GridLaplace:
 
     @property
     def half_steps(self) -> int:
-        """How many half steps one unit has: what noise values are counted in."""
+        """Half steps per unit; noise values are counted in half steps."""
         return 2 * self.steps
 
     mean = 0.0
@@ -68,9 +68,9 @@ class GridLaplace:
     @cached_property
     def variance(self) -> float:
         """The exact variance in squared units, from the integers."""
-        going_on = Fraction(self.more, WORD)
-        mean_units = going_on / (1 - going_on)
-        square_units = going_on * (1 + going_on) / (1 - going_on) ** 2
+        more = Fraction(self.more, WORD)
+        mean_units = more / (1 - more)
+        square_units = more * (1 + more) / (1 - more) ** 2
         mean_place, square_place = (
             sum((Fraction(w, WORD) * Fraction(2 * f + 1, self.half_steps) ** power for f, w in enumerate(self.weights)))
             for power in (1, 2)
@@ -82,8 +82,8 @@ class GridLaplace:
         if threshold < 0:
             return 1 - self.survival(-threshold)
         units, place = self._split(threshold)
-        going_on = Fraction(self.more, WORD)
-        return going_on**units * (1 - (1 - going_on) * Fraction(self._sums[place], WORD)) / 2
+        more = Fraction(self.more, WORD)
+        return more**units * (1 - (1 - more) * Fraction(self._sums[place], WORD)) / 2
 
     def sample(self, count: int, entropy: Entropy) -> NDArray[np.int64]:
         """Draw `count` noise values in half steps."""
@@ -92,7 +92,7 @@ class GridLaplace:
 
     def threshold_for(self, probability: Fraction) -> int:
         """The lowest threshold on the grid, not below 0, that the noise exceeds with at most this probability."""
-        low, high = -2, 2  # survival(low) is too likely, survival(high) will not be
+        low, high = -2, 2  # survival(low) is too large, survival(high) will not be
         while self.survival(high) > probability:
             low, high = high, 2 * high
         while high - low > 2:
@@ -103,8 +103,8 @@ class GridLaplace:
     def exceeding(self, count: int, threshold: int, entropy: Entropy) -> NDArray[np.int64]:
         """Draw `count` noise values and return those above `threshold` (0 or more), without drawing the others.
 
-        How many are left is thinned step by step: positive sign, first unit, second unit, ... place. Each step is one
-        exact binomial draw, so a crowd of millions costs no more than a few thousand random words.
+        The number of values that remain is reduced step by step: positive sign, first unit, second unit, ..., place. Each
+        step is one exact binomial draw, so millions of values cost no more than a few thousand random words.
         """
         units, place = self._split(threshold)
         left = binomial(count, WORD // 2, entropy)
@@ -135,9 +135,9 @@ class GridLaplace:
 
 
 def _place_weights(loss: Fraction, steps: int) -> tuple[int, ...]:
-    """Weights ∝ e^(-loss·f/G), floored; the first place takes what flooring left over.
+    """Weights ∝ e^(-loss·f/G), rounded down; the first place gets the remainder.
 
-    Their ratios w_f / w_(G-1-f) stay a whole factor e^(loss/G) inside e^±loss, far more than flooring can spoil.
+    Their ratios w_f / w_(G-1-f) stay a whole factor e^(loss/G) inside e^±loss, far more than rounding can change.
     """
     raw = exp_below(-loss / steps, steps)
     total = sum(raw)

@@ -1,4 +1,4 @@
-"""A secret that fixes a stream of randomness, so that interrupted work can be repeated with the same noise."""
+"""A secret that determines a stream of randomness, so that interrupted work can be repeated with the same noise."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ SECRET_BYTES = 32
 
 
 class Secret:
-    """Bytes that the operating system drew, kept so that interrupted work can be repeated with the same noise.
+    """Random bytes from the operating system, stored so that interrupted work can be repeated with the same noise.
 
-    `Secret()` draws one. There is no way to make one of bytes of one's own, so a stream that a secret fixes is as
-    unpredictable as the system's. Whoever keeps a secret must encrypt it, and destroy it when the work is done.
+    `Secret()` draws one. A secret cannot be created from bytes chosen by the caller, so a stream that it determines is as
+    unpredictable as the system's. A stored secret must be encrypted, and destroyed when the work is done.
     """
 
     __slots__ = ("_value",)
 
     def __init_subclass__(cls) -> NoReturn:
-        raise TypeError("a secret has no subclass: it could bring bytes of its own")
+        raise TypeError("Secret cannot be subclassed: a subclass could choose its own bytes")
 
     def __init__(self) -> None:
         self._value = system_bytes(SECRET_BYTES)
@@ -32,18 +32,18 @@ class Secret:
         return self._value
 
     def derive(self, purpose: bytes) -> bytes:
-        """Other bytes, for one purpose: they reveal nothing about the secret or about those of another purpose."""
+        """Derive bytes for one purpose; they reveal nothing about the secret or the bytes for any other purpose."""
         return hashlib.sha256(purpose + self._value).digest()
 
     def __repr__(self) -> str:
         return "Secret(...)"
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError("a secret cannot be copied or sent: encrypt its value")
+        raise TypeError("a secret cannot be copied or pickled; encrypt its value instead")
 
 
 def restored_secret(value: bytes) -> Secret:
-    """A secret that was drawn before. Only the vault calls this (the linter checks it), with bytes it has authenticated."""
+    """Return a secret that was drawn earlier. Only the vault may call this, with authenticated bytes (the linter checks)."""
     if len(value) != SECRET_BYTES:
         raise ParameterError("secret", f"has {len(value)} bytes instead of {SECRET_BYTES}", "Draw one with Secret()")
     secret = Secret.__new__(Secret)

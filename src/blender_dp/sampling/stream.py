@@ -1,7 +1,7 @@
 """The stream of random words that every vectorised sampler draws from.
 
-AES-256 in counter mode, keyed by the operating system, gives words faster than most statistical generators and is
-unpredictable as long as AES is. A seeded stream exists for tests and simulations; whatever it touches is marked.
+AES-256 in counter mode, keyed by the operating system, produces words faster than most statistical generators and is
+unpredictable as long as AES is secure. Seeded streams are for tests and simulations; releases made with them say so.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ Words = NDArray[np.uint64]
 
 _KEY_BYTES = 32
 _BLOCK_BYTES = 1 << 18  # stays in the second-level cache
-_REKEY_BYTES = 1 << 36  # far below what would let AES blocks be told from random ones
+_REKEY_BYTES = 1 << 36  # far below the amount at which AES blocks can be distinguished from random ones
 
 
-_forks: list[None] = []  # one for every fork between the first process and this one
+_forks: list[None] = []  # one entry for every fork between the first process and this one
 
 
 def _process() -> tuple[int, int]:
-    """What tells this process from those it was forked from, which may have had the same number."""
+    """Identify this process; the number of forks distinguishes it from ancestors that had the same process id."""
     return os.getpid(), len(_forks)
 
 
@@ -40,24 +40,24 @@ if hasattr(os, "register_at_fork"):
 
 @dataclass(frozen=True)
 class Seed:
-    """A key that is no secret."""
+    """A key that is not secret."""
 
     value: bytes
 
 
 class Entropy:
-    """An endless stream of uniform 64-bit words. Make one with `Entropy.system()`."""
+    """An endless stream of uniform 64-bit words. Create one with `Entropy.system()`."""
 
     def __init__(self, source: Secret | Seed | None = None) -> None:
         if not isinstance(source, Secret | Seed | None):
-            raise ParameterError("source", f"{type(source).__name__} is no source of randomness", "Use Entropy.system()")
+            raise ParameterError("source", f"{type(source).__name__} is not a source of randomness", "Use Entropy.system()")
         self._source = source
         self._zeros = bytes(_BLOCK_BYTES)
         self._key()
 
     @classmethod
     def system(cls) -> Entropy:
-        """A stream keyed by the operating system: the only one for real people's data."""
+        """A stream keyed by the operating system: the only kind to use with real people's data."""
         return cls()
 
     @classmethod
@@ -67,28 +67,28 @@ class Entropy:
 
     @classmethod
     def from_secret(cls, secret: Secret) -> Entropy:
-        """A stream that a secret of the operating system fixes: unpredictable, and the same again after a crash.
+        """A stream determined by a secret from the operating system: unpredictable, and repeatable after a crash.
 
-        For work that must not draw fresh noise when it is repeated. Bytes of one's own are a seed, not a secret.
+        For work that must not draw fresh noise when it is repeated. Bytes from any other source are a seed, not a secret.
         """
         if not isinstance(secret, Secret):
             raise ParameterError("secret", f"{type(secret).__name__} is not a Secret", "Draw one with Secret()")
         return cls(secret)
 
     def __reduce__(self) -> tuple[Callable[[], Entropy], tuple[()]]:
-        """In another process there is another stream. One that repeats cannot be sent: it would be the same everywhere."""
+        """Unpickle as a new stream. Repeatable streams cannot be pickled: every process would draw the same words."""
         if self.repeats:
             raise TypeError("a seeded stream cannot be sent to another process; simulate in this one")
         return Entropy.system, ()
 
     @property
     def is_seeded(self) -> bool:
-        """Whether the stream can be predicted by whoever knows the seed, which is no secret."""
+        """Whether anyone who knows the seed, which is not secret, can predict the stream."""
         return isinstance(self._source, Seed)
 
     @property
     def repeats(self) -> bool:
-        """Whether the stream can be had again, so that the order in which it is used matters."""
+        """Whether the stream is repeatable, so that the order in which it is used matters."""
         return self._source is not None
 
     def words(self, count: int) -> Words:
@@ -118,7 +118,7 @@ class Entropy:
         forked = self._process != _process()  # a forked child must not repeat its parent's words
         if forked and self.repeats:
             raise ParameterError(
-                "entropy", "belongs to another process, whose words it would repeat", "Make a stream in this process"
+                "entropy", "belongs to another process, whose words it would repeat", "Create a stream in this process"
             )
         if not self.repeats and (forked or self._drawn > _REKEY_BYTES):
             self._key()

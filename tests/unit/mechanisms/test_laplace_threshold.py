@@ -82,7 +82,7 @@ def test_other_values_are_refused(wrong):
 
 @pytest.mark.parametrize("counts", [[0], [5, 0, 5], [-1]])
 def test_records_that_nobody_holds_are_refused(entropy, counts):
-    with pytest.raises(ParameterError, match="somebody holds"):
+    with pytest.raises(ParameterError, match="at least one user has"):
         LaplaceThreshold.of(4, 1e-5).selector(entropy).select(np.array(counts))
 
 

@@ -17,20 +17,20 @@ NAME = "calibration"
 
 
 def shift(noise: GridLaplace) -> tuple[list[Pair], int]:
-    """The pairs of one count moving by one unit, and their scale.
+    """The pairs for one count that moves by one unit, and their scale.
 
-    Outputs are grouped by their ratio: all above the higher count, all below the lower one, and the G places between the
-    two, where the noise crosses zero. The other direction is the mirror image, hence the same list of pairs.
+    Outputs are grouped by their ratio: all above the higher count, all below the lower one, and the G places between
+    them, where the noise crosses zero. The other direction is the mirror image and has the same list of pairs.
     """
     one, more = WORD, noise.more
-    # Scale 2·2^128. Above: Pr = more^1 half of the mass against all of the positive half; below: the reverse.
+    # Scale 2·2^128. Above: all of the positive half against `more` / 2^64 times that half; below: the reverse.
     tails = [(one * one, more * one), (more * one, one * one)]
     between = [(w * (one - more), v * (one - more)) for w, v in zip(noise.weights, reversed(noise.weights), strict=True)]
     return tails + between, 2 * one * one
 
 
 def audit(mechanism: LaplaceHistogram, claim: Loss) -> Finding:
-    """Compute the worst case over all neighbours: one cell loses a user, another one gains it."""
+    """Compute the worst case over all neighbours: one cell loses a user and another one gains a user."""
     if not mechanism.noise.is_sound:
         return nothing_holds(NAME, claim)
     pairs, scale = shift(mechanism.noise)

@@ -16,22 +16,22 @@ from blender_dp_device.records.checks import checked_epsilon
 
 @dataclass(frozen=True)
 class LaplaceHistogram:
-    """A noisy histogram over public cells in which every user holds one record.
+    """A noisy histogram over public cells, for data in which every user has one record.
 
     Citation: Figure 4 of the BLENDER paper (EstimateOptinProbabilities), after Dwork et al. (2006).
     Privacy: (ε, 0) in the central model, neighbours by substitution. Proof: `proof.md` beside this file.
     Utility: every count is unbiased, with variance `noise.variance`, about 8/ε².
-    Cost: a handful of random words per cell.
+    Cost: a few random words per cell.
     """
 
     noise: GridLaplace
 
     @classmethod
     def of(cls, epsilon: Number, records: int = 1) -> LaplaceHistogram:
-        """Calibrate the noise; refuse what Theorem 3.2 does not cover."""
+        """Calibrate the noise; refuse parameters that Theorem 3.2 does not cover."""
         loss = checked_epsilon(epsilon)
         check_one_record(records, "calibration", "Theorem 3.2")
-        return cls(GridLaplace.of(loss / 2))  # a substitution moves two counts by one each
+        return cls(GridLaplace.of(loss / 2))  # a substitution changes two counts by one each
 
     def release(self, counts: NDArray[np.int64], entropy: Entropy) -> NDArray[np.float64]:
         """Return the noisy counts."""

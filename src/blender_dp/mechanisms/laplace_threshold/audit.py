@@ -14,11 +14,11 @@ NAME = "discovery"
 
 
 def audit(mechanism: LaplaceThreshold, claim: Loss, candidates: LaplaceHistogram | None = None) -> Finding:
-    """Compute the worst case over all neighbours: one record loses a user, another one gains it.
+    """Compute the worst case over all neighbours: one record loses a user and another one gains a user.
 
-    Either can be unique to that user, and then it exists in one data set only. Two counts that stay positive are
-    covered by the untruncated noise, of which the threshold is post-processing. With `candidates` either record can be
-    public, and counted with the noise of those.
+    Either record can be unique to that user, and then it exists in one data set only. Counts that stay positive are
+    covered by the untruncated noise, because the threshold is post-processing. With `candidates` either record can be
+    public and is then counted with the candidates' noise.
     """
     if not mechanism.is_sound or not (candidates is None or candidates.noise.is_sound):
         return nothing_holds(NAME, claim)

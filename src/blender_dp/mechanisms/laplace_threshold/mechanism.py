@@ -16,7 +16,7 @@ from blender_dp_device.records.checks import checked_delta, checked_epsilon
 
 @dataclass(frozen=True)
 class LaplaceThreshold:
-    """Partition selection for data in which every user holds one record.
+    """Partition selection for data in which every user has one record.
 
     Citation: Figure 3 of the BLENDER paper (CreateHeadList), after Korolova (2012).
     Privacy: (ε, δ) in the central model, neighbours by substitution; covers the list and the noisy counts.
@@ -28,11 +28,11 @@ class LaplaceThreshold:
 
     noise: GridLaplace
     threshold: int
-    """τ in the noise's half steps; on the grid, so never equal to a noisy count."""
+    """τ in half steps of the noise; it is on the grid, so no noisy count equals it."""
 
     @classmethod
     def of(cls, epsilon: Number, delta: Number, records: int = 1) -> LaplaceThreshold:
-        """Calibrate noise and threshold; refuse what Theorem 3.1 does not cover."""
+        """Calibrate noise and threshold; refuse parameters that Theorem 3.1 does not cover."""
         loss, chance = checked_epsilon(epsilon), checked_delta(delta)
         check_one_record(records, "discovery", "Theorem 3.1")
         if exp_bounds(loss)[0] <= 2:
@@ -42,12 +42,12 @@ class LaplaceThreshold:
                 "Raise epsilon",
                 theorem="Theorem 3.1",
             )
-        noise = GridLaplace.of(loss / 2)  # a substitution moves two counts by one each
+        noise = GridLaplace.of(loss / 2)  # a substitution changes two counts by one each
         return cls(noise, noise.half_steps + noise.threshold_for(chance / 2))
 
     @property
     def is_sound(self) -> bool:
-        """Whether the integers make sense at all: real noise, and a threshold on the grid that a lone record misses."""
+        """Whether the integers are valid: valid noise, and a threshold on the grid of at least one record."""
         return self.noise.is_sound and self.threshold % 2 == 0 and self.threshold >= self.noise.half_steps
 
     @property
@@ -56,9 +56,9 @@ class LaplaceThreshold:
         return self.threshold / self.noise.half_steps
 
     def listing_probability(self, count: int) -> Fraction:
-        """The exact probability that a record with this count is listed; a record nobody has never is."""
+        """The exact probability that a record with this count is listed; a record that no user has is never listed."""
         return self.noise.survival(self.threshold - count * self.noise.half_steps) if count > 0 else Fraction(0)
 
     def selector(self, entropy: Entropy) -> Selector:
-        """Whoever decides about the records of one data set."""
+        """Create the selector for the records of one data set."""
         return Selector(self.noise, self.threshold, entropy)

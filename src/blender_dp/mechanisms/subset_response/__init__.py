@@ -1,4 +1,4 @@
-"""The clients' randomiser of the profile `tight`: nothing of ε is left over."""
+"""The clients' randomiser of the profile `tight`: it uses all of ε."""
 
 from blender_dp.mechanisms.subset_response.audit import audit, worst_case
 from blender_dp.mechanisms.subset_response.mechanism import SubsetResponse

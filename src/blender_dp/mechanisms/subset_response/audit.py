@@ -18,16 +18,16 @@ from blender_dp_device.channel.two_stage import WORD_BITS
 NAME = "local channel"
 
 Kind = tuple[int, int]
-"""A query's number of URLs and its step: queries of one kind are alike."""
+"""A query's number of URLs and its step: queries of one kind are interchangeable."""
 
 Outcomes = list[tuple[Fraction, Fraction]]
-"""The probabilities of the outcomes that differ, under two inputs."""
+"""The probabilities, under two inputs, of the outcomes for which they differ."""
 
 
 def audit(channel: SubsetChannel, claim: Loss) -> Finding:
     """Compute the worst case over all pairs of records a client might hold, for one report.
 
-    The samplers draw words of 64 bits whatever a table says, so a table for other words is not what they use.
+    The samplers always draw 64-bit words, so a table for words of another length is not the one they use.
     """
     return worst_case(channel, claim) if channel.bits == WORD_BITS else nothing_holds(NAME, claim)
 
@@ -35,8 +35,8 @@ def audit(channel: SubsetChannel, claim: Loss) -> Finding:
 def worst_case(channel: SubsetChannel, claim: Loss) -> Finding:
     """The audit of a channel with words of any length: tests enumerate short ones.
 
-    For two records with different queries a report matters only in whether it has the one and the other query, and
-    whether with the URL of the record: nine outcomes. For two URLs of one query there are four.
+    For two records with different queries, all that matters is whether a report contains each of the two queries, and
+    whether with the URL of the record: nine outcomes. For two URLs of one query there are four, of which two differ.
     """
     if not is_sound(channel):
         return nothing_holds(NAME, claim)
@@ -49,7 +49,7 @@ def worst_case(channel: SubsetChannel, claim: Loss) -> Finding:
 
 
 def is_sound(channel: SubsetChannel) -> bool:
-    """Whether the integers make a channel at all, whatever its loss."""
+    """Whether the integers are a valid channel, whatever its loss."""
     counts, steps = channel.url_counts, channel.url_steps
     if len(counts) != len(steps) or not 1 < channel.size < len(counts) or not 0 < channel.truth < channel.words:
         return False
@@ -83,18 +83,18 @@ def _joint(channel: SubsetChannel, true: Kind, other: Kind) -> dict[tuple[str, s
     others = len(channel.url_counts) - 1
     mine, uniform = _own(channel, true), _uniform(other)
     outcomes = {}
-    for told in (True, False):
-        seen = query_truth(channel) if told else 1 - query_truth(channel)
-        beside = Fraction(channel.size - told, others)
-        for mark, share in mine.items() if told else [("absent", Fraction(1))]:
-            for also, chance in uniform.items():
-                outcomes[mark, also] = seen * share * beside * chance
-            outcomes[mark, "absent"] = seen * share * (1 - beside)
+    for truthful in (True, False):
+        probability = query_truth(channel) if truthful else 1 - query_truth(channel)
+        also_reported = Fraction(channel.size - truthful, others)
+        for mark, share in mine.items() if truthful else [("absent", Fraction(1))]:
+            for other_mark, other_share in uniform.items():
+                outcomes[mark, other_mark] = probability * share * also_reported * other_share
+            outcomes[mark, "absent"] = probability * share * (1 - also_reported)
     return outcomes
 
 
 def _two_urls(channel: SubsetChannel, kind: Kind) -> Outcomes:
-    """The report has the first URL or the second one; everything else is as likely under both."""
+    """The report contains the first URL or the second one; everything else is equally likely under both."""
     honest, lie = (query_truth(channel) * share for share in _honest_and_lie(channel, kind))
     return [(honest, lie), (lie, honest)]
 

@@ -1,4 +1,4 @@
-"""How many queries a report should name."""
+"""The best number of queries per report."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ def best_size(queries: int, epsilon_query: float) -> int:
     ideal = math.floor(queries / (factor + 1))
 
     def variance(size: int) -> float:
-        """Of the estimate of a rare query, up to a factor: s(1-s)/(t-s)²."""
+        """The variance of a rare query's estimate, up to a factor: s(1-s)/(t-s)²."""
         truth = size * factor / (size * factor + queries - size)
         lie = (size - truth) / (queries - 1)
         return lie * (1 - lie) / (truth - lie) ** 2
 
-    most = max(1, queries - 1)
-    sizes = {max(1, min(most, size)) for size in (ideal, ideal + 1)}
+    largest = max(1, queries - 1)
+    sizes = {max(1, min(largest, size)) for size in (ideal, ideal + 1)}
     return min(sorted(sizes), key=variance) if len(sizes) > 1 else sizes.pop()

@@ -15,12 +15,12 @@ from blender_dp_device.channel.subset import SubsetChannel
 Cells = NDArray[np.int32]
 Integers = NDArray[np.int64]
 
-_CHUNK = 1 << 21  # marks in the table of who has chosen what: it stays in the cache
+_CHUNK = 1 << 21  # entries of the table that marks which client has chosen which query: it stays in the cache
 
 
 @dataclass(frozen=True)
 class Draws:
-    """What is drawn for some clients: a row for each of the reported queries, and a column for each client."""
+    """The random draws for some clients: one row per reported query, one column per client."""
 
     query: Words
     url: Words
@@ -29,10 +29,10 @@ class Draws:
 
 
 class SubsetResponse:
-    """Randomise the clients' cells: a set of queries that holds the true one more often than others, a URL for each.
+    """Randomise the clients' cells: report a set of queries, more often with the true one than without, and a URL for each.
 
     Citation: subset selection of Ye and Barg (2018) and Wang et al. (2016), with a URL attached to every query.
-    Privacy: (ε, 0) per report in the local model: the channel of `client.subset`. Proof: `proof.md` beside this file.
+    Privacy: (ε, 0) per report in the local model: the channel of `channel.subset`. Proof: `proof.md` beside this file.
     Utility: see `stages.denoising`, which inverts the channel and gives the variance.
     Cost: three random words and about 50 ns for every reported query.
     """
@@ -49,7 +49,7 @@ class SubsetResponse:
         self._url_lie_bound = np.array(bounds, np.uint64)
 
     def respond(self, cells: Cells, entropy: Entropy) -> Cells:
-        """Return the reported cells, one row per client, given each client's true cell. Rows are in no telling order."""
+        """Return the reported cells, one row per client, given each client's true cell. Every row is sorted."""
         reports = np.empty((cells.size, self.channel.size), np.int32)
         clients = max(1, _CHUNK // len(self.channel.url_counts))
         for start in range(0, cells.size, clients):
@@ -58,7 +58,7 @@ class SubsetResponse:
         return reports
 
     def draw(self, clients: int, entropy: Entropy) -> Draws:
-        """Draw what does not depend on anybody's record."""
+        """Draw everything that does not depend on any record."""
         size, others = self.channel.size, self._url_count.size - 1
         numbers = [integers_below(last + 1, clients, entropy) for last in range(others - size, others)]
         return Draws(
@@ -71,23 +71,23 @@ class SubsetResponse:
         queries = self._others(draws.others)
         queries += queries >= true
         urls = integers_below_each(self._url_count[queries], entropy)
-        told = np.flatnonzero(draws.query < np.uint64(self.channel.truth))
-        place = draws.place[told]
-        queries[place, told] = true[told]
-        urls[place, told] = self._own_urls(cells[told], true[told], draws.url[told])
+        truthful = np.flatnonzero(draws.query < np.uint64(self.channel.truth))
+        place = draws.place[truthful]
+        queries[place, truthful] = true[truthful]
+        urls[place, truthful] = self._own_urls(cells[truthful], true[truthful], draws.url[truthful])
         reported: Cells = np.sort((self._start[queries] + urls).astype(np.int32).T, axis=1)
         return reported
 
     def _others(self, numbers: Integers) -> Integers:
-        """A uniform choice of the other queries for everybody, by Floyd's algorithm."""
+        """A uniform choice of other queries for every client, by Floyd's algorithm."""
         size, clients = numbers.shape
         others = self._url_count.size - 1
         taken = np.zeros((clients, others), np.bool_)
-        everybody = np.arange(clients)
+        everyone = np.arange(clients)
         chosen = np.empty_like(numbers)
         for i, last in enumerate(range(others - size, others)):
-            chosen[i] = np.where(taken[everybody, numbers[i]], last, numbers[i])
-            taken[everybody, chosen[i]] = True
+            chosen[i] = np.where(taken[everyone, numbers[i]], last, numbers[i])
+            taken[everyone, chosen[i]] = True
         return chosen
 
     def _own_urls(self, cells: Cells, query: Integers, words: Words) -> Integers:

@@ -1,4 +1,4 @@
-"""Discovery with bounded noise: the same task as `laplace_threshold`, with nothing of ε and δ left over."""
+"""Discovery with bounded noise: the same task as `laplace_threshold`, but it uses all of ε and δ."""
 
 from blender_dp.mechanisms.truncated_geometric.audit import audit
 from blender_dp.mechanisms.truncated_geometric.mechanism import TruncatedGeometric

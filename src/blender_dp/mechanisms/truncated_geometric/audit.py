@@ -18,11 +18,11 @@ NAME = "discovery"
 
 
 def audit(mechanism: TruncatedGeometric, claim: Loss, candidates: LaplaceHistogram | None = None) -> Finding:
-    """Compute the worst case over all neighbours: one record loses a user, another one gains it.
+    """Compute the worst case over all neighbours: one record loses a user and another one gains a user.
 
-    Either can be unique to that user, and then it exists in one data set only: it is listed or not, with the probability
-    that the selector's threshold really gives. A record that exists in both has its noisy count seen, which tells more.
-    With `candidates` either can be public, and counted so.
+    Either record can be unique to that user, and then it exists in one data set only: it is listed or not, with the
+    probability that follows from the selector's threshold. For a record that exists in both, the noisy count itself is
+    compared, which reveals more. With `candidates` either record can be public and is then counted as a candidate.
     """
     if not mechanism.is_sound or not (candidates is None or candidates.noise.is_sound):
         return nothing_holds(NAME, claim)
@@ -34,7 +34,7 @@ def audit(mechanism: TruncatedGeometric, claim: Loss, candidates: LaplaceHistogr
 
 
 def _shift(noise: CappedGeometric) -> list[Pair]:
-    """The pairs of one count and of the next lower one, over 2^128. Outputs far down, of one ratio, are one pair."""
-    bottom = noise.below * (WORD - noise.more)  # of exactly 0
+    """The pairs of one count and the next lower one, over 2^128. The lower tail has one ratio, so it is one pair."""
+    bottom = noise.below * (WORD - noise.more)  # the weight of exactly 0
     upper = [bottom, *(weight * WORD for weight in noise.weights), 0]
     return [(noise.below * noise.more, noise.below * WORD), *pairwise(upper)]

@@ -1,4 +1,4 @@
-"""List the records whose count plus bounded whole-numbered noise exceeds the bound."""
+"""List the records whose count plus bounded integer noise exceeds the bound."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from blender_dp_device.records.checks import checked_delta, checked_epsilon
 
 @dataclass(frozen=True)
 class TruncatedGeometric:
-    """Partition selection for data in which every user holds one record.
+    """Partition selection for data in which every user has one record.
 
-    Citation: after Desfontaines, Voss, Gipson and Mandayam (2022), made one-sided and filled up to δ.
+    Citation: after Desfontaines, Voss, Gipson and Mandayam (2022), made one-sided so that it uses all of δ.
     Privacy: (ε, δ) in the central model, neighbours by substitution; covers the list and the noisy counts.
         Proof: `proof.md` beside this file.
     Utility: a record seen n times is listed with probability `listing_probability(n)`, which grows from δ by the
@@ -29,19 +29,19 @@ class TruncatedGeometric:
 
     @classmethod
     def of(cls, epsilon: Number, delta: Number, records: int = 1) -> TruncatedGeometric:
-        """Make the noise; refuse what the proof does not cover."""
+        """Create the noise; refuse parameters that the proof does not cover."""
         loss, chance = checked_epsilon(epsilon), checked_delta(delta)
         check_one_record(records, "discovery", "proof.md")
-        return cls(CappedGeometric.of(loss / 2, chance))  # a substitution moves two counts by one each
+        return cls(CappedGeometric.of(loss / 2, chance))  # a substitution changes two counts by one each
 
     @property
     def is_sound(self) -> bool:
-        """Whether the integers make sense at all: real noise, and a threshold that the selector can use."""
+        """Whether the integers are valid: valid noise, and a threshold that the selector can use."""
         return self.noise.is_sound and self.threshold >= 0
 
     @property
     def threshold(self) -> int:
-        """κ: a record is listed when its noisy count exceeds the highest noise, so nobody's record never is."""
+        """κ: a record is listed if its noisy count exceeds the maximum noise, so a record without users never is."""
         return self.noise.cap
 
     @property
@@ -50,9 +50,9 @@ class TruncatedGeometric:
         return float(self.threshold)
 
     def listing_probability(self, count: int) -> Fraction:
-        """The exact probability that a record with this count is listed; a record nobody has never is."""
+        """The exact probability that a record with this count is listed; a record that no user has is never listed."""
         return self.noise.survival(self.threshold - count) if count > 0 else Fraction(0)
 
     def selector(self, entropy: Entropy) -> Selector:
-        """Whoever decides about the records of one data set."""
+        """Create the selector for the records of one data set."""
         return Selector(self.noise, self.threshold, entropy)

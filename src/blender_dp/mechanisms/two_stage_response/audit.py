@@ -19,7 +19,7 @@ NAME = "local channel"
 def audit(channel: Channel, claim: Loss) -> Finding:
     """Compute the worst case over all pairs of records a client might hold, for one report.
 
-    The samplers draw words of 64 bits whatever a table says, so a table for other words is not what they use.
+    The samplers always draw 64-bit words, so a table for words of another length is not the one they use.
     """
     return worst_case(channel, claim) if channel.bits == WORD_BITS else nothing_holds(NAME, claim)
 
@@ -27,10 +27,10 @@ def audit(channel: Channel, claim: Loss) -> Finding:
 def worst_case(channel: Channel, claim: Loss) -> Finding:
     """The audit of a channel with words of any length: tests enumerate short ones.
 
-    Two records with different queries differ in the outputs of these two queries only, and what each of them adds does
-    not depend on the other: the worst pair is the worst query to leave with the worst query to enter. Queries with
-    equally many URLs (and equal steps) are alike, so a few kinds of them stand for the whole list. Single items are
-    all of one kind, and so is ⋆.
+    Two records with different queries differ only in the outputs of these two queries, and the contribution of one does
+    not depend on the other: the worst pair combines the worst query to leave with the worst query to enter. Queries with
+    equally many URLs (and equal steps) are interchangeable, so a few kinds of them represent the whole list. All single
+    items, and ⋆, are of one kind.
     """
     if not is_sound(channel):
         return nothing_holds(NAME, claim)
@@ -53,7 +53,7 @@ def worst_case(channel: Channel, claim: Loss) -> Finding:
 
 
 def is_sound(channel: Channel) -> bool:
-    """Whether the integers make a channel at all, whatever its loss: one step per query, no weight below 0."""
+    """Whether the integers are a valid channel, whatever its loss: one step per query, no weight below 0."""
     counts, steps = channel.url_counts, channel.url_steps
     if not counts or len(counts) != len(steps) or counts[-1] != 1 or min(counts) < 1:
         return False
@@ -66,13 +66,13 @@ def is_sound(channel: Channel) -> bool:
 def _against_other_queries(channel: Channel, count: int, step: int) -> list[list[Pair]]:
     """For one kind of query: the weights of its URLs if it is the true query, and if another one is.
 
-    Uniform URLs have weights that differ by one word; the true URL may be one of the lighter or of the heavier ones.
+    Uniform URLs have weights that differ by one word; the true URL may be one of the lighter or one of the heavier ones.
     """
     uniform = uniform_weights(channel.words, count)
-    kept = channel.words - channel.query_lie_bound
+    truthful = channel.words - channel.query_lie_bound
     honest = channel.words - (count - 1) * step
     return [
-        [(kept * (honest if url == true else step), channel.query_step * uniform[url]) for url in range(count)]
+        [(truthful * (honest if url == true else step), channel.query_step * uniform[url]) for url in range(count)]
         for true in {uniform.index(min(uniform)), uniform.index(max(uniform))}
     ]
 
@@ -81,6 +81,6 @@ def _against_other_urls(channel: Channel, count: int, step: int) -> list[Pair]:
     """For one kind of query: the weights of two of its URLs, if the first and if the second is the true one."""
     if count == 1:
         return []
-    kept = channel.words - channel.query_lie_bound
+    truthful = channel.words - channel.query_lie_bound
     honest = channel.words - (count - 1) * step
-    return [(kept * honest, kept * step), (kept * step, kept * honest)]
+    return [(truthful * honest, truthful * step), (truthful * step, truthful * honest)]

@@ -11,7 +11,7 @@ from blender_dp_device.channel.two_stage import Channel
 
 Cells = NDArray[np.int32]
 
-_CHUNK = 1 << 16  # clients at a time: enough to make numpy's cost per call small, few enough for the processor's cache
+_CHUNK = 1 << 16  # clients per chunk: enough to make numpy's cost per call small, few enough for the processor's cache
 _HALF = np.uint64(32)
 _LOW = np.uint64(0xFFFFFFFF)
 
@@ -20,7 +20,7 @@ class TwoStageResponse:
     """Randomise the clients' cells: first the query, then the URL.
 
     Citation: Figure 6 of the BLENDER paper (LocalAlg).
-    Privacy: (ε, δ) per report in the local model: the channel of `client.Channel`, word for word.
+    Privacy: (ε, δ) per report in the local model: the channel of `channel.two_stage`, word for word.
         Proof: `proof.md` beside this file.
     Utility: see `stages.denoising`, which inverts the channel and gives the variance.
     Cost: 16 random bytes per report; more than half the speed of numpy's plain k-ary response.
@@ -31,10 +31,10 @@ class TwoStageResponse:
         starts = np.cumsum(counts) - counts
         self.channel = channel
         self.cell_count = int(counts.sum())
-        # By query: its first cell and how many it has.
+        # By query: its first cell and its number of cells.
         self._start = starts.astype(np.int32)
         self._url_count = counts.astype(np.uint64)
-        # By cell: its query, that query's first cell, its place among that query's URLs, and how these are lied about.
+        # By cell: its query, that query's first cell, its place among that query's URLs, and the bounds for a false URL.
         self._query_of = np.repeat(np.arange(counts.size), counts)
         self._start_of = self._start[self._query_of]
         self._url_of = np.arange(self.cell_count, dtype=np.int32) - self._start_of
@@ -54,16 +54,16 @@ class TwoStageResponse:
 
     def decide(self, cells: Cells, first: Words, second: Words) -> Cells:
         """Turn true cells and two random words each into reported cells: `Channel.respond` for many."""
-        if self.cell_count == 1:  # the list is empty: ⋆ is the only answer
+        if self.cell_count == 1:  # the list is empty: ⋆ is the only possible report
             return cells.copy()
-        # As if every query was replaced. Where it is kept, `other` means nothing, may be too large, and is overwritten
-        # below: that costs less than a choice per report, which no processor can predict.
+        # First replace every query. Where the true query is reported instead, `other` is meaningless, may be too large,
+        # and is overwritten below: that is cheaper than a branch per report, which no processor can predict.
         other = (first // np.uint64(self.channel.query_step)).view(np.int64)
         other += other >= self._query_of.take(cells)
         count = self._url_count.take(other, mode="clip")
         reports = self._start.take(other, mode="clip") + _scaled(second, count)
-        kept = np.flatnonzero(first >= np.uint64(self.channel.query_lie_bound))
-        reports[kept] = self._keep_query(cells.take(kept), second.take(kept))
+        truthful = np.flatnonzero(first >= np.uint64(self.channel.query_lie_bound))
+        reports[truthful] = self._keep_query(cells.take(truthful), second.take(truthful))
         return reports
 
     def _keep_query(self, cells: Cells, second: Words) -> Cells:
