@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @parameter_options("epsilon", "delta", "f_c", "subset_size", "m_c", "randomiser", given_only=True)
 def aggregate(
     reports: Annotated[list[str], typer.Argument(help="The reports: .parquet or .jsonl files, folders, patterns or URIs.")],
-    head_list: Annotated[Path, typer.Option(metavar="FILE", help="The head list that the reports answer.")],
+    head_list: Annotated[Path, typer.Option(metavar="FILE", help="The head list that the clients reported against.")],
     top: Annotated[int, typer.Option(metavar="N", min=1, help="Number of queries to show.")] = 10,
     out_file: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Write all estimates (Parquet).")] = None,
     max_bad: MaxBad = "0.01",
@@ -32,8 +32,8 @@ def aggregate(
 ) -> None:
     """Estimate the shares of a head list from reports that real clients sent.
 
-    A report contains the digest of the list it answers and the cell it reports (columns or keys head_list and cell). A
-    report of several queries has one row for each. Reports for another list, or for a cell that this list does not have,
+    A report contains the digest of its list and the reported cell (columns or keys head_list and cell). A report of
+    several queries has one row for each. Reports for another list, or for a cell that this list does not have,
     are counted and left out.
 
     The list states the channel that the devices used. Only lists of the old schema 1 do not: for those, pass the
@@ -57,15 +57,15 @@ def aggregate(
     from blender_dp_device.channel.subset import channel_of
 
     listed, digest = _listed(head_list, given(parameters))
-    answered, most = listed.head_list, largest_bad_share(max_bad)
-    channel = channel_of(answered, listed.channel)
+    names, max_share = listed.head_list, largest_bad_share(max_bad)
+    channel = channel_of(names, listed.channel)
     source, counting = find_reports(reports), chosen_engine(engine, memory)
     with Steps(quiet=as_json).shown() as step, watched(counting, step):
         step("counting the reports")
-        counts, tally = counting.report_counts(source, digest, answered.cell_count)
-        check_tally(tally, most, "reports")
-        check_fit(counts, channel, answered.queries, f"the channel {listed.channel}")
-        shares = client_shares(answered, denoise(counts, channel))
+        counts, tally = counting.report_counts(source, digest, names.cell_count)
+        check_tally(tally, max_share, "reports")
+        check_fit(counts, channel, names.queries, f"the channel {listed.channel}")
+        shares = client_shares(names, denoise(counts, channel))
     if out_file is not None:
         write_atomically(out_file, lambda path: pq.write_table(shares, path))
     queries = [row for row in shares.to_pylist() if row["level"] == "query" and row["query"] is not None]
@@ -75,7 +75,7 @@ def aggregate(
         return
     print_tally(tally, "Reports")
     print_table(
-        f"Top {len(best)} of {len(answered)} listed queries, share of all clients",
+        f"Top {len(best)} of {len(names)} listed queries, share of all clients",
         {"query": False, "share": True, "95 % interval": True},
         [[row["query"], f"{row['share']:.4f}", f"{row['low']:.4f} to {row['high']:.4f}"] for row in best],
     )

@@ -23,7 +23,7 @@ from blender_dp.cli.simulate import simulate
 from blender_dp.cli.trends import trends
 from blender_dp.errors import BlenderError
 
-EXIT_CODES = "Exit codes: 0 done · 1 an audited claim is violated · 2 invalid input · 130 interrupted"
+EXIT_CODES = "Exit codes: 0 success · 1 an audited claim is violated · 2 invalid input · 130 interrupted"
 
 app = typer.Typer(
     name="blender-dp",
@@ -42,7 +42,7 @@ app.add_typer(round_, name="round")
 
 @app.callback(invoke_without_command=True)
 def _options(
-    show_version: Annotated[bool, typer.Option("--version", help="Print the version and stop.")] = False,
+    show_version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
 ) -> None:
     if show_version:
         from importlib.metadata import version

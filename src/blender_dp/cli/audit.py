@@ -27,7 +27,9 @@ _URLS = 2
 
 @parameter_options("epsilon", "delta", "f_c", "subset_size", "m_c", "max_queries", "profile", given_only=True)
 def audit(
-    release: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Audit what this release was made with.")] = None,
+    release: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Audit the integers that this release was made with.")
+    ] = None,
     head_list: Annotated[Path | None, typer.Option(metavar="FILE", help="Audit the channel of this head list.")] = None,
     urls: Annotated[
         int | None,
@@ -76,7 +78,7 @@ def audit(
 
 
 class _Audited(NamedTuple):
-    """What is audited. Without a channel, every design that may be chosen for the list."""
+    """The subject of an audit. Without a channel, every design that may be chosen for the list is audited."""
 
     parameters: Parameters
     head_list: HeadList
@@ -84,7 +86,7 @@ class _Audited(NamedTuple):
 
 
 def _refuse(values: dict[str, Any], source: str, content: str) -> None:
-    """Refuse options that would be ignored, by name."""
+    """Refuse options that would be ignored, and name the first of them."""
     for name in values:
         raise ParameterError(flag_of(name), f"cannot be combined with {source}, which states {content}", "Leave it out")
 
@@ -145,7 +147,7 @@ def _show(findings: list[Finding], m_c: int) -> None:
 
 
 def _decimal(value: Fraction) -> str:
-    """Forty digits, rounded up; the fraction itself can have thousands."""
+    """A decimal number of forty digits, rounded up; the fraction itself can have thousands."""
     context = decimal.Context(prec=40, rounding=decimal.ROUND_CEILING)
     return str(context.divide(decimal.Decimal(value.numerator), decimal.Decimal(value.denominator)))
 

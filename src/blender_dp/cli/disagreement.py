@@ -17,7 +17,7 @@ def disagreement(
     n: Annotated[int, typer.Option("-n", min=1, help="Number of queries and records to show.")] = 10,
     as_json: AsJson = False,
 ) -> None:
-    """Show how much opt-in users and clients differ, in standard errors. This costs no privacy.
+    """Show how much opt-in users and clients differ, in standard errors. This spends no privacy budget.
 
     \b
     Examples:
@@ -50,7 +50,9 @@ def disagreement(
             )
             say()
     if not report.degrees:
-        say("There is no overall comparison: as in the papers, the opt-in users' shares of queries leave out unlisted URLs.")
+        say(
+            "No overall comparison is possible: as in the papers, the opt-in users' shares of queries exclude unlisted URLs."
+        )
         return
     say(
         f"Overall: χ² = {report.chi_square:.1f} with {report.degrees} degrees of freedom; if the groups "
@@ -60,5 +62,5 @@ def disagreement(
     if cheapest:
         say(
             f"An attacker could bring {cheapest.query} into the top {forging.top} with about {cheapest.forged:,} forged "
-            f"reports besides the {forging.reports:,} received ones. No other query needs fewer."
+            f"reports in addition to the {forging.reports:,} received. No other query needs fewer."
         )

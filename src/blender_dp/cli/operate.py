@@ -22,9 +22,9 @@ Name = Annotated[
     typer.Option("--campaign", metavar="NAME", help="Name or id of the campaign; not needed if there is only one."),
 ]
 LOCAL = "http://127.0.0.1:8000"
-_MOST_BYTES = 64_000_000  # a long ledger, or a release of many queries
+_MAX_BYTES = 64_000_000  # a long ledger, or a release of many queries
 
-campaign = typer.Typer(help="Start campaigns and enrol opt-in users.", no_args_is_help=True)
+campaign = typer.Typer(help="Create campaigns and enrol opt-in users.", no_args_is_help=True)
 
 
 @campaign.command("create")
@@ -59,7 +59,7 @@ def create_campaign(
     as_json: AsJson = False,
     **parameters: Any,  # noqa: ANN401 (an option for each parameter that an operator sets)
 ) -> None:
-    """Start a campaign. Its promise never changes: a different promise needs a different campaign.
+    """Create a campaign. Its promise never changes: a different promise needs a different campaign.
 
     \b
     Example:
@@ -73,24 +73,24 @@ def create_campaign(
         "period_epsilon": period_epsilon, "period_days": period_days,
         "list_days": list_days, "keep_reports_days": keep_reports_days,
     }  # fmt: skip
-    made = client(url, token).post("/v1/operator/campaigns", message)
-    for text in made["warnings"]:
+    created = client(url, token).post("/v1/operator/campaigns", message)
+    for text in created["warnings"]:
         warn(text)
     if as_json:
-        print_json(made)
+        print_json(created)
     else:
-        say(f"Campaign {name} is {made['id']}.")
-        say(made["exposure"])
+        say(f"Campaign {name} is {created['id']}.")
+        say(created["exposure"])
 
 
 @campaign.command("list")
 def list_campaigns(token: Token, url: Url = LOCAL, as_json: AsJson = False) -> None:
     """Show all campaigns."""
-    found = client(url, token).get("/v1/operator/campaigns")
+    campaigns = client(url, token).get("/v1/operator/campaigns")
     if as_json:
-        print_json(found)
+        print_json(campaigns)
         return
-    rows = [[one["settings"]["name"], one["id"], one["settings"]["epsilon"], one["settings"]["delta"]] for one in found]
+    rows = [[one["settings"]["name"], one["id"], one["settings"]["epsilon"], one["settings"]["delta"]] for one in campaigns]
     print_table("", {"name": False, "id": False, "ε": True, "δ": True}, rows)
 
 
@@ -104,11 +104,11 @@ def enrol(
 ) -> None:
     """Print tokens for opt-in users, one per line. They are shown once."""
     collector = client(url, token)
-    made = collector.post(f"{campaign_path(collector, name)}/enrolments", {"count": count})
+    created = collector.post(f"{campaign_path(collector, name)}/enrolments", {"count": count})
     if as_json:
-        print_json(made)
+        print_json(created)
         return
-    for one in made["tokens"]:
+    for one in created["tokens"]:
         typer.echo(one)
 
 
@@ -124,7 +124,7 @@ def client(url: str, token: str | None = None) -> CollectorClient:
     """A connection to the collector."""
     from blender_dp_device.agent.client import CollectorClient
 
-    return CollectorClient(url, token, max_bytes=_MOST_BYTES)
+    return CollectorClient(url, token, max_bytes=_MAX_BYTES)
 
 
 def find_campaign(collector: CollectorClient, name: str | None) -> dict[str, Any]:
@@ -152,8 +152,8 @@ def campaign_path(collector: CollectorClient, name: str | None) -> str:
 
 def current_round(collector: CollectorClient, campaign: str | None) -> dict[str, Any]:
     """A campaign's newest round in its current state."""
-    found: dict[str, Any] = collector.get(f"{campaign_path(collector, campaign)}/rounds/current")
-    return found
+    newest: dict[str, Any] = collector.get(f"{campaign_path(collector, campaign)}/rounds/current")
+    return newest
 
 
 def wait_for(collector: CollectorClient, round_id: str, state: str) -> dict[str, Any]:
@@ -161,9 +161,9 @@ def wait_for(collector: CollectorClient, round_id: str, state: str) -> dict[str,
     from blender_dp.errors import StateError
 
     while True:
-        found: dict[str, Any] = collector.get(f"/v1/operator/rounds/{round_id}")
-        if found["state"] == state:
-            return found
-        if found["state"] == "aborted" or found["problem"]:
-            raise StateError("round", found["problem"] or "was aborted", "See blender-dp round show")
+        current: dict[str, Any] = collector.get(f"/v1/operator/rounds/{round_id}")
+        if current["state"] == state:
+            return current
+        if current["state"] == "aborted" or current["problem"]:
+            raise StateError("round", current["problem"] or "was aborted", "See blender-dp round show")
         time.sleep(0.2)

@@ -14,9 +14,11 @@ from blender_dp.parameters import Parameter, Parameters, definitions
 from blender_dp_device.records.head_list import HeadList
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs instead of tables.")]
-Force = Annotated[bool, typer.Option("--force", help="Replace an existing release.")]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite an existing release.")]
 Engine = Annotated[str, typer.Option(metavar="duckdb|spark[:MASTER]", help="Count on this machine, or on a Spark cluster.")]
-Memory = Annotated[str | None, typer.Option(metavar="SIZE", help="Memory for counting, such as 2GB; the rest goes to disk.")]
+Memory = Annotated[
+    str | None, typer.Option(metavar="SIZE", help="Memory limit for counting, such as 2GB; more goes to disk.")
+]
 MaxBad = Annotated[str, typer.Option(metavar="SHARE", help="Stop if more than this share of the rows is bad.")]
 
 Verb = TypeVar("Verb", bound=Callable[..., None])

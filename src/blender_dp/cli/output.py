@@ -35,12 +35,12 @@ def fail(message: str) -> NoReturn:
 
 
 def note(message: str) -> None:
-    """Print a remark on standard error."""
+    """Print a note on standard error."""
     err.print(f"[dim]{escape(message)}[/]", soft_wrap=True)
 
 
 def ask(question: str) -> bool:
-    """Ask a person for a yes. Standard output is left alone: it may be somebody's JSON."""
+    """Ask for confirmation on standard error, because standard output may be JSON."""
     err.print(f"{escape(question)} \\[y/N] ", end="")
     return sys.stdin.readline().strip().lower() in {"y", "yes"}
 
@@ -48,7 +48,7 @@ def ask(question: str) -> bool:
 @contextmanager
 def privacy_warnings() -> Iterator[list[str]]:
     """Show warnings about weak privacy as one line each, on standard error, and collect them for --json."""
-    told: list[str] = []
+    shown: list[str] = []
     with warnings.catch_warnings():
         warnings.simplefilter("always", PrivacyWarning)
         usual = warnings.showwarning
@@ -56,12 +56,12 @@ def privacy_warnings() -> Iterator[list[str]]:
         def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:  # noqa: ANN401
             if not issubclass(category, PrivacyWarning):
                 usual(message, category, *place, **more)
-            elif str(message) not in told:
-                told.append(str(message))
+            elif str(message) not in shown:
+                shown.append(str(message))
                 warn(str(message))
 
         warnings.showwarning = show
-        yield told
+        yield shown
 
 
 def warn(message: str) -> None:
@@ -74,12 +74,12 @@ def say(message: str = "") -> None:
     out.print(escape(message))
 
 
-def print_json(value: Any) -> None:  # noqa: ANN401 (whatever JSON can hold)
-    """Print one JSON document. Numbers that JSON does not have (infinities, NaN) are null."""
+def print_json(value: Any) -> None:  # noqa: ANN401 (any JSON value)
+    """Print one JSON document. Infinities and NaN, which JSON lacks, are null."""
     typer.echo(json.dumps(_finite(value), ensure_ascii=False, indent=2, allow_nan=False))
 
 
-def _finite(value: Any) -> Any:  # noqa: ANN401 (whatever JSON can hold)
+def _finite(value: Any) -> Any:  # noqa: ANN401 (any JSON value)
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, Mapping):
@@ -90,18 +90,18 @@ def _finite(value: Any) -> Any:  # noqa: ANN401 (whatever JSON can hold)
 def print_table(
     title: str, columns: dict[str, bool], rows: list[list[str]], console: Console = out, *, fold: bool = True
 ) -> None:
-    """Print a table for people; columns map to whether they hold numbers. Unless it may `fold`, every row is one line."""
-    made = Table(box=None, pad_edge=False, header_style="dim")
+    """Print a table for people; `columns` maps each name to whether it is numeric. Without `fold`, every row is one line."""
+    table = Table(box=None, pad_edge=False, header_style="dim")
     for name, is_number in columns.items():
-        made.add_column(name, justify="right" if is_number else "left", overflow="fold")
+        table.add_column(name, justify="right" if is_number else "left", overflow="fold")
     for row in rows:
-        made.add_row(*(escape(cell) for cell in row))
+        table.add_row(*(escape(cell) for cell in row))
     if title:
         console.print(f"[bold]{escape(title)}[/]")
     if not fold:
         console = Console(width=_WIDEST, highlight=False)
-        console.width = console.measure(made).maximum
-    console.print(made)
+        console.width = console.measure(table).maximum
+    console.print(table)
 
 
 def print_tally(tally: Tally, title: str) -> None:

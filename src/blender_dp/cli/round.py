@@ -65,9 +65,9 @@ def list_rounds(
       blender-dp round list
       blender-dp round list --campaign searches -n 100 --json
     """
-    found = _rounds(client(url, token), name, limit)
+    rounds = _rounds(client(url, token), name, limit)
     if as_json:
-        print_json([with_iso_times(one) for one in found])
+        print_json([with_iso_times(one) for one in rounds])
         return
     columns = {"campaign": False, "round": True, "state": False, "opened": False, "list": False, "close": False, "id": False}
     rows = [
@@ -78,7 +78,7 @@ def list_rounds(
             *("" if one[at] is None else iso(one[at]) for at in ("opened", "lists_at", "closes_at")),
             one["id"],
         ]
-        for one in found
+        for one in rounds
     ]
     print_table("", columns, rows, fold=False)  # so that ids and times can be copied and searched
 
@@ -102,7 +102,7 @@ def make_list(
     """
     collector = client(url, token)
     current = current_round(collector, name)
-    if current["state"] == "open" and not yes:  # later it has been spent already
+    if current["state"] == "open" and not yes:  # in later states it is already spent
         _confirm(collector, current)
     _show(_change(collector, current["id"], "list", "listed", as_json), as_json)
 
@@ -116,13 +116,13 @@ def close(token: Token, name: Name = None, url: Url = LOCAL, as_json: AsJson = F
 
 @round_.command("abort")
 def abort(
-    reason: Annotated[str, typer.Argument(help="Why; this is public.")],
+    reason: Annotated[str, typer.Argument(help="The reason, which becomes public.")],
     token: Token,
     name: Name = None,
     url: Url = LOCAL,
     as_json: AsJson = False,
 ) -> None:
-    """End a campaign's current round without a release. What was spent stays spent; the reason becomes public."""
+    """End a campaign's current round without a release. Budget that was spent stays spent; the reason becomes public."""
     collector = client(url, token)
     path = f"/v1/operator/rounds/{current_round(collector, name)['id']}/abort"
     _show(collector.post(path, {"reason": reason}), as_json)
@@ -165,26 +165,26 @@ def show(token: Token, round_id: RoundId = None, name: Name = None, url: Url = L
 
 def _rounds(collector: CollectorClient, campaign: str | None, limit: int) -> list[dict[str, Any]]:
     """The newest rounds, page by page."""
-    found: list[dict[str, Any]] = []
+    rounds: list[dict[str, Any]] = []
     query = {} if campaign is None else {"campaign": campaign}
-    while len(found) < limit:
-        size = min(limit - len(found), _PAGE)
+    while len(rounds) < limit:
+        size = min(limit - len(rounds), _PAGE)
         page = collector.get("/v1/operator/rounds", limit=size, **query)
-        found += page
+        rounds += page
         if len(page) < size:
             break
         query["before"] = page[-1]["id"]
-    return found
+    return rounds
 
 
 def _confirm(collector: CollectorClient, current: dict[str, Any]) -> None:
     """Show what a list will spend, and continue only if the operator confirms."""
-    found = collector.get(f"/v1/operator/campaigns/{current['campaign']}/budget")
+    budget = collector.get(f"/v1/operator/campaigns/{current['campaign']}/budget")
     if not sys.stdin.isatty():
-        what = f"making the list of round {current['number']} of {found['name']}"
+        what = f"making the list of round {current['number']} of {budget['name']}"
         problem = f"{what} spends budget, and there is no terminal to confirm that"
         raise ParameterError("yes", problem, "Pass --yes to spend it without a confirmation")
-    print_next_round(found, current["number"])
+    print_next_round(budget, current["number"])
     if not ask("Spend it?"):
         note("Nothing was spent.")
         raise typer.Exit(2)
@@ -197,8 +197,8 @@ def _change(collector: CollectorClient, round_id: str, verb: str, state: str, qu
         return wait_for(collector, round_id, state)
 
 
-def _show(found: dict[str, Any], as_json: bool) -> None:
-    shown = with_iso_times(found)
+def _show(described: dict[str, Any], as_json: bool) -> None:
+    shown = with_iso_times(described)
     if as_json:
         print_json(shown)
         return

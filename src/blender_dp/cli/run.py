@@ -59,7 +59,7 @@ def run(
 ) -> None:
     """Make a private release from a log.
 
-    This command reads everyone's records: it makes the clients' reports from the log, as their devices would.
+    This command sees everyone's records: it simulates the clients' reports from the log, as their devices would make them.
 
     \b
     Examples:
@@ -104,7 +104,7 @@ def run(
 
 @dataclass
 class _Outcome:
-    """What a run has to say besides its release."""
+    """What a run reports besides its release."""
 
     on_tally: Callable[[Tally], None]
     tally: Tally | None = None

@@ -14,11 +14,11 @@ from blender_dp.cli.output import note, print_json, print_table
 
 def search(
     release: Annotated[Path, typer.Argument(help="A release: its folder or its release.json.")],
-    prefix: Annotated[str, typer.Argument(help="The start of the query.")],
+    prefix: Annotated[str, typer.Argument(help="First characters of the query.")],
     n: Annotated[int, typer.Option("-n", min=1, help="Number of queries to show.")] = 10,
     as_json: AsJson = False,
 ) -> None:
-    """Search the release alone, as a device does offline.
+    """Search a release by prefix, as a device does offline.
 
     \b
     Examples:

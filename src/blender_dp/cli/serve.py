@@ -25,7 +25,7 @@ _BACKLOG = 2048  # connections waiting to be accepted: uvicorn's own limit
 class WithSettings(TyperCommand):
     """A verb whose help ends with all settings. They are loaded for the help only, since other verbs do not need them."""
 
-    def format_help(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]  # noqa: ANN401 (typer's)
+    def format_help(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]  # noqa: ANN401 (typer's signature)
         """Add the settings, if the collector's dependencies are installed."""
         with suppress(MissingExtraError):
             from blender_dp.collector.settings.settings import Settings
@@ -87,15 +87,17 @@ def serve(
     with readable_database_errors():
         if migrate_only:
             migrated(chosen).close()
-            _print({"event": "migrated"}, "The tables are up to date.", as_json)
+            _print({"event": "migrated"}, "The database schema is up to date.", as_json)
             return
         if correct_dates:
             count = correct(chosen)
             _print({"event": "corrected", "entries": str(count)}, f"Ledger entries dated in the future: {count}.", as_json)
             return
-        with _bound(chosen.host, chosen.port) as door:  # first: print a token only if the collector can be reached
+        with _listening_socket(
+            chosen.host, chosen.port
+        ) as listener:  # first: print a token only if the collector can be reached
             prepare(chosen, lambda token: _print_token(token, as_json))
-            address, key = _address(chosen.host, door), Signer.load(chosen.signing_key).public
+            address, key = _address(chosen.host, listener), Signer.load(chosen.signing_key).public
             _print(
                 {"event": "listening", "url": address, "data": str(chosen.data), "key": key},
                 f"The collector listens on {address}, with its data in {chosen.data}.\n"
@@ -104,25 +106,25 @@ def serve(
                 f"Its health: {address}/__heartbeat__ and, with the token, {address}/metrics",
                 as_json,
             )
-            _answer(chosen, door)
+            _serve_requests(chosen, listener)
 
 
-def _bound(host: str, port: int) -> socket.socket:
+def _listening_socket(host: str, port: int) -> socket.socket:
     """A listening socket. Connections made before the collector is ready wait."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         return socket.create_server((host, port), family=family, backlog=_BACKLOG)
     except OSError as error:
-        why = str(error.strerror).partition(" (")[0]  # Python adds the address once more
+        why = str(error.strerror).partition(" (")[0]  # Python repeats the address
         problem = f"cannot listen on port {port} of {host} ({why})"
         raise StateError("serve", problem, "Use another --port or --host") from None
 
 
-def _address(host: str, door: socket.socket) -> str:
-    return f"http://{f'[{host}]' if ':' in host else host}:{door.getsockname()[1]}"
+def _address(host: str, listener: socket.socket) -> str:
+    return f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}"
 
 
-def _answer(settings: Settings, door: socket.socket) -> None:
+def _serve_requests(settings: Settings, listener: socket.socket) -> None:
     """Serve until a signal arrives."""
     from blender_dp.collector.monitoring.metrics import added_up
     from blender_dp.collector.server.processes import GRACE_SECONDS, serve
@@ -132,15 +134,15 @@ def _answer(settings: Settings, door: socket.socket) -> None:
         "factory": True,
         "http": "blender_dp.collector.server.bounded_protocol:BoundedProtocol",
         "ws": "none",
-        "access_log": False,  # it would keep addresses
-        "log_config": None,  # run.app sets it
+        "access_log": False,  # it would record addresses
+        "log_config": None,  # startup.app sets it
         "log_level": "error",  # it warns about every malformed request, and anyone can send those
         "server_header": False,
         "forwarded_allow_ips": settings.trusted_proxies,
         "timeout_graceful_shutdown": GRACE_SECONDS,
     }
     with suppress(KeyboardInterrupt), added_up() if settings.workers > 1 else nullcontext():
-        code = serve(options, settings.workers, door)
+        code = serve(options, settings.workers, listener)
         if code:
             sys.exit(code)
 
@@ -154,7 +156,7 @@ def _print_token(token: str, as_json: bool) -> None:
 
 
 def _print(facts: dict[str, str], text: str, as_json: bool) -> None:
-    """One line of JSON, or some lines for people."""
+    """Print one line of JSON, or text for people."""
     if as_json:
         typer.echo(json.dumps(facts))
     else:

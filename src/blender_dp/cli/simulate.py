@@ -40,14 +40,14 @@ def simulate(
 
     collector = client(url, token)
     with Steps(quiet=as_json).shown() as step:
-        found = find_campaign(collector, name)
-        crowd = Crowd(collector, client(url), found, users=clients, opt_in=opt_in, attackers=attackers, seed=seed)
-        step(f"enrolling {crowd.opt_in_users:,} opt-in users, who upload")
+        campaign = find_campaign(collector, name)
+        crowd = Crowd(collector, client(url), campaign, users=clients, opt_in=opt_in, attackers=attackers, seed=seed)
+        step(f"enrolling {crowd.opt_in_users:,} opt-in users, and uploading their records")
         round_id = crowd.upload()
         step("making the head list")
         collector.post(f"/v1/operator/rounds/{round_id}/list", None)
         listed = wait_for(collector, round_id, "listed")
-        step(f"{crowd.clients:,} clients report, and {4 * attackers:,} attackers")
+        step(f"sending the reports of {crowd.clients:,} clients and {4 * attackers:,} attackers")
         outcome = crowd.report(listed)
         step("closing and blending")
         collector.post(f"/v1/operator/rounds/{round_id}/close", None)

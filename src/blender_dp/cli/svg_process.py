@@ -1,7 +1,7 @@
 """Draw the charts of the report in another process.
 
-The library that draws them takes a third of a second to start, and nothing else runs in its process meanwhile. So a verb
-starts it first, and counts while it starts.
+The library that draws them takes a third of a second to start, and blocks its process meanwhile. So a verb starts it
+first, and counts while it loads.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ def svg_process() -> Iterator[Draw | None]:
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, text=True) as process:  # noqa: S603
 
         def draw(chart: dict[str, Any]) -> str:
-            charts, drawn = cast("IO[str]", process.stdin), cast("IO[str]", process.stdout)
+            charts, images = cast("IO[str]", process.stdin), cast("IO[str]", process.stdout)
             charts.write(json.dumps(chart) + "\n")
             charts.flush()
-            if not (line := drawn.readline()):
-                raise ChildProcessError("the process that draws the charts has ended")
+            if not (line := images.readline()):
+                raise ChildProcessError("the process that draws the charts has exited")
             svg: str = json.loads(line)
             return svg
 

@@ -13,7 +13,7 @@ _FIELDS = ("opened", "lists_at", "closes_at")  # of a round
 
 
 def seconds(text: str | None, field: str) -> int | None:
-    """The seconds since 1970 of an ISO 8601 time. It needs a time zone, because it would be ambiguous without one."""
+    """The seconds since 1970 of an ISO 8601 time. A time without a time zone is refused, because it is ambiguous."""
     if text is None:
         return None
     try:
@@ -30,6 +30,6 @@ def iso(at: int) -> str:
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def with_iso_times(found: Mapping[str, Any]) -> dict[str, Any]:
+def with_iso_times(described: Mapping[str, Any]) -> dict[str, Any]:
     """A round as the API describes it, with its times in ISO 8601."""
-    return {name: iso(value) if name in _FIELDS and value is not None else value for name, value in found.items()}
+    return {name: iso(value) if name in _FIELDS and value is not None else value for name, value in described.items()}

@@ -27,10 +27,10 @@ def trends(
     from blender_dp.cli.files import load_release
     from blender_dp.release.explanation import why_empty
 
-    found = load_release(release)
-    top = found.trends(n)
+    loaded = load_release(release)
+    top = loaded.trends(n)
     if not top:
-        note(why_empty(found.manifest))
+        note(why_empty(loaded.manifest))
     if as_json:
         print_json([asdict(row) for row in top])
         return
