@@ -70,7 +70,7 @@ CREATE = ("campaign", "create", "searches", "--epsilon", "4", "--delta", "1e-6",
     ("words", "said"),
     [
         (("--min-opt-in", "1"), "body.min_opt_in: Input should be greater than or equal to 4. Fix the request."),
-        (("--period-days", "3"), "period_epsilon and period_days belong together. Fix the request."),
+        (("--period-days", "3"), "period_epsilon and period_days must be set together. Fix the request."),
         (("--epsilon", "0"), "epsilon: "),
         (("--max-epsilon", "3"), "max_epsilon is less than epsilon"),
         (("--max-epsilon", "none"), "body.max_epsilon: String should match pattern"),

@@ -1,4 +1,4 @@
-"""What an operator decides about a campaign, checked once."""
+"""The settings of a campaign, validated once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from blender_dp_device.entropy import system_bytes
 from blender_dp_device.records.head_list import HeadList
 
 DAY_SECONDS = 86_400
-_PEOPLE = 10**12  # more than there are
+_PEOPLE = 10**12  # more than exist
 
 _DECIMAL = r"[0-9]{1,9}(\.[0-9]{1,30})?(e-?[0-9]{1,2})?"
 
@@ -28,7 +28,7 @@ Decimal = Annotated[str, Field(pattern=f"^{_DECIMAL}$", max_length=40)]
 UNLIMITED = "unlimited"
 
 Limit = Annotated[str, Field(pattern=f"^({UNLIMITED}|{_DECIMAL})$", max_length=40)]
-"""A limit as text; the word `unlimited` for none."""
+"""A limit as text, or the word `unlimited`."""
 
 
 CampaignName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,62}$")]
@@ -80,15 +80,15 @@ class CampaignSettings(BaseModel):
 
     @field_validator("name")
     @classmethod
-    def _is_no_id(cls, name: str) -> str:
+    def _is_not_an_id(cls, name: str) -> str:
         if is_id(name):
             raise ValueError("looks like a campaign's id (32 hexadecimal digits): choose another name")
         return name
 
     @model_validator(mode="after")
-    def _possible(self, info: ValidationInfo) -> Self:
+    def _check_consistency(self, info: ValidationInfo) -> Self:
         if (self.period_epsilon is None) != (self.period_days is None):
-            raise ValueError("period_epsilon and period_days belong together")
+            raise ValueError("period_epsilon and period_days must be set together")
         try:
             self.collection()
         except BlenderError as error:
@@ -96,15 +96,15 @@ class CampaignSettings(BaseModel):
         for most, one in (("max_epsilon", "epsilon"), ("max_delta", "delta"), ("period_epsilon", "epsilon")):
             limit = limit_of(getattr(self, most))
             if limit is not None and limit < Fraction(getattr(self, one)):
-                raise ValueError(f"{most} is less than {one}: no round could be made")
+                raise ValueError(f"{most} is less than {one}: no round could start")
         if self.min_opt_in * Fraction(self.f_o) < Fraction(1, 2):
-            raise ValueError("min_opt_in times f_o is less than a half: nobody might be left to discover records")
+            raise ValueError("min_opt_in times f_o is less than a half: the discovery group might be empty")
         if info.context != _STORED and (problem := self.too_weak(self.min_opt_in)):
             raise ValueError(problem)
         return self
 
     def weaknesses(self, opt_in_users: int) -> tuple[Weakness, ...]:
-        """What is weak about the promise to this many opt-in users."""
+        """The weaknesses of the promise to this many opt-in users."""
         return weaknesses(Fraction(self.epsilon), Fraction(self.delta), opt_in_users)
 
     def too_weak(self, opt_in_users: int) -> str | None:
@@ -118,10 +118,10 @@ class CampaignSettings(BaseModel):
 
     @classmethod
     def stored(cls, text: str) -> Self:
-        """Read what the database holds. Early campaigns could leave the limit out, and be weak."""
+        """Read settings from the database. Early campaigns could omit the limit, and could have weak privacy."""
         values = json.loads(text)
         read = {**values, "max_epsilon": values.get("max_epsilon") or UNLIMITED}
-        return cls.model_validate(read, context=_STORED)  # what is too weak is refused when a list is to be made
+        return cls.model_validate(read, context=_STORED)  # weak privacy is refused when a list is to be made
 
     def exposure(self) -> str:
         """How many records a round with the minimum number of opt-in users may expose, in words."""
@@ -134,5 +134,5 @@ class CampaignSettings(BaseModel):
 
 
 def limit_of(text: str | None) -> Fraction | None:
-    """A limit as a number; None if there is none."""
+    """A limit as a number; None if unlimited."""
     return None if text in {None, UNLIMITED} else Fraction(text)

@@ -85,11 +85,11 @@ UNDER_WAY: tuple[State, ...] = tuple(state for state in STATES if state not in O
 WORKED_ON: frozenset[State] = frozenset(
     one.before for one in TRANSITIONS if one.before and one.event != "abort" and one.actors == ("worker",)
 )
-"""The states in which the collector itself has work to do, and waits for nobody."""
+"""The states in which the collector itself has work to do and waits for no one."""
 NEEDS_KEY: frozenset[State] = frozenset(state for state in STATES if "listed" in states_after(state))
 """The states in which a round has raw records, and needs their key."""
 EXPORTABLE: frozenset[State] = frozenset({"closed", "released"})
-"""The states in which a round accepts no more reports, and those it has can be exported."""
+"""The states in which a round accepts no more reports, so that they can be exported."""
 
 
 def as_markdown() -> str:

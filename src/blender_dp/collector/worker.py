@@ -33,7 +33,7 @@ class Worker:
         self._thread.start()
 
     def wake(self) -> None:
-        """Look at once for work that is due."""
+        """Look for due work at once."""
         self._woken.set()
 
     def stop(self) -> None:
@@ -53,7 +53,7 @@ class Worker:
     def _try(self, work: Callable[[], object]) -> bool:
         try:
             work()
-        except Exception as error:  # noqa: BLE001 (whatever it was, the next round tries again)
+        except Exception as error:  # noqa: BLE001 (whatever it was, the loop tries again)
             LOG.error("worker: %s", type(error).__name__)  # its text may quote what it worked on
             self._failed()
             return False

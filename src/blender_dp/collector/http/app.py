@@ -42,13 +42,13 @@ def create_app(settings: Settings) -> FastAPI:
 
 
 def _trace(app: FastAPI, url: str) -> Callable[[], None]:
-    """Send a span of every request to this URL, if there is one; the function that sends the last ones and stops."""
+    """Send a span for every request to this URL, if there is one; return a function that sends the last spans and stops."""
     if not url:
         return lambda: None
-    from blender_dp.collector.monitoring.tracing import Tracing, sends_to  # noqa: PLC0415 (loaded only if it is used)
+    from blender_dp.collector.monitoring.tracing import Tracing, sends_to  # noqa: PLC0415 (loaded only if used)
 
     provider = sends_to(url)
-    app.add_middleware(Tracing, provider=provider)  # the outermost: it sees what the limits refuse, too
+    app.add_middleware(Tracing, provider=provider)  # outermost, so that it also sees the requests that the limits refuse
     return provider.shutdown
 
 
@@ -60,7 +60,7 @@ def bare_app(**more: Any) -> FastAPI:  # noqa: ANN401 (FastAPI's own)
         docs_url=None,
         redoc_url=None,
         openapi_url=None,  # `describe` adds it
-        redirect_slashes=False,  # a redirect repeats what was sent
+        redirect_slashes=False,  # a redirect would repeat what was sent
         **more,
     )
     install(app)

@@ -1,4 +1,4 @@
-"""Routes for those who contribute: reports of clients, records of opt-in users, and withdrawals."""
+"""Routes for contributors: reports from clients, records from opt-in users, and withdrawals."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _BYTES_PER_REPORT = 4_096  # a source pays for at least one report per this many
     openapi_extra=takes(ReportsMessage),
 )
 async def reports(request: Request, round_id: RoundId) -> Response:
-    """Store reports. They are on the disk before the response is sent; it names those that are refused, in order."""
+    """Store reports. They are on disk before the response is sent; the response lists the refused ones, in order."""
     service = service_of(request)
     check_media(request.headers)
     body = await request.body()
@@ -70,11 +70,11 @@ def record(request: Request, round_id: RoundId, message: RecordMessage, token: B
 
 @router.delete("/records/{receipt}", status_code=HTTPStatus.NO_CONTENT, responses=may(HTTPStatus.NOT_FOUND))
 def withdraw(request: Request, receipt: DigestPath) -> None:
-    """Withdraw a raw record, until the head list is being made. Anyone who has the receipt may do so."""
+    """Withdraw a raw record before its head list is made. Anyone who has the receipt may do so."""
     service = service_of(request)
     service.charge(request, 1)
     if not service.rounds.contributions.withdraw(receipt):
-        raise ProblemError(HTTPStatus.NOT_FOUND, "missing", "unknown record, or its list is already made")
+        raise ProblemError(HTTPStatus.NOT_FOUND, "missing", "unknown record, or its head list has already been made")
 
 
 def _report_check(service: Service, round_id: str) -> ReportCheck:

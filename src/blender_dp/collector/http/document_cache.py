@@ -1,4 +1,4 @@
-"""Published documents in memory, as they are and compressed. They never change."""
+"""Published documents in memory, both uncompressed and compressed. They never change."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class DocumentCache:
         self.content = lru_cache(_REMEMBERED)(self._content)
 
     def is_known(self, digest: DocumentDigest, kind: str) -> bool:
-        """Whether a document was read before: then it exists for ever."""
+        """Whether a document was read before. If so, it still exists: documents are never deleted."""
         return (digest, kind) in self._known
 
     def _document(self, digest: DocumentDigest, kind: str) -> bytes:
@@ -39,7 +39,7 @@ class DocumentCache:
         return body
 
     def _compressed(self, digest: DocumentDigest, kind: str, coding: str) -> bytes:
-        body = self.document(digest, kind)  # compressed as well as possible: it is done once
+        body = self.document(digest, kind)  # maximum compression, because it is done only once
         return brotli.compress(body) if coding == "br" else gzip.compress(body, mtime=0)
 
     def _content(self, digest: DocumentDigest, kind: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Responses with published documents, which never change: compressed if the client accepts it, and cached for ever."""
+"""Responses with published documents, which never change: compressed if the client accepts it, and cacheable for ever."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NEVER = re.compile(r"q\s*=\s*0(\.0*)?")
 async def document_response(request: Request, digest: DocumentDigest, kind: str) -> Response:
     """A document; a client that has it already gets 304, without the document being read again."""
     documents = service_of(request).documents
-    coding = _coding(request.headers.get("accept-encoding", ""))
+    coding = _content_coding(request.headers.get("accept-encoding", ""))
     tag = f'"{digest}-{coding}"' if coding else f'"{digest}"'  # a strong tag stands for the exact bytes
     headers = {"Cache-Control": FOR_EVER, "ETag": tag, "Vary": "Accept-Encoding"}
     known = {one.strip().removeprefix("W/") for one in request.headers.get("if-none-match", "").split(",")}
@@ -32,13 +32,13 @@ async def document_response(request: Request, digest: DocumentDigest, kind: str)
     return Response(body, media_type="application/json", headers=headers | ({"Content-Encoding": coding} if coding else {}))
 
 
-def _coding(accepted: str) -> str | None:
-    """What an Accept-Encoding header allows: Brotli if it is named, or else gzip, or nothing.
+def _content_coding(accept_encoding: str) -> str | None:
+    """The content coding that an Accept-Encoding header allows: Brotli if it is named, otherwise gzip, or None.
 
-    What the header says of gzip itself takes precedence over what it says of `*`.
+    An entry for gzip takes precedence over an entry for `*`.
     """
     allowed: dict[str, bool] = {}
-    for one in accepted.lower().split(","):
+    for one in accept_encoding.lower().split(","):
         name, *parameters = (part.strip() for part in one.split(";"))
         allowed[name] = not any(_NEVER.fullmatch(part) for part in parameters)
     if allowed.get("br"):

@@ -16,9 +16,9 @@ LIMIT_SECONDS = 5.0
 
 
 class HealthCheck(Generic[T]):
-    """Runs a check in its own thread: those of the requests may all be waiting for the database.
+    """Runs a check in its own thread, because all request threads may be waiting for the database.
 
-    Requests that come while a check is under way share its result, so that a hanging database occupies one thread however
+    Requests that arrive during a check share its result, so that a hanging database occupies one thread however
     often its health is requested.
     """
 
@@ -28,7 +28,7 @@ class HealthCheck(Generic[T]):
         self._under_way: asyncio.Future[T] | None = None
 
     async def __call__(self) -> T:
-        """The result of a check that starts now or is under way; a problem if there is none in time."""
+        """The result of a check that starts now or is under way; raises a problem if it takes too long."""
         if self._under_way is None or self._under_way.done():
             self._under_way = asyncio.get_running_loop().create_future()
             threading.Thread(target=self._run, args=(self._under_way,), name="health", daemon=True).start()
@@ -51,9 +51,9 @@ def _settle(future: asyncio.Future[T], how: Callable[..., None], value: object) 
     def settle() -> None:
         if not future.done():
             how(value)
-            future.exception()  # the client may have gone away: then nobody retrieves it
+            future.exception()  # marks it as retrieved, in case the client has gone away
 
     try:
         future.get_loop().call_soon_threadsafe(settle)
-    except RuntimeError:  # the loop is closed: nobody waits any more
+    except RuntimeError:  # the loop is closed: nobody is waiting any more
         return

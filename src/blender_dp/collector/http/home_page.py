@@ -45,7 +45,7 @@ _HEADERS = {
 
 @dataclass(frozen=True)
 class _Shown:
-    """What is public about a campaign, without any numbers of people."""
+    """What is public about a campaign, without any user counts."""
 
     name: str
     epsilon: str
@@ -54,7 +54,7 @@ class _Shown:
     state: State | None
     head_list: str | None
     release: str | None
-    """Of the newest round that is released."""
+    """Of the newest released round."""
 
 
 def add_home(app: FastAPI, service: Service) -> None:

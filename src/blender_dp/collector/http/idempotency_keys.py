@@ -11,7 +11,7 @@ from blender_dp.collector.http.problems import ProblemError
 
 
 class KeysInFlight:
-    """Lets one request per key pass at a time; a second one is told to come back."""
+    """Allows one request per key at a time; a concurrent one gets 409 and Retry-After."""
 
     def __init__(self) -> None:
         self._keys: set[str] = set()
@@ -19,7 +19,7 @@ class KeysInFlight:
 
     @contextmanager
     def alone(self, key: str) -> Iterator[None]:
-        """Work on a key, or raise a problem if another request does."""
+        """Hold a key during a block, or raise a problem if another request holds it."""
         with self._lock:
             if key in self._keys:
                 detail, headers = "a request with this Idempotency-Key is under way", {"Retry-After": "1"}

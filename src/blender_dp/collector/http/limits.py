@@ -19,7 +19,7 @@ from blender_dp_device.entropy import system_bytes
 
 _ID_BYTES = 8
 _ROUND = re.compile(r"/rounds/([0-9a-f]{32})(?:/|$)")
-_BUSY = HTTPStatus.TOO_MANY_REQUESTS, "busy", "too many requests at a time", {"Retry-After": "5"}
+_BUSY = HTTPStatus.TOO_MANY_REQUESTS, "busy", "too many concurrent requests", {"Retry-After": "5"}
 
 
 class Limits:
@@ -36,7 +36,7 @@ class Limits:
             return
         service = self._service
         named = _ROUND.search(scope["path"])
-        REQUEST.set(system_bytes(_ID_BYTES).hex())  # random: a number would reveal how many requests came in between
+        REQUEST.set(system_bytes(_ID_BYTES).hex())  # random: a counter would reveal how many other requests there were
         ROUND.set(named[1] if named else "")
         inner = {**scope, "method": "GET"} if scope["method"] == "HEAD" else scope
         turn = _Turn(service)

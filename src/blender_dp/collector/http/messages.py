@@ -25,24 +25,24 @@ class Message(BaseModel):
 
 
 class Versioned(Message):
-    """A request may name its major version; another one than 1 is refused."""
+    """A request may name its major version; any other than 1 is refused."""
 
     version: Version = 1
 
 
 class RoundMessage(Versioned):
-    """When to take the next steps, in seconds since 1970; without a time, the operator takes them."""
+    """When the next steps are due, in seconds since 1970. A step without a time is left to the operator."""
 
     lists_at: Time | None = None
     closes_at: Time | None = None
 
 
 WAITING = "waiting"
-"""The public problem of a round that cannot take its next step yet: not why, and above all not how many users it has."""
+"""The public problem of a round that cannot advance yet. It reveals neither why nor, above all, how many users it has."""
 
 
 def public_round(one: Round) -> PublicRound:
-    """A round without what only its operator may know: above all, how many users it has by now."""
+    """A round without what only its operator may see, above all how many users it has so far."""
     shown = {field.name: getattr(one, field.name) for field in fields(PublicRound)}
     if one.problem is not None and one.state != "aborted":
         shown["problem"] = WAITING
@@ -68,7 +68,7 @@ class ListedRound(RoundAnswer):
 
 
 class TrendAnswer(BaseModel):
-    """A query with its share, and more about it, as in the release."""
+    """A query with its share and further fields, as in the release."""
 
     query: str
     share: float
@@ -88,14 +88,14 @@ class LedgerEntry(Message):
 
 
 class BudgetLine(Message):
-    """What one group has spent in a campaign towards one of its limits; what was spent is rounded up, the rest down."""
+    """What one group has spent against one limit of a campaign. Spending is rounded up; limits and remainders, down."""
 
     group: Group
     limit: LimitName
-    days: Annotated[int | None, Field(description="Only what was spent in this many days counts; null: all of it.")]
-    next_round: Annotated[str, Field(description="What another round spends by itself.")]
+    days: Annotated[int | None, Field(description="Only spending in this many days counts; null: all spending.")]
+    next_round: Annotated[str, Field(description="What one more round would spend by itself.")]
     spent: Annotated[str, Field(description="All rounds so far, composed.")]
-    after: Annotated[str, Field(description="All rounds with another one, composed.")]
+    after: Annotated[str, Field(description="All rounds so far and one more, composed.")]
     most: Annotated[str | None, Field(description="The limit; null: unlimited.")]
     remaining: Annotated[str | None, Field(description="The limit minus what was spent; null: unlimited.")]
 
@@ -144,13 +144,13 @@ class EnrolMessage(Versioned):
 
 
 class EnrolAnswer(Message):
-    """Their tokens. They are shown once."""
+    """The tokens of the enrolled users. They are shown only once."""
 
     tokens: list[Digest]
 
 
 class AbortMessage(Versioned):
-    """The reason of an abort, which becomes public as the round's `problem`."""
+    """The reason for an abort, which becomes public as the round's `problem`."""
 
     reason: Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f-\x9f]+$", max_length=200)]
     """One line: some databases cannot store control characters, and a terminal would obey them."""

@@ -15,10 +15,10 @@ from blender_dp_device.wire.messages import ReportsMessage
 from blender_dp_device.wire.problems import MEDIA_TYPE, PREFIX, PROBLEMS
 
 _SCHEMAS = "#/components/schemas/{model}"
-SAID = {
+_DESCRIPTIONS = {
     HTTPStatus.BAD_REQUEST: "The request cannot be read.",
     HTTPStatus.UNAUTHORIZED: "A token is needed.",
-    HTTPStatus.FORBIDDEN: "The token does not allow that.",
+    HTTPStatus.FORBIDDEN: "The token does not allow this.",
     HTTPStatus.NOT_FOUND: "Not found.",
     HTTPStatus.REQUEST_TIMEOUT: "The body did not arrive in time.",
     HTTPStatus.CONFLICT: "The current state does not allow it.",
@@ -68,7 +68,7 @@ _PROBLEM = {
 
 def may(*statuses: HTTPStatus) -> dict[int | str, dict[str, Any]]:
     """The problems of a route, besides those that every route has."""
-    return {int(status): {"description": SAID[status]} for status in statuses}
+    return {int(status): {"description": _DESCRIPTIONS[status]} for status in statuses}
 
 
 def takes(message: type) -> dict[str, Any]:
@@ -137,7 +137,7 @@ def _complete(operation: dict[str, Any]) -> None:
     responses.pop("422", None)
     checked = [HTTPStatus.UNPROCESSABLE_ENTITY] if "parameters" in operation else []
     for status in (*_EVERYWHERE, *(_WITH_A_BODY if "requestBody" in operation else checked)):
-        responses.setdefault(str(int(status)), {"description": SAID[status]})
+        responses.setdefault(str(int(status)), {"description": _DESCRIPTIONS[status]})
     for status, response in responses.items():
         if int(status) >= HTTPStatus.BAD_REQUEST:
             response["content"] = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}

@@ -1,4 +1,4 @@
-"""Routes for those who run the collector: heartbeats, the version and the metrics."""
+"""Routes for running the collector: heartbeats, the version and the metrics."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from blender_dp.collector.secrets import vault
 from blender_dp.release.manifest import package_versions
 
 PREFIXES = ("/__", "/metrics")
-"""These get a response however many requests are under way."""
+"""These paths respond however many requests are under way."""
 
 
 def add_operations(app: FastAPI, service: Service) -> None:
@@ -38,7 +38,7 @@ def add_operations(app: FastAPI, service: Service) -> None:
 
     health = HealthCheck(check)
     settings = service.settings
-    known = {  # read once: looking into the packages takes as long as ten other requests
+    known = {  # read once: looking up the packages takes as long as ten other requests
         "source": settings.source, "version": version("blender-dp"), "commit": settings.commit,
         "build": settings.build, "packages": package_versions(),
     }  # fmt: skip
@@ -58,7 +58,7 @@ def add_operations(app: FastAPI, service: Service) -> None:
 
 
 def _may_measure(request: Request, token: BearerToken) -> None:
-    """Metrics count people as they come, so they are not public. Their own token needs no database."""
+    """Allow the metrics token, which needs no database, or the operator's. Metrics count users live: they are not public."""
     service = service_of(request)
     if not vault.same(vault.token_digest(token), service.settings.metrics_token) and not is_operator(service, token):
         raise ProblemError(HTTPStatus.FORBIDDEN, "forbidden", "this token may not read the metrics")

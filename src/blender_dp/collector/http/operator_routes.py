@@ -1,4 +1,4 @@
-"""Routes for the operator, with the operator's token.
+"""Routes for the operator, who authenticates with a token.
 
 Requests that create something may carry an Idempotency-Key; repeating a step of a round, or its abort, does nothing.
 """
@@ -51,7 +51,7 @@ CampaignId = Annotated[str, Depends(_campaign)]
 
 
 class Parquet(StreamingResponse):
-    """A table, sent while it is written."""
+    """A Parquet file, streamed while it is written."""
 
     media_type = "application/vnd.apache.parquet"
 
@@ -64,7 +64,7 @@ def is_operator(service: Service, token: str) -> bool:
     digest, known = vault.token_digest(token), [service.settings.operator_token]
     if known == [""]:  # a configured token replaces the stored one, which may have been stolen
         known = service.rounds.tokens.operator_digests()
-    return any([vault.same(digest, one) for one in known])  # noqa: C419 (all are compared: the time reveals nothing)
+    return any([vault.same(digest, one) for one in known])  # noqa: C419 (compares all: the time reveals nothing)
 
 
 def _operator(request: Request, token: BearerToken) -> None:
@@ -115,7 +115,7 @@ def open_round(request: Request, campaign: CampaignId, message: RoundMessage, ke
 
 @router.get("/campaigns/{campaign}/rounds/current", responses=may(HTTPStatus.NOT_FOUND))
 def current_round(request: Request, campaign: CampaignId) -> RoundAnswer:
-    """A campaign's newest round as it is now; the public response may come from a cache, and be minutes old."""
+    """A campaign's newest round, up to date; the public response may come from a cache and be minutes old."""
     newest = service_of(request).rounds.lookup.current(campaign)
     if newest is None:
         raise StateError("round", "the campaign has none yet", "Open one", kind="missing")
@@ -124,7 +124,7 @@ def current_round(request: Request, campaign: CampaignId) -> RoundAnswer:
 
 @router.get("/campaigns/{campaign}/budget", responses=may(HTTPStatus.NOT_FOUND))
 def budget(request: Request, campaign: CampaignId) -> CampaignBudget:
-    """What a campaign has spent, and what another round would spend; the public response may come from a cache."""
+    """What a campaign has spent and what one more round would spend; the public response may come from a cache."""
     return budgets_shown(service_of(request).rounds.budgets.of(campaign))[0]
 
 
@@ -155,13 +155,13 @@ def list_rounds(
     before: Annotated[Identifier | None, Query(description="Only rounds that were opened before this one.")] = None,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
 ) -> list[ListedRound]:
-    """All rounds, the newest first. For the next page, pass the last round's id as `before`."""
+    """All rounds, newest first. For the next page, pass the last round's id as `before`."""
     return [ListedRound.of(one) for one in service_of(request).rounds.lookup.opened(campaign, before, limit)]
 
 
 @router.get("/rounds/{round_id}", responses=may(HTTPStatus.NOT_FOUND))
 def show_round(request: Request, round_id: RoundId) -> RoundAnswer:
-    """A round as it is now, and why it does not advance, if it does not."""
+    """A round, up to date, with the reason if it does not advance."""
     return RoundAnswer.of(service_of(request).rounds.lookup.round(round_id))
 
 
@@ -173,13 +173,13 @@ def export(request: Request, round_id: RoundId) -> Response:
 
 @router.post("/rounds/{round_id}/list", status_code=HTTPStatus.ACCEPTED, responses=_STATE)
 def make_list(request: Request, response: Response, round_id: RoundId) -> RoundAnswer:
-    """Accept no more records, and make the head list; poll the round for it."""
+    """Stop accepting records and make the head list; poll the round until it is done."""
     return _start(request, response, round_id, "open", service_of(request).rounds.lifecycle.freeze)
 
 
 @router.post("/rounds/{round_id}/close", status_code=HTTPStatus.ACCEPTED, responses=_STATE)
 def close(request: Request, response: Response, round_id: RoundId) -> RoundAnswer:
-    """Accept no more reports, and make the release; poll the round for it."""
+    """Stop accepting reports and make the release; poll the round until it is done."""
     return _start(request, response, round_id, "listed", service_of(request).rounds.lifecycle.close)
 
 
@@ -187,7 +187,7 @@ def close(request: Request, response: Response, round_id: RoundId) -> RoundAnswe
 def abort(request: Request, round_id: RoundId, message: AbortMessage) -> RoundAnswer:
     """End a round without a release. What was spent stays spent; the reason becomes public."""
     rounds = service_of(request).rounds
-    if rounds.lookup.round(round_id).state != "aborted":  # or else the request is a repeated one
+    if rounds.lookup.round(round_id).state != "aborted":  # otherwise this is a repeated request
         rounds.lifecycle.abort(round_id, message.reason)
     return RoundAnswer.of(rounds.lookup.round(round_id))
 
@@ -205,20 +205,20 @@ def _start(request: Request, response: Response, round_id: str, state: State, st
     after = service.rounds.lookup.round(round_id)
     if after.state == state:
         raise ProblemError(HTTPStatus.CONFLICT, "not-ready", after.problem or "the round does not advance")
-    if after.state not in later:  # somebody has aborted it meanwhile
+    if after.state not in later:  # it was aborted in the meantime
         raise ProblemError(HTTPStatus.CONFLICT, "conflict", f"the round is {after.state}")
     service.worker.wake()
     return RoundAnswer.of(after)
 
 
 def _once(request: Request, key: str | None, what: str, message: str, work: Callable[[Rounds], object]) -> Response:
-    """Create something once for every Idempotency-Key, and repeat the same response after that.
+    """Create something once per Idempotency-Key; repeated requests get the same response.
 
-    `what` names what is created, under the campaign's id: a client that names the campaign by its name the first time and by
-    its id the second time has sent the same request twice.
+    `what` names what is created, under the campaign's id: a request that names the campaign by its name and one that names
+    it by its id are the same request.
 
     The key, the work and the response are one transaction: a crash leaves all of them or none. A second request with the
-    same key is told to retry while this process works on the first one; in another process it waits for it at the key.
+    same key is asked to retry while this process works on the first one; in another process it waits for the first one.
     """
     service = service_of(request)
     if key is None:

@@ -28,17 +28,17 @@ _HTTP = {
     HTTPStatus.NOT_FOUND: "missing",
     HTTPStatus.METHOD_NOT_ALLOWED: "method",
 }
-_HUNG_UP = 499  # nginx's number for it
-_SPEAKS = "this collector uses version 1"
+_HUNG_UP = 499  # nginx's status for a client that hung up
+_SUPPORTED = "this collector uses version 1"
 _OPERATORS = "/v1/operator/"
 _TYPES = {"unexpected_keyword_argument": "extra_forbidden", "dataclass_type": "model_attributes_type"}
-"""Pydantic's names of mistakes in dataclasses, as the same mistakes in models: responses name them."""
+"""Pydantic's error types for dataclasses, mapped to those for models: responses contain them."""
 _UNKNOWN_FIELD = {"extra_forbidden", "unexpected_keyword_argument"}
-_MOST_ERRORS = 20  # more would be a long response to a short mistake
+_MOST_ERRORS = 20  # a small mistake should not get a long response
 
 
 class ProblemError(HTTPException):
-    """A response other than the requested one."""
+    """An error that becomes a problem document."""
 
     def __init__(self, status: HTTPStatus, name: str, detail: str, headers: dict[str, str] | None = None) -> None:
         super().__init__(int(status), detail, headers)
@@ -67,7 +67,7 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(ClientDisconnect)
     async def _gone(_: Request, __: ClientDisconnect) -> Response:
-        return Response(status_code=_HUNG_UP)  # nobody reads it, but it is counted: anyone can do this, so it is no failure
+        return Response(status_code=_HUNG_UP)  # nobody reads it, but it is counted; not a failure of ours
 
     @app.exception_handler(StateError)
     async def _state(_: Request, error: StateError) -> JSONResponse:
@@ -85,7 +85,7 @@ def install(app: FastAPI) -> None:
     @app.exception_handler(RequestValidationError)
     async def _invalid(request: Request, error: RequestValidationError) -> JSONResponse:
         if any(one["loc"] == ("body", "version") and one["type"] == "literal_error" for one in error.errors()):
-            return problem(HTTPStatus.UNPROCESSABLE_ENTITY, "version", _SPEAKS)
+            return problem(HTTPStatus.UNPROCESSABLE_ENTITY, "version", _SUPPORTED)
         explain = request.url.path.startswith(_OPERATORS)
         mistakes = [_mistake(one, explain=explain) for one in error.errors()[:_MOST_ERRORS]]
         return problem(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid", "the request does not match its schema", errors=mistakes)
@@ -95,7 +95,7 @@ def install(app: FastAPI) -> None:
         status = HTTPStatus(error.status_code)
         headers = dict(error.headers or {})
         if status == HTTPStatus.NOT_FOUND and _is_other_version(request.url.path):
-            return problem(status, "version", _SPEAKS, headers)
+            return problem(status, "version", _SUPPORTED, headers)
         return problem(status, _HTTP.get(status, "http"), status.phrase, headers)
 
     @app.exception_handler(DatabaseError)

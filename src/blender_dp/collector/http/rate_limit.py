@@ -1,4 +1,4 @@
-"""How much one source may send, without storing its address: buckets by a keyed hash, and the key is soon forgotten."""
+"""Limits what one source may send without storing its address: buckets are named by a keyed hash with a short-lived key."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Sources:
     """A bucket for each source: it contains a minute's worth of reports, and refills over time.
 
     Addresses are replaced by hashes under a key that exists only in this process's memory, for at most an hour. Then key and
-    buckets are thrown away together, so that a later memory dump does not reveal who was here.
+    buckets are thrown away together, so that a later memory dump does not reveal who sent anything.
     """
 
     def __init__(self, per_minute: int, clock: Callable[[], float] = time.monotonic) -> None:
@@ -30,7 +30,7 @@ class Sources:
     def wait(self, address: str, cost: int) -> float:
         """Take `cost` from the source's bucket and return 0; or take nothing and return the seconds until it has that much.
 
-        A cost of more than a minute's worth is never granted: refuse it before.
+        A cost of more than a minute's worth is never granted; callers refuse it beforehand.
         """
         now = self._clock()
         if now - self._since >= _RENEWED_SECONDS:
@@ -50,8 +50,8 @@ class Sources:
 
     def _forget(self, now: float) -> None:
         """Drop the buckets that are full again, and if that is not enough, the oldest ones."""
-        kept = {name: one for name, one in self._buckets.items() if self._left(name, now) < self._per_minute}
-        self._buckets = dict(list(kept.items())[-_MOST // 2 :])
+        active = {name: one for name, one in self._buckets.items() if self._left(name, now) < self._per_minute}
+        self._buckets = dict(list(active.items())[-_MOST // 2 :])
 
     def _renew(self) -> None:
         self._key = system_bytes(_KEY_BYTES)

@@ -117,7 +117,7 @@ def _or_none(read: Callable[[Any], Report], part: object) -> Report | None:
 
 
 def _refusal(body: bytes) -> Exception:
-    """Why nothing of a body can be stored; with the exact places if it is short."""
+    """Why nothing in a body can be stored, with the exact places if the body is short."""
     if _is_other_version(body):
         return RequestValidationError([{"type": "literal_error", "loc": ("body", "version"), "msg": ""}])
     return RequestValidationError(_mistakes(body) or [{"type": "malformed", "loc": ("body",), "msg": ""}])
@@ -138,6 +138,6 @@ def _mistakes(body: bytes) -> list[dict[str, Any]]:
     try:
         _EXPLAIN.validate_json(body)
     except ValidationError as error:
-        found = error.errors(include_url=False, include_context=False, include_input=False)
-        return [{**one, "loc": ("body", *one["loc"])} for one in found]
+        errors = error.errors(include_url=False, include_context=False, include_input=False)
+        return [{**one, "loc": ("body", *one["loc"])} for one in errors]
     return []

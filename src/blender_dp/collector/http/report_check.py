@@ -1,4 +1,4 @@
-"""Checking reports against the list that they respond to."""
+"""Checks reports against the head list that they refer to."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from blender_dp_device.wire.messages import Reason
 class ReportCheck:
     """What valid reports of one round look like.
 
-    They name the signed document, not the list in it: two rounds may have equal lists, and not ask in the same way.
+    They name the signed document, not the list in it, because two rounds may publish equal lists.
     """
 
     def __init__(self, document: DocumentDigest, published: ReportingList) -> None:
@@ -26,13 +26,13 @@ class ReportCheck:
         self._query_of = np.repeat(np.arange(len(head_list) + 1), head_list.url_counts).tolist()
 
     def sort_out(self, messages: list[Message | None]) -> tuple[list[Report], list[tuple[int, Reason]]]:
-        """The reports to store, and the places of those that are refused, with the reasons."""
+        """The reports to store, and the indices of the refused ones with the reasons."""
         reasons = [self.problem(one) if one else "malformed" for one in messages]
         accepted = [self.encoded(one) for one, reason in zip(messages, reasons, strict=True) if one and reason is None]
         return accepted, [(index, reason) for index, reason in enumerate(reasons) if reason]
 
     def problem(self, report: Message) -> Reason | None:
-        """Why a report is refused."""
+        """Why a report is refused; None if it is not."""
         if report.head_list != self._document:
             return "another head list"
         if len(report.cells) != self._size:

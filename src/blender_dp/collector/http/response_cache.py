@@ -1,4 +1,4 @@
-"""Responses that are requested often and seldom change, cached for a moment."""
+"""A short-lived cache for responses that are requested often and seldom change."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ _Made = TypeVar("_Made")
 
 
 class ResponseCache:
-    """Creates each response once in a while, in another thread; all requests meanwhile wait for the same one."""
+    """Creates each response at most once per period, in another thread; concurrent requests share it."""
 
     def __init__(self, seconds: float = SECONDS, clock: Callable[[], float] = time.monotonic) -> None:
         self._seconds = seconds
         self._clock = clock
-        self._kept: dict[tuple[object, ...], tuple[float, Any]] = {}
+        self._cached: dict[tuple[object, ...], tuple[float, Any]] = {}
         self._making: dict[tuple[object, ...], asyncio.Future[Any]] = {}
         self._changes = 0
 
     async def get(self, make: Callable[..., _Made], *arguments: object) -> _Made:
         """`make(*arguments)`, no older than allowed. Failures are not cached."""
         name = make, *arguments
-        until, made = self._kept.get(name, (0.0, None))
+        until, made = self._cached.get(name, (0.0, None))
         if self._clock() < until:
             return made  # type: ignore[no-any-return]
         making = self._making.get(name)
@@ -41,7 +41,7 @@ class ResponseCache:
     def forget(self) -> None:
         """Drop everything, because something has changed. May be called from any thread."""
         self._changes += 1
-        self._kept = {}
+        self._cached = {}
 
     def _made(self, name: tuple[object, ...], done: asyncio.Future[Any]) -> None:
         del self._making[name]
@@ -53,8 +53,8 @@ class ResponseCache:
             changes, now = self._changes, self._clock()
             made = await anyio.to_thread.run_sync(make, *arguments)
             if changes == self._changes:
-                break  # otherwise it may be from before the change, for a request that came after it
-        if len(self._kept) >= _MOST:
-            self._kept = {}
-        self._kept[name] = now + self._seconds, made
+                break  # otherwise a request that came after the change might get a response from before it
+        if len(self._cached) >= _MOST:
+            self._cached = {}
+        self._cached[name] = now + self._seconds, made
         return made

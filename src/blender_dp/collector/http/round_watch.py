@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from blender_dp.collector.round_states import UNDER_WAY, WORKED_ON, State
 from blender_dp.collector.storage.round_rows import Round
 
-_FAILURES = 30  # in a row: a database that is away for some seconds is no reason to wake somebody
+_FAILURES = 30  # in a row: a database that is down for some seconds is no reason to page anyone
 
 
 class Watch:
@@ -23,7 +23,7 @@ class Watch:
         """Of the worker, in a row."""
 
     def see(self, rounds: Iterable[Round]) -> list[tuple[str, State]]:
-        """Note all rounds that are not over; return those whose state has changed."""
+        """Note the state of all unfinished rounds; return those whose state has changed."""
         now = self._clock()
         new = [(one.id, one.state) for one in rounds]
         changed = [one for one in new if one not in self._since]

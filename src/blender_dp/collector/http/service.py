@@ -76,7 +76,7 @@ class Service:
     def charge(self, request: Request, cost: int, at_least: int = 0) -> None:
         """Refuse a request from a source that has sent too much.
 
-        `at_least` raises the cost, but never above a minute's worth, which no source could ever pay.
+        `at_least` raises the cost, but never above a minute's worth: no source could ever pay more.
         """
         if self.sources is None:
             return

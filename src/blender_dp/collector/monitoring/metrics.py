@@ -15,7 +15,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 from prometheus_client.mmap_dict import MmapedDict
 from prometheus_client.multiprocess import MultiProcessCollector
 
-_FOLDER = "PROMETHEUS_MULTIPROC_DIR"  # prometheus-client's own; it is read when that is imported
+_FOLDER = "PROMETHEUS_MULTIPROC_DIR"  # prometheus-client's own variable, which it reads on import
 _FILE = re.compile(r"(counter|histogram|gauge_live\w*)_(\d+)\.db")
 _SECONDS = (0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
@@ -63,8 +63,8 @@ def _alone(folder: Path) -> Iterator[Path]:
 
 def _of_ended(folder: Path) -> list[tuple[Path, str]]:
     """The files of processes that have ended, and their kinds."""
-    found = [(file, match) for file in folder.iterdir() if (match := _FILE.fullmatch(file.name))]
-    return [(file, match[1]) for file, match in found if not Path(f"/proc/{match[2]}").exists()]
+    files = [(file, match) for file in folder.iterdir() if (match := _FILE.fullmatch(file.name))]
+    return [(file, match[1]) for file, match in files if not Path(f"/proc/{match[2]}").exists()]
 
 
 class Metrics:

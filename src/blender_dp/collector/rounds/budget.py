@@ -1,4 +1,4 @@
-"""What a campaign has spent towards each of its limits, and what it would have spent after another round."""
+"""What a campaign has spent against each of its limits, and what it would have spent after one more round."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _DIGITS = 12
 
 @dataclass(frozen=True)
 class Budget:
-    """What one group of users has spent towards one limit of a campaign."""
+    """What one group of users has spent against one limit of a campaign."""
 
     group: Group
     limit: LimitName
     losses: tuple[Loss, ...]
     """What was spent so far, round by round."""
     next: Loss
-    """What another round would spend."""
+    """What one more round would spend."""
     most: Fraction | None
     """None if there is no limit."""
 
@@ -41,12 +41,12 @@ class Budget:
 
     @property
     def after(self) -> Fraction:
-        """What all rounds and another one would spend together."""
+        """What all rounds so far and one more would spend together."""
         return self._total((*self.losses, self.next))
 
     @property
     def is_exceeded(self) -> bool:
-        """Whether another round would go beyond the limit."""
+        """Whether one more round would exceed the limit."""
         return self.most is not None and self.after > self.most
 
     def _total(self, losses: tuple[Loss, ...]) -> Fraction:
@@ -56,7 +56,7 @@ class Budget:
 def budgets(
     entries: Iterable[DatedEntry], campaign: str, settings: CampaignSettings, now: float, ends: Mapping[str, int]
 ) -> list[Budget]:
-    """All limits of a campaign, for each group: both are charged by a round.
+    """All limits of a campaign, for each group: a round charges both.
 
     Opt-in users spend when the list is made, clients until their round `ends`; if that is unknown, until its list expires.
     """
@@ -87,7 +87,7 @@ def rounded(value: Fraction, *, up: bool) -> str:
 
 
 def _until(one: DatedEntry, ends: Mapping[str, int], lifetime: int) -> int:
-    """Until when clients may have spent. An end before the start comes from a clock that went back, and is ignored."""
+    """Until when clients may have spent. An end before the start comes from a clock that was set back, and is ignored."""
     end = ends.get(one.entry.round, -1)
     return end if end >= one.at else one.at + lifetime
 

@@ -1,4 +1,4 @@
-"""The budgets of campaigns, as their ledger says."""
+"""The budgets of campaigns, computed from the ledger."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from blender_dp.collector.storage.store import Store
 
 @dataclass(frozen=True)
 class CampaignBudget:
-    """A campaign, and what each group has spent towards each of its limits."""
+    """A campaign, and what each group has spent against each of its limits."""
 
     id: str
     settings: CampaignSettings

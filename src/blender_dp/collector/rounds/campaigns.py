@@ -19,7 +19,7 @@ class Campaigns:
     clock: Clock
 
     def create(self, settings: CampaignSettings) -> str:
-        """Create a campaign, whose name must be new; its id."""
+        """Create a campaign, whose name must be new; return its id."""
         campaign_id = new_id()
         with self.store.write("campaign") as transaction:
             locks.hold(transaction, "campaigns")
@@ -29,7 +29,7 @@ class Campaigns:
         return campaign_id
 
     def all(self) -> list[tuple[str, CampaignSettings]]:
-        """The ids and settings of all campaigns, the oldest first."""
+        """The ids and settings of all campaigns, oldest first."""
         with self.store.read() as transaction:
             return campaign_rows.all_settings(transaction)
 

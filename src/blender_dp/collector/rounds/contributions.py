@@ -1,4 +1,4 @@
-"""What people contribute to rounds: raw records of opt-in users, and reports of clients."""
+"""Contributions to rounds: raw records from opt-in users, and reports from clients."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ class Contributions:
         return receipt
 
     def withdraw(self, receipt: str) -> bool:
-        """Withdraw a raw record unless its list is being made; return whether it is withdrawn, now or before.
+        """Withdraw a raw record unless its list is being made; return whether it is withdrawn, now or earlier.
 
-        Its user no longer participates in the round: an upload that is still under way must not bring the record back.
+        The user no longer participates in the round: an upload that is still under way must not restore the record.
         """
         digest = vault.token_digest(receipt)
         with self.store.write("withdrawal") as transaction:
@@ -68,7 +68,7 @@ class Contributions:
         return is_withdrawn
 
     def add_reports(self, round_id: str, reports: Iterable[Report]) -> None:
-        """Store reports; one whose id exists already changes nothing."""
+        """Store reports; those whose ids already exist are ignored."""
         with self.store.write("reports") as transaction:
             locks.hold_round(transaction, round_id, shared=True)
             if round_rows.get(transaction, round_id).state != "listed":

@@ -1,7 +1,7 @@
-"""A remedy for a clock that ran ahead.
+"""Corrects dates that a fast clock has put into the future.
 
-The ledger's dates never go back, so that a clock that is set back cannot make an expense look older than it is. After a
-clock that ran ahead, this would keep a campaign's period limits in force until the wrong date.
+The ledger's dates never decrease, so that a clock that is set back cannot make an expense look older than it is. After a
+clock ran fast, this would keep a campaign's period limits in force until the wrong date.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from blender_dp.collector.storage.store import Store
 
 
 def redate(store: Store, journal: Journal, now: float) -> int:
-    """Date everything that is dated in the future as of now; the number of entries of the ledger that were.
+    """Change every date in the future to now; return how many entries of the ledger had one.
 
     All expenses were made before now, so this date is late enough for every limit, if the clock is right. A crash in between
     leaves the later of the two dates in force; repeating the correction completes it.

@@ -1,4 +1,4 @@
-"""All that can be done with campaigns and rounds, composed of parts with explicit dependencies."""
+"""Everything that can be done with campaigns and rounds, composed of parts with explicit dependencies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Work that is done once for every Idempotency-Key."""
+"""Work that is done once per Idempotency-Key."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Idempotency(Generic[T]):
     """The parts that the work uses, on a store that joins the transaction."""
 
     def once(self, key: str, request: str, status: int, work: Callable[[T], str]) -> StoredResponse:
-        """Do some work once for a key; the response to the first request with this key.
+        """Do some work once per key; return the response to the first request with this key.
 
         The work is done in the transaction that stores its response: after a crash both exist, or neither.
         """

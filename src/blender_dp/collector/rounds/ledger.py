@@ -23,7 +23,7 @@ class Ledger:
     journal: Journal
 
     def catch_up(self, transaction: Transaction) -> list[DatedEntry]:
-        """Copy to the database what only the journal has, and to the journal what only the database has; all entries."""
+        """Copy entries that only the journal or only the database has to the other one; return all entries."""
         locks.hold(transaction, "ledger")
         stored = stored_entries(transaction)
         with self.journal.lock() as handle:
@@ -35,14 +35,14 @@ class Ledger:
             self.journal.append(handle, stored[len(noted) :])
         for one in noted[len(stored) :]:
             _insert(transaction, one)
-        # Dates may be corrected in one of them and not, or not yet, in the other: the later date is the safe one.
+        # Dates may have been corrected in only one of the two so far: the later date is the safe one.
         latest = [DatedEntry(max(one.at, other.at), one.entry) for one, other in zip(stored, noted, strict=False)]
         return latest + stored[len(noted) :] + noted[len(stored) :]
 
     def spend(self, transaction: Transaction, one: Round, group: Group, loss: Loss, at: int) -> None:
         """Record what a group spends in a round, in the transaction in which it does so.
 
-        The entry may exist already: the journal had it, and the transaction before was interrupted.
+        The entry may already exist: the journal has it if an earlier transaction was interrupted.
         """
         entries = self.catch_up(transaction)
         if is_spent(entries, one.id, group):
@@ -57,14 +57,14 @@ class Ledger:
             delta=str(loss.delta),
             before=last.entry.digest if last else ledger_chain.START,
         )
-        # A clock that went back must not date it before its period.
+        # A clock that was set back must not date it too early.
         self.add(transaction, DatedEntry(max(at, last.at if last else at), entry))
 
     def add(self, transaction: Transaction, one: DatedEntry) -> None:
-        """Write an entry into the journal, and then into the database; call `catch_up` before, in the same transaction.
+        """Write an entry to the journal, and then to the database; call `catch_up` first, in the same transaction.
 
-        Nobody else can have spent meanwhile, unless the database has ended our session and our lock with it: after a long
-        sleep of this machine, for example.
+        No other process can have spent in the meantime, unless the database has ended our session, and our lock with it:
+        for example, because this machine was suspended.
         """
         with self.journal.lock() as handle:
             noted = self.journal.read(handle)

@@ -61,7 +61,7 @@ class Lifecycle:
                 },
             )
             publish(transaction, "opening", body)
-            self.keys.create(round_id)  # a key without a round does no harm, a round without a key would
+            self.keys.create(round_id)  # a key without a round is harmless; a round without a key is not
             values = {"id": round_id, "campaign": campaign, "number": number, "state": "open", "created": hour}
             times = {"lists_at": lists_at, "closes_at": closes_at}
             round_rows.insert(transaction, {**values, **times, "opening": document_digest(body)})
@@ -111,7 +111,7 @@ class Lifecycle:
         self.store.purge_deleted()
 
     def note_problem(self, one: Round, problem: str) -> None:
-        """Store why a round does not advance, unless the failed step was completed and only its cleaning up failed."""
+        """Store why a round does not advance, unless the step succeeded and only its cleanup failed."""
         with self.store.write("stuck") as transaction:
             locks.hold_round(transaction, one.id)
             now = round_rows.get(transaction, one.id)
@@ -131,12 +131,12 @@ class Lifecycle:
         )
 
     def _refuse(self, transaction: Transaction, one: Round, problem: str, *, scheduled: bool) -> None:
-        """Store why a step is refused; a scheduled one is repeated in the next hour, one by hand at any time."""
+        """Store why a step is refused. A scheduled step is retried in the next hour; the operator can retry at any time."""
         _store_problem(transaction, one, problem)
         if scheduled:
             round_rows.update(transaction, one.id, {"refused_at": self.clock.hour()})
 
 
 def _store_problem(transaction: Transaction, one: Round, problem: str) -> None:
-    if one.problem != problem:  # the worker comes by every second
+    if one.problem != problem:  # the worker checks every second
         round_rows.update(transaction, one.id, {"problem": problem})

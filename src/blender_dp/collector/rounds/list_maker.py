@@ -1,4 +1,4 @@
-"""Makes a round's head list from its raw records, and then destroys what could read them.
+"""Makes a round's head list from its raw records, and then destroys the key that could decrypt them.
 
 The list is published and the noise forgotten in one transaction; the key of the raw records is destroyed after it.
 """
@@ -58,7 +58,7 @@ class ListMaker:
             with self.store.read() as transaction:
                 if round_rows.get(transaction, round_id).state == "listing":
                     raise
-            # Another process has made the list meanwhile, or aborted the round, and destroyed the key.
+            # In the meantime, another process has made the list or aborted the round, and destroyed the key.
 
     def _read(self, round_id: str) -> _Inputs | None:
         with self.store.read() as transaction:
@@ -102,7 +102,7 @@ class ListMaker:
             claim.check(transaction)
             hour = self.clock.hour()
             if not apply(transaction, one, "list", hour, {**values, "problem": None}):
-                return  # another process did, with the same bytes
+                return  # another process did it, with the same bytes
             record_rows.delete_all(transaction, one.id)
             publish(transaction, "head-list", body)
             loss = collection.promises()[1].loss

@@ -16,17 +16,17 @@ class Lookup:
     store: Store
 
     def round(self, round_id: str) -> Round:
-        """A round as it is now."""
+        """The current row of a round."""
         with self.store.read() as transaction:
             return round_rows.get(transaction, round_id)
 
     def opened(self, campaign: str | None = None, before: str | None = None, limit: int = 100) -> list[ListedRound]:
-        """The rounds that were opened last, the newest first, in one campaign or in all, and only those `before` another."""
+        """The latest rounds of one campaign or of all, newest first; only those opened `before` another, if that is set."""
         with self.store.read() as transaction:
             return round_rows.latest_opened(transaction, campaign, before, limit)
 
     def under_way(self) -> list[Round]:
-        """All rounds that are not over."""
+        """All unfinished rounds."""
         with self.store.read() as transaction:
             return round_rows.under_way(transaction)
 

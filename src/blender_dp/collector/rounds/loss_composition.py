@@ -12,14 +12,14 @@ from blender_dp.privacy.loss import Loss
 
 _GRID = 100_000  # points of the accountant's distribution
 _FINEST = 1e-10  # a δ below this is too close to the rounding errors of floats to prove anything with
-_MOST = 500  # beyond this e^ε overflows, and is no promise to anyone
+_MOST = 500  # beyond this e^ε overflows, and the promise is meaningless
 
 
 def composed(losses: Sequence[Loss]) -> Fraction:
     """An upper bound on the ε of all losses together, at the sum of their δ: the plain sum, or less if that can be proved.
 
-    Each loss counts as an (ε, δ) bound, whatever mechanism it belongs to. The accountant works in floats, on a grid that
-    makes its work the same for any losses: its inputs are rounded against us, and if its result is above the plain sum, or
+    Each loss counts as an (ε, δ) bound, whatever its mechanism. The accountant works in floats, on a grid whose size
+    does not depend on the losses. Its inputs are rounded to the safe side, and if its result is above the plain sum, or
     infinite, the plain sum is used, which always holds.
     """
     plain, delta = sum((loss.epsilon for loss in losses), Fraction(0)), sum(loss.delta for loss in losses)
@@ -32,7 +32,7 @@ def composed(losses: Sequence[Loss]) -> Fraction:
 
 def _accounted(losses: Counter[Loss], delta: float, step: float) -> float:
     """The ε at δ that Google's accountant can prove for these counts of losses; infinite if it can prove none."""
-    from dp_accounting.pld.common import DifferentialPrivacyParameters  # noqa: PLC0415 (a second to import, seldom needed)
+    from dp_accounting.pld.common import DifferentialPrivacyParameters  # noqa: PLC0415 (slow to import, seldom needed)
     from dp_accounting.pld.privacy_loss_distribution import (  # noqa: PLC0415
         PrivacyLossDistribution,
         from_privacy_parameters,

@@ -1,4 +1,4 @@
-"""The opt-in half of a round: how it is made, and its private results as JSON, stored until the release is made."""
+"""The opt-in half of a round: how it is made, and its differentially private results as JSON, stored until the release."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from blender_dp.sampling.secret import Secret
 from blender_dp.stages import Calibration, Design, Discovery
 from blender_dp_device.records.reporting_list import ReportingList
 
-_SPLITS = 64  # attempts: a group that happens to be empty is drawn again
+_SPLITS = 64  # attempts: the split is drawn again if a group happens to be empty
 
 
 def dump(listing: Listing, collection: Collection) -> str:
     """The listing of a collection as text; floats are written so that they are read back exactly."""
-    found, context = listing.context.discovery, listing.context
+    discovery, context = listing.context.discovery, listing.context
     return json.dumps(
         {
             "head_list": collection.published(listing.head_list, listing.design).to_document(),
-            "discovery_counts": found.noisy_counts.tolist(),
-            "candidates": found.is_candidate.tolist(),
+            "discovery_counts": discovery.noisy_counts.tolist(),
+            "candidates": discovery.is_candidate.tolist(),
             "discovery_users": context.discovery_users,
             "calibration_counts": listing.calibrated.noisy_counts.tolist(),
             "calibration_users": context.calibration_users,
@@ -33,20 +33,20 @@ def dump(listing: Listing, collection: Collection) -> str:
 
 
 def load(text: str, collection: Collection) -> Listing:
-    """The listing again, for the collection that made it."""
+    """Load a dumped listing, for the collection that made it."""
     parts = json.loads(text)
     published = ReportingList.from_document(parts["head_list"])
     head_list = published.head_list
-    found = Discovery(head_list, np.array(parts["discovery_counts"], float), np.array(parts["candidates"], np.bool_))
+    discovery = Discovery(head_list, np.array(parts["discovery_counts"], float), np.array(parts["candidates"], np.bool_))
     return Listing(
         Calibration(head_list, np.array(parts["calibration_counts"], float)),
-        collection.context(found, parts["discovery_users"], parts["calibration_users"]),
+        collection.context(discovery, parts["discovery_users"], parts["calibration_users"]),
         Design(published.channel.f_c, published.channel.subset_size),
     )
 
 
 def make(collection: Collection, raw: list[tuple[str, str, str | None]], secret: Secret, clients: int) -> Listing:
-    """The opt-in half, fixed by the secret: who discovers, which records are listed, and all noise."""
+    """Make the opt-in half. The secret determines who is in the discovery group, which records are listed, and all noise."""
     import pyarrow as pa  # noqa: PLC0415 (slow to import, and needed once per round)
 
     from blender_dp.engines import DuckDBEngine  # noqa: PLC0415
@@ -59,7 +59,7 @@ def make(collection: Collection, raw: list[tuple[str, str, str | None]], secret:
         key = secret.derive(b"split %d " % attempt).hex()
         discovering, calibrating = group.split(collection.parameters.f_o, key, "discovery")
         if discovering.users:
-            break  # who is in which group depends on the secret and on who participates, on nobody's record
+            break  # who is in which group depends on the secret and on who participates, not on any record
     else:
         raise GroupError(
             "opt-in users", "too few to be divided into two groups", "Abort the round; set f_o or min_opt_in higher"

@@ -1,4 +1,4 @@
-"""What a collector hands out: published documents, and the reports of rounds that accept no more."""
+"""Published documents, and the reports of rounds that accept no more."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ class ReleaseMaker:
                 return
             settings = campaign_rows.settings_of(transaction, one.campaign)
             collection = settings.collection(candidates_of(round_rows.last_released_list(transaction, one)))
-            # The round's own last entry, not the newest: that may be another campaign's, and another one after a crash.
+            # The round's own last entry. The newest one may be another campaign's, and may differ when this is repeated.
             ledger_digest = ledger_rows.last_digest(transaction, round_id)
         reached("release: before work")
         release, bundle = self._signed(one, collection, ledger_digest)
@@ -62,7 +62,7 @@ class ReleaseMaker:
             publish(transaction, "release", release)
             publish(transaction, "bundle", bundle)
             if self.endings.note(ending) != ending:
-                raise StateError("round", "has ended in another way meanwhile", "The step will be repeated")
+                raise StateError("round", "has ended in another way in the meantime", "The step will be repeated")
 
     def _signed(self, one: StoredRound, collection: Collection, ledger_digest: str | None) -> tuple[bytes, bytes]:
         """The release and the bundle for local search, signed."""

@@ -30,7 +30,7 @@ class ReportWriter:
         self._thread.start()
 
     async def add(self, name: str, reports: list[Report]) -> None:
-        """Return once the reports are on the disk; raise what prevented it."""
+        """Return once the reports are on disk; raise the error if they cannot be stored."""
         if self._stopped:
             raise _STOPPED
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -42,7 +42,7 @@ class ReportWriter:
         self._stopped = True
         self._waiting.put(None)
         self._thread.join()
-        while not self._waiting.empty():  # those that came at the same moment
+        while not self._waiting.empty():  # those that arrived at the same moment
             late = self._waiting.get()
             if late is not None:
                 _finish([late[2]], _STOPPED)
@@ -53,14 +53,14 @@ class ReportWriter:
             if first is None:
                 return
             batch = [first]
-            taken = _size(first)
-            while taken < _MOST_BYTES and not self._waiting.empty():
+            size = _size(first)
+            while size < _MOST_BYTES and not self._waiting.empty():
                 more = self._waiting.get()
                 if more is None:
                     self._waiting.put(None)
                     break
                 batch.append(more)
-                taken += _size(more)
+                size += _size(more)
             self._write(batch)
 
     def _write(self, batch: list[_Waiting]) -> None:
@@ -72,7 +72,7 @@ class ReportWriter:
             problem: Exception | None = None
             try:
                 self._contributions.add_reports(name, [report for _, reports, _ in parts for report in reports])
-            except Exception as error:  # noqa: BLE001 (raised again in the requests that wait)
+            except Exception as error:  # noqa: BLE001 (raised again in the waiting requests)
                 problem = error
             _finish([done for _, _, done in parts], problem)
 
@@ -89,14 +89,14 @@ def _finish(waiting: list[asyncio.Future[None]], problem: Exception | None) -> N
     for done in waiting:
         by_loop[done.get_loop()].append(done)
     for loop, some in by_loop.items():
-        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+        with suppress(RuntimeError):  # the loop is closed: nobody is waiting any more
             loop.call_soon_threadsafe(_settle, some, problem)
 
 
 def _settle(waiting: list[asyncio.Future[None]], problem: Exception | None) -> None:
     for done in waiting:
         if done.done():
-            continue  # the client went away meanwhile
+            continue  # the client went away in the meantime
         if problem is None:
             done.set_result(None)
         else:

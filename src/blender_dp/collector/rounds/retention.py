@@ -10,7 +10,7 @@ from blender_dp.collector.secrets.keys import KeyFolder
 from blender_dp.collector.storage import report_rows, round_rows
 from blender_dp.collector.storage.store import Store
 
-_DELETED = 10_000  # reports in one transaction: other writers do not wait long
+_DELETED = 10_000  # reports in one transaction, so that other writers do not wait long
 
 
 @dataclass(eq=False)
@@ -34,7 +34,7 @@ class Retention:
         return total
 
     def destroy_unneeded_keys(self) -> None:
-        """Destroy the keys that no round needs: a crash may have come between a step and its cleaning up."""
+        """Destroy the keys that no round needs: a crash may have come between a step and its cleanup."""
         with self.store.read() as transaction:
             states = round_rows.states(transaction)
         names, now = self.keys.names(), self.clock.now()
@@ -44,7 +44,7 @@ class Retention:
 
     def _delete_reports_of(self, round_id: str) -> int:
         total, deleted = 0, _DELETED
-        while deleted == _DELETED:  # a crash in between leaves the rest for the next time
+        while deleted == _DELETED:  # a crash in between leaves the rest for the next call
             with self.store.write("forget") as transaction:
                 deleted = report_rows.delete_some(transaction, round_id, _DELETED)
             total += deleted

@@ -47,19 +47,19 @@ def lost_key(*, has_key: bool) -> str | None:
 
 
 def list_expiry(closes_at: int | None, frozen_at: int, list_days: int) -> int:
-    """When devices stop responding to the list. It depends on nothing that changes while the list is made."""
+    """When devices stop reporting. This depends on nothing that changes while the list is made."""
     return closes_at if closes_at is not None else frozen_at + list_days * DAY_SECONDS
 
 
 def opening_expiry(lists_at: int | None, closes_at: int | None, hour: int, list_days: int) -> int:
-    """When devices stop uploading. Not at `lists_at`: a round that has too few users then waits for more."""
+    """When devices stop uploading. This is not `lists_at`: a round that has too few users at that time waits for more."""
     return closes_at or max(hour, lists_at or 0) + list_days * DAY_SECONDS
 
 
 def due_event(one: Round, now: float, hour: int) -> Event | None:
     """The scheduled step that is due now.
 
-    A step that was refused waits for the next hour: when it succeeds must not reveal when the last user came.
+    A refused step waits for the next hour: the time at which it succeeds must not reveal when the last user came.
     """
     if one.refused_at == hour:
         return None
@@ -80,7 +80,7 @@ def has_ended_before(ending: Ending | None, state: State) -> bool:
 
 def may_delete_reports(one: EndedRound, now: float) -> bool:
     """Whether the reports of a round that is over are no longer needed."""
-    if one.state == "aborted" or one.keep_days == 0:  # whatever the clock said at the release: it may have been wrong
+    if one.state == "aborted" or one.keep_days == 0:  # without looking at the clock, which may have been wrong
         return one.state in OVER
     return one.released_at is not None and one.released_at + one.keep_days * DAY_SECONDS <= now
 
@@ -98,7 +98,7 @@ def unneeded_keys(
 ) -> list[str]:
     """The keys to destroy: those whose rounds no longer need them, and those that had no round for a day.
 
-    The round of such a key may be opened at this moment, or an old database may have been restored by mistake.
+    The round of such a key may just be being opened, or an old database may have been restored by mistake.
     """
     return [
         name

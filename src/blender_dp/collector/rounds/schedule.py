@@ -1,4 +1,4 @@
-"""The work that is due: scheduled steps, lists and releases, also those that a crash interrupted."""
+"""The work that is due: scheduled steps, lists and releases, including those that a crash interrupted."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Schedule:
     counting: Counting
 
     def advance_due(self) -> list[str]:
-        """Advance every round that can advance, and clean up; the ids of the rounds that were under way."""
+        """Advance every round that can advance, and clean up; return the ids of the rounds that were under way."""
         now, under_way = self.clock.now(), self.lookup.under_way()
         failures: list[Exception] = []
         for one in under_way:
@@ -68,7 +68,7 @@ class Schedule:
         elif event == "close":
             self.lifecycle.close(one.id, scheduled=True)
         if self.lookup.round(one.id).state in WORKED_ON:
-            with self.store.claim(one.id) as claim:  # it takes long, and others would do the same in vain
+            with self.store.claim(one.id) as claim:  # this takes long, and other collectors would do it in vain
                 if claim:
                     self.lists.make(one.id, claim)
                     self.releases.make(one.id, claim)
@@ -76,7 +76,7 @@ class Schedule:
     def _abort_if_ended(self, round_id: str) -> bool:
         """Abort a round that is under way although it had ended; return whether it had."""
         ending = self.endings.of(round_id)
-        state = self.lookup.round(round_id).state  # read after the file: whoever writes the file has closed the round before
+        state = self.lookup.round(round_id).state  # read after the file: the round is closed before the file is written
         if ending is None or not rules.has_ended_before(ending, state):
             return False
         with suppress(StateError):  # another process was faster

@@ -36,7 +36,7 @@ def may_not_list(
     entries: Sequence[DatedEntry], one: Round, settings: CampaignSettings, now: float, ends: Mapping[str, int]
 ) -> str | None:
     """Why the budget of a round's opt-in users may not be spent; None if it may."""
-    if is_spent(entries, one.id, "client"):  # a list may be public: another one would cost as much again
+    if is_spent(entries, one.id, "client"):  # the list may be public: another one would cost as much again
         return "the list of this round was made before the database was restored: abort the round"
     if is_spent(entries, one.id, "opt-in"):  # by a transaction that was interrupted: nothing came of it
         return None

@@ -18,7 +18,7 @@ class Tokens:
     clock: Clock
 
     def enrol(self, campaign: str, count: int = 1, tokens: list[str] | None = None) -> list[str]:
-        """Enrol opt-in users with these tokens, or with new ones; hand them out and forget them."""
+        """Enrol opt-in users with these tokens, or with new ones. Return the tokens, which are not stored."""
         tokens = [vault.new_token() for _ in range(count)] if tokens is None else tokens
         with self.store.write("enrolment") as transaction:
             campaign_rows.settings_of(transaction, campaign)

@@ -28,5 +28,5 @@ def publish(transaction: Transaction, kind: str, body: bytes) -> None:
 
 
 def spending_time(transaction: Transaction, round_id: str, hour: int) -> int:
-    """Now, or the time of the round's last event if it is later: a clock may go back, and no expense may look old."""
+    """This hour, or that of the round's last event if later: a clock that is set back must not make an expense look old."""
     return max(hour, event_rows.last_time(transaction, round_id))

@@ -1,1 +1,1 @@
-"""What is kept outside the database: keys, the journal, and the signing key."""
+"""What is stored outside the database: keys of raw records, journals, and the signing key."""

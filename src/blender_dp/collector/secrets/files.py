@@ -15,7 +15,7 @@ from blender_dp_device.files import sync_folder, write_whole
 
 
 def write_once(path: Path, content: bytes) -> None:
-    """Write a file that nobody else may read; it is complete on the disk before it has its name, and replaces no other.
+    """Write a file that no other user may read. It is complete on disk before it gets its name, and replaces no other file.
 
     Of several processes that try at once, one succeeds, and the others leave its file in place.
     """
@@ -34,7 +34,7 @@ def write_once(path: Path, content: bytes) -> None:
 
 @contextlib.contextmanager
 def locked(path: Path, seconds: float = 10.0) -> Iterator[int]:
-    """Lock a file, to read it and to append to it; nobody else may read it. It is created if it does not exist.
+    """Lock a file, to read it and to append to it; no other user may read it. It is created if it does not exist.
 
     A lock is held for milliseconds. A `TimeoutError` comes from a shared disk on which a machine that has disappeared still
     holds it.
@@ -53,7 +53,7 @@ def locked(path: Path, seconds: float = 10.0) -> Iterator[int]:
 
 
 def whole_lines(path: Path, handle: int) -> list[str]:
-    """The lines of a file that is `locked`. A last line that a crash has cut short is removed."""
+    """The lines of a `locked` file. A last line that a crash has cut short is removed."""
     content = path.read_bytes()
     whole = content.rfind(b"\n") + 1
     if whole < len(content):

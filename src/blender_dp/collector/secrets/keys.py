@@ -1,4 +1,4 @@
-"""The keys of raw records: one file per round, outside the database, so that a backup of it is unreadable without them.
+"""The keys of raw records: one file per round, outside the database, so that its backups are unreadable without them.
 
 Never back up this folder with the database. Once a round's list is made, its key is overwritten and removed, and every copy
 of the raw records becomes unreadable.
@@ -38,7 +38,7 @@ class KeyFolder:
             write_once(self._id, system_bytes(16).hex().encode())
 
     def create(self, name: str) -> None:
-        """Create a round's key; it is on the disk before this returns."""
+        """Create a round's key; it is on disk before this returns."""
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         handle = os.open(self._path(name), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         reached("key: made empty")
@@ -52,7 +52,7 @@ class KeyFolder:
             key = self._path(name).read_bytes()
         except FileNotFoundError:
             key = b""
-        if len(key) != KEY_BYTES or not any(key):  # it may be overwritten and not yet removed
+        if len(key) != KEY_BYTES or not any(key):  # it may have been overwritten but not yet removed
             problem = "not found: it was destroyed, or the folder was not restored"
             raise DocumentError("key of the raw records", problem, "Abort the round")
         return key

@@ -60,7 +60,7 @@ def parse(text: str) -> Entry:
 
 
 def check(entries: Iterable[tuple[str, str]]) -> list[Entry]:
-    """Check a whole chain of (entry, digest); any change, gap or swap is a `DocumentError`."""
+    """Check a whole chain of (entry, digest); any change, gap or swap raises a `DocumentError`."""
     checked: list[Entry] = []
     before = START
     for number, (text, digest) in enumerate(entries, 1):

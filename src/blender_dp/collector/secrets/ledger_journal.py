@@ -1,11 +1,11 @@
-"""The ledger's journal: every entry, in a file outside the database, on the disk before the database has it.
+"""The ledger's journal: every entry, in a file outside the database, on disk before it is in the database.
 
-A database that was restored from a backup has forgotten what was spent since; the journal has not. The file is kept with the
-keys of raw records, which are in no backup, so that it is never restored itself. It contains nothing but what the public
-ledger says.
+A database that was restored from a backup does not know what was spent since; the journal does. The file is stored with the
+keys of raw records, which are in no backup, so that it is never restored itself. It contains only what the public ledger
+shows.
 
-An entry whose transaction was never committed, because of a crash, counts as spent: that errs on the safe side. When its
-round tries again it finds the entry, and does not spend a second time.
+An entry whose transaction was never committed, because of a crash, counts as spent, which errs on the safe side. When its
+round tries again, it finds the entry and does not spend a second time.
 """
 
 from __future__ import annotations
@@ -56,13 +56,13 @@ class Journal:
         return [DatedEntry(at, entry) for at, entry in zip(times, ledger_chain.check(pairs), strict=True)]
 
     def append(self, handle: int, entries: Sequence[DatedEntry]) -> None:
-        """Add entries that follow the last one; they are on the disk before this returns."""
+        """Add entries that follow the last one; they are on disk before this returns."""
         if entries:
             write_whole(handle, _lines(entries))
             sync_folder(self.folder)
 
     def replace(self, entries: Sequence[DatedEntry]) -> None:
-        """Replace all entries by the same ones with other dates."""
+        """Replace all entries with the same ones under other dates."""
         with self.lock():
             write_over(self.path, _lines(entries))
 

@@ -1,8 +1,8 @@
-"""How rounds ended, in a file outside the database, on the disk before the database has it.
+"""How rounds ended, in a file outside the database, on disk before it is in the database.
 
-A database that was restored from a backup has forgotten how its rounds ended since. Released again, with other reports, a
+A database that was restored from a backup does not know which rounds have ended since. Released again, with other reports, a
 round would have two signed releases, which together reveal more than was accounted for; so the first ending counts. The
-file is kept beside the ledger's journal, which is never restored either, and says nothing that is not public.
+file is stored beside the ledger's journal, which is never restored either, and contains nothing that is not public.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Ending:
 
     @property
     def problem(self) -> str:
-        """Why a round whose database says otherwise is aborted."""
+        """Why a round that is still under way in the database is aborted."""
         if self.end == "aborted":
             return self.detail
         return f"this round was released before the database was restored ({self.detail}), and is not released again"
@@ -53,7 +53,7 @@ class Endings:
             return self._read(handle).get(name)
 
     def note(self, ending: Ending) -> Ending:
-        """Record an ending unless the round has one; return the one that counts. It is on the disk before this returns."""
+        """Record an ending unless the round has one; return the one that counts. It is on disk before this returns."""
         with locked(self.path) as handle:
             known = self._read(handle).get(ending.round)
             if known is None:

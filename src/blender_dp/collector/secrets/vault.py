@@ -26,7 +26,7 @@ def new_token() -> str:
 
 
 def repeated_token(secret: str, *context: str) -> str:
-    """The token of a context: as unpredictable as a new one without the secret."""
+    """The token of a context: without the secret, it is as unpredictable as a new one."""
     return hmac.new(secret.encode(), "\x1f".join(context).encode(), hashlib.sha256).hexdigest()
 
 
@@ -46,7 +46,7 @@ def new_key() -> bytes:
 
 
 def seal(key: bytes, place: str, content: bytes) -> bytes:
-    """Encrypt content for one place (a round and an owner); it can be decrypted for no other."""
+    """Encrypt content for one place (a round and an owner); it cannot be decrypted for any other."""
     nonce = system_bytes(_NONCE_BYTES)
     return nonce + AESGCM(key).encrypt(nonce, content, place.encode())
 
@@ -57,12 +57,12 @@ def unseal(key: bytes, place: str, sealed: bytes) -> bytes:
         return AESGCM(key).decrypt(sealed[:_NONCE_BYTES], sealed[_NONCE_BYTES:], place.encode())
     except (InvalidTag, ValueError):  # changed, or too short
         raise DocumentError(
-            "record", "does not belong here, or was changed", "Restore the store from a whole backup"
+            "record", "belongs elsewhere, or was changed", "Restore the database from a complete backup"
         ) from None
 
 
 def seal_secret(key: bytes, place: str, secret: Secret) -> bytes:
-    """Encrypt a secret that the operating system drew."""
+    """Encrypt a secret that was drawn by the operating system."""
     return seal(key, place, secret.value)
 
 
@@ -86,5 +86,5 @@ def read_record(content: bytes) -> Record:
     try:
         query, url = json.loads(content)
     except (ValueError, TypeError):
-        raise DocumentError("record", "is not a query and a URL", "Restore the store from a whole backup") from None
+        raise DocumentError("record", "is not a query and a URL", "Restore the database from a complete backup") from None
     return Record(query or None, url or None)

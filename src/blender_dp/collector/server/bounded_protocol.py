@@ -20,8 +20,8 @@ from blender_dp_device.wire.problems import MEDIA_TYPE
 _PROGRESS_BYTES = 32_768  # a client that reads less than this in `write_seconds` is too slow
 
 
-class _Refused(Exception):  # noqa: N818 (it is not an error of ours)
-    """Ends the parsing; the protocol has the response."""
+class _Refused(Exception):  # noqa: N818 (control flow, not an error)
+    """Stops the parser; the protocol already has the response."""
 
 
 class BoundedProtocol(HttpToolsProtocol):
@@ -30,15 +30,15 @@ class BoundedProtocol(HttpToolsProtocol):
     It also yields `count`, which is called with the status of every response that the application does not see.
     """
 
-    def __init__(self, *given: Any, **more: Any) -> None:  # noqa: ANN401 (uvicorn's)
-        super().__init__(*given, **more)
+    def __init__(self, *arguments: Any, **more: Any) -> None:  # noqa: ANN401 (uvicorn's)
+        super().__init__(*arguments, **more)
         self.limits: ConnectionLimits = self.app_state.get("limits") or ConnectionLimits()
         self._in_head = True
         self._quiet = 0  # bytes without effect so far: an incomplete head, trailers, extensions of chunks
         self._since: float | None = None  # when the current head or body started
         self._unsent = 0
         self._unsent_since = 0.0
-        self._answer = HTTPStatus.BAD_REQUEST, "malformed", "the request cannot be read"
+        self._refusal = HTTPStatus.BAD_REQUEST, "malformed", "the request cannot be read"
         limits = self.limits
         self._interval = min(limits.head_seconds, limits.body_seconds, limits.write_seconds) / 4
         self._timer: asyncio.TimerHandle | None = None
@@ -79,7 +79,7 @@ class BoundedProtocol(HttpToolsProtocol):
         """Accept a header; trailers, which come after a body, are refused."""
         if not self._in_head or len(self.headers) >= self.limits.headers:
             detail = f"there are more than {self.limits.headers} headers" if self._in_head else "trailers are not supported"
-            self._answer = HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "headers", detail
+            self._refusal = HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "headers", detail
             raise _Refused
         super().on_header(name, value)
 
@@ -87,7 +87,7 @@ class BoundedProtocol(HttpToolsProtocol):
         """Start the request."""
         self._in_head, self._quiet = False, 0
         if len(self.pipeline) >= self.limits.pipelined:
-            self._answer = HTTPStatus.BAD_REQUEST, "malformed", "too many requests before a response"
+            self._refusal = HTTPStatus.BAD_REQUEST, "malformed", "too many pipelined requests"
             raise _Refused
         super().on_headers_complete()
 
@@ -111,7 +111,7 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def send_400_response(self, msg: str) -> None:  # noqa: ARG002 (uvicorn's text is not a problem document)
         """Respond to what the parser or one of the limits above has refused."""
-        self._refuse(*self._answer)
+        self._refuse(*self._refusal)
 
     def _check(self) -> None:
         """Check the deadlines."""
@@ -123,11 +123,11 @@ class BoundedProtocol(HttpToolsProtocol):
             pass
         elif self._in_head and now - self._since > limits.head_seconds:
             self._refuse(HTTPStatus.REQUEST_TIMEOUT, "slow", "the headers did not arrive in time")
-        elif self._is_answered and now - self._since > limits.head_seconds + limits.body_seconds:
+        elif self._has_responded and now - self._since > limits.head_seconds + limits.body_seconds:
             self.transport.abort()  # a body that nobody waits for
 
     @property
-    def _is_answered(self) -> bool:
+    def _has_responded(self) -> bool:
         """Whether the current request has its response; until then, the application watches the time."""
         return self.cycle is None or self.cycle.response_complete
 
@@ -141,7 +141,7 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def _refuse(self, status: HTTPStatus, name: str, detail: str) -> None:
         """Respond without the application, and close the connection."""
-        if not self._is_answered and self.cycle.response_started:
+        if not self._has_responded and self.cycle.response_started:
             self.transport.abort()  # nobody could read a response within another one
             return
         body = bytes(problem(status, name, detail).body)

@@ -32,7 +32,7 @@ def correct_dates(settings: Settings) -> int:
     """Correct the dates that a wrong clock has put into the future; return how many entries of the ledger had one."""
     keys = KeyFolder(settings.key_folder)
     with closing(migrated(settings)) as store:
-        own_signer(store, settings.signing_key, keys)  # or else it might be another database's journal
+        own_signer(store, settings.signing_key, keys)  # otherwise it might be another database's journal
         return redate(store, Journal(keys.folder), time.time())
 
 
@@ -50,7 +50,7 @@ def prepare(settings: Settings, show: Callable[[str], None]) -> None:
         with store.write("operator") as transaction:
             store.extend_limits(transaction)
             Ledger(Journal(keys.folder)).catch_up(transaction)  # the database may be a restored backup
-            locks.hold(transaction, "operator")  # of several that start at once, one creates the token
+            locks.hold(transaction, "operator")  # of several collectors that start at once, one creates the token
             if not settings.operator_token and not token_rows.operator_digests(transaction):
                 token = vault.new_token()
                 token_rows.insert_operator(transaction, vault.token_digest(token))

@@ -66,5 +66,5 @@ def _turn_away(client: socket.socket) -> None:
         client.settimeout(_READ_SECONDS)
         client.sendall(_response())
         client.shutdown(socket.SHUT_WR)
-        while client.recv(_READ_BYTES):  # closed with unread bytes, the kernel would send a reset and the response be lost
+        while client.recv(_READ_BYTES):  # otherwise the kernel would send a reset, and the response would be lost
             pass

@@ -1,1 +1,1 @@
-"""How a collector is run."""
+"""The settings of a collector."""

@@ -1,4 +1,4 @@
-"""What one connection may cost, and how many there may be."""
+"""Limits on each connection, and on the number of connections."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _SPARE_FILES = 100  # files and sockets other than connections of clients
 
 @dataclass(frozen=True)
 class ConnectionLimits:
-    """What one connection may cost, and how many there may be."""
+    """Limits on each connection, and on the number of connections."""
 
     head_bytes: int = 32_768
     """Request line and headers."""
@@ -19,10 +19,10 @@ class ConnectionLimits:
     """From the first byte, or from the connection, to the end of the headers."""
     body_seconds: float = 30.0
     write_seconds: float = 30.0
-    """For the client to take the next 32 KiB of a response."""
+    """For the client to read the next 32 KiB of a response."""
     connections: int = 2_000
     pipelined: int = 16
-    """Requests that are sent before the response to an earlier one."""
+    """Requests that a client may send before it gets the response to an earlier one."""
 
     @property
     def possible_connections(self) -> int:

@@ -112,7 +112,7 @@ class Settings(BaseModel):
 
     @property
     def connection_limits(self) -> ConnectionLimits:
-        """What one connection may cost, and how many there may be."""
+        """Limits on each connection, and on the number of connections."""
         return ConnectionLimits(
             head_bytes=self.max_header_bytes,
             head_seconds=self.max_header_seconds,
@@ -136,7 +136,7 @@ def load(file: Path | None, flags: Mapping[str, Any], environment: Mapping[str, 
         except (OSError, ValueError) as error:
             raise ParameterError("config", f"{file} cannot be read ({type(error).__name__})", "Pass a TOML file") from None
     named = {name.removeprefix(PREFIX).lower(): value for name, value in environment.items() if name.startswith(PREFIX)}
-    for name in named.keys() - Settings.model_fields.keys() - _OTHERS:  # a mistyped name would silently change nothing
+    for name in named.keys() - Settings.model_fields.keys() - _OTHERS:  # a mistyped name would silently have no effect
         raise ParameterError(f"{PREFIX}{name.upper()}", "unknown setting", _closest(name))
     values |= {name: value for name, value in named.items() if name in Settings.model_fields}
     values |= {name: value for name, value in flags.items() if value is not None}

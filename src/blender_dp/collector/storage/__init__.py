@@ -1,1 +1,1 @@
-"""The database: tables, transactions, and what keeps several collectors apart."""
+"""The database: tables, transactions, and the locks and leases that coordinate several collectors."""

@@ -41,7 +41,7 @@ def settings_of(transaction: Transaction, campaign_id: str) -> CampaignSettings:
 
 
 def all_settings(transaction: Transaction, campaign: str | None = None) -> list[tuple[str, CampaignSettings]]:
-    """The ids and settings of all campaigns, or of the one with this name or id, the oldest first."""
+    """The ids and settings of all campaigns, or of the one with this name or id, oldest first."""
     chosen = sa.select(campaigns.c.id, campaigns.c.settings).order_by(campaigns.c.created)
     if campaign is not None:
         chosen = chosen.where(campaigns.c.id == find_id(transaction, campaign))
@@ -55,4 +55,4 @@ def parsed(text: str) -> CampaignSettings:
 
 
 def _unknown() -> StateError:
-    return StateError("campaign", "unknown", "List the campaigns to see which there are", kind="missing")
+    return StateError("campaign", "unknown", "List the campaigns to see which exist", kind="missing")

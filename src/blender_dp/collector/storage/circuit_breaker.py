@@ -1,4 +1,4 @@
-"""Fail at once while the database does not respond, instead of letting every request wait for it in turn."""
+"""Fails requests at once while the database does not respond, instead of letting each of them wait for it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class CircuitBreaker:
     """Open for a moment whenever the database does not respond; then one request tries, and the others keep failing.
 
     Without it, requests that arrive during an outage would occupy all threads and all connections for as long as a
-    timeout lasts, one batch after the other.
+    timeout lasts, one batch after another.
     """
 
     def __init__(self, pause: float, probe: float) -> None:

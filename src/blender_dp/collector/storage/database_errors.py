@@ -1,4 +1,4 @@
-"""Errors of the database, without their texts: those quote its address, or what was to be stored."""
+"""Errors of the database without their messages, which quote its address or what was to be stored."""
 
 from __future__ import annotations
 
@@ -40,14 +40,16 @@ def kind_of(error: DatabaseError) -> str:
 
 @contextmanager
 def readable_database_errors() -> Iterator[None]:
-    """Turn failures of the database into one sentence without its address."""
+    """Turn database errors into one sentence that does not quote the address."""
     from alembic.util.exc import CommandError  # noqa: PLC0415 (slow to import, and needed at startup only)
 
     try:
         yield
     except SQLAlchemyError as error:
         text = str(_cause(error)).lower()
-        problem = next((said for words, said in _PROBLEMS.items() if words in text), f"cannot be used ({kind_of(error)})")
+        problem = next(
+            (problem for words, problem in _PROBLEMS.items() if words in text), f"cannot be used ({kind_of(error)})"
+        )
         raise StateError("database", problem, "Check that the server runs, and its URL") from None
     except CommandError:
         raise StateError("database", "has tables of a newer version", "Install the newest blender-dp") from None

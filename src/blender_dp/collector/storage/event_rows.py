@@ -14,7 +14,7 @@ def insert(transaction: Transaction, round_id: str, event: str, at: int) -> None
 
 
 def time_of(transaction: Transaction, round_id: str, event: str) -> int:
-    """When a round had an event that it must have had."""
+    """When a round had an event; the event must exist."""
     chosen = sa.select(events.c.at).where(events.c.round == round_id, events.c.what == event)
     return int(transaction.execute(chosen).scalar_one())
 

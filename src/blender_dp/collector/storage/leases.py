@@ -1,4 +1,4 @@
-"""Claims on work that takes long, so that of several collectors one does it.
+"""Claims on long work, so that only one of several collectors does it.
 
 On PostgreSQL a claim is a lease: a row that names its holder and expires by the database's clock unless its holder renews
 it. A session lock would last until the server notices that a machine has disappeared. A holder that has lost its lease may
@@ -18,7 +18,7 @@ from blender_dp.errors import StateError
 from blender_dp_device.entropy import system_bytes
 
 _NOW = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
-_TAKE = sa.text(
+_ACQUIRE = sa.text(
     "INSERT INTO leases (name, holder, until) VALUES (:name, :holder, NOW + :length) ON CONFLICT (name) DO UPDATE"
     " SET holder = excluded.holder, until = excluded.until WHERE leases.until < NOW RETURNING holder".replace("NOW", _NOW)
 )
@@ -26,7 +26,7 @@ _RENEW = sa.text(
     "UPDATE leases SET until = NOW + :length WHERE name = :name AND holder = :holder RETURNING holder".replace("NOW", _NOW)
 )
 _CHECK = sa.text("SELECT holder FROM leases WHERE name = :name AND holder = :holder FOR SHARE")
-_GIVE_BACK = sa.text("DELETE FROM leases WHERE name = :name AND holder = :holder")
+_RELEASE = sa.text("DELETE FROM leases WHERE name = :name AND holder = :holder")
 
 
 class Claim:
@@ -46,11 +46,11 @@ class Lease(Claim):
         self._ended = threading.Event()
 
     def acquire(self) -> bool:
-        """Try to get the lease; return whether the work is ours now."""
-        taken = self._run(_TAKE, length=int(self._timeouts.lease * 1000))
-        if taken:
+        """Try to acquire the lease; return whether the work is ours now."""
+        acquired = self._run(_ACQUIRE, length=int(self._timeouts.lease * 1000))
+        if acquired:
             threading.Thread(target=self._renew, name="lease", daemon=True).start()
-        return taken
+        return acquired
 
     def check(self, connection: Connection) -> None:
         """Raise if the lease was lost. The row stays locked, so that nobody takes over before the transaction ends."""
@@ -58,10 +58,10 @@ class Lease(Claim):
             raise StateError("round", "another collector has taken over this work", "The step will be repeated")
 
     def release(self) -> None:
-        """Let others have the work; if the database does not respond, the lease expires."""
+        """Release the lease; if the database does not respond, it expires."""
         self._ended.set()
         with suppress(sa.exc.SQLAlchemyError):
-            self._run(_GIVE_BACK)
+            self._run(_RELEASE)
 
     def _renew(self) -> None:
         held = True
@@ -71,5 +71,5 @@ class Lease(Claim):
 
     def _run(self, statement: sa.TextClause, **more: int) -> bool:
         with self._engine.connect() as connection:
-            found = connection.execute(statement, {**self._values, **more})
-            return found.returns_rows and found.first() is not None
+            result = connection.execute(statement, {**self._values, **more})
+            return result.returns_rows and result.first() is not None

@@ -12,7 +12,7 @@ from blender_dp.collector.storage.transactions import Transaction
 
 @dataclass(frozen=True)
 class LedgerRow:
-    """An entry with the columns that it can be found by."""
+    """An entry with the columns for finding it."""
 
     number: int
     campaign: str

@@ -1,4 +1,4 @@
-"""Bring a database to the newest schema."""
+"""Upgrades a database to the newest schema."""
 
 from __future__ import annotations
 

@@ -11,12 +11,12 @@ from blender_dp_device.digests import DocumentDigest
 
 
 def insert(transaction: Transaction, digest: DocumentDigest, kind: str, body: bytes) -> None:
-    """Publish a document, unless it is published already."""
+    """Publish a document, unless it is already published."""
     insert_new(transaction, objects, [{"digest": digest, "kind": kind, "body": body}])
 
 
 def find(transaction: Transaction, digest: DocumentDigest, kind: str) -> bytes | None:
-    """A document of this kind; None if there is none with this digest."""
+    """The document of this kind with this digest; None if it does not exist."""
     chosen = sa.select(objects.c.body).where(objects.c.digest == digest, objects.c.kind == kind)
     body: bytes | None = transaction.scalar(chosen)
     return body

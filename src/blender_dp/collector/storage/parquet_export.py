@@ -37,7 +37,7 @@ def parquet_pieces(transaction: Transaction, round_id: str, digest: ListDigest) 
 
 
 class _Pieces(io.RawIOBase):
-    """A file that is passed on while it is written."""
+    """A file that is sent while it is being written."""
 
     def __init__(self) -> None:
         self._pieces: list[bytes] = []

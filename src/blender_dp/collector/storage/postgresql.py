@@ -1,4 +1,4 @@
-"""Connections to PostgreSQL on which neither side waits for the other for ever."""
+"""Connections to PostgreSQL on which neither side waits for the other indefinitely."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ _POOL = 8
 
 
 class LimitedCursor(psycopg.Cursor[Any]):
-    """A cursor after whose every method the server's limit for idle transactions runs."""
+    """A cursor that leaves the server's timer for idle transactions running after every method."""
 
-    def executemany(self, *given: Any, **more: Any) -> None:  # noqa: ANN401 (psycopg's own)
+    def executemany(self, *arguments: Any, **more: Any) -> None:  # noqa: ANN401 (psycopg's own)
         """Run a statement for many rows.
 
-        This is pipelined, and ends with a message that stops the server's timer for idle transactions (seen with
+        It is pipelined, and ends with a message that stops the server's timer for idle transactions (seen with
         PostgreSQL 18) without starting it again, so that a client which disappears now would keep its locks for ever.
         """
-        super().executemany(*given, **more)
+        super().executemany(*arguments, **more)
         self.connection.execute("SELECT 1")
 
 
@@ -40,12 +40,12 @@ class LimitedConnection(psycopg.Connection[Any]):
     limit: float | None = None
     breaker: CircuitBreaker | None = None
 
-    def wait(self, gen: PQGen[Any], *given: Any, **more: Any) -> Any:  # noqa: ANN401 (psycopg's own)
+    def wait(self, gen: PQGen[Any], *arguments: Any, **more: Any) -> Any:  # noqa: ANN401 (psycopg's own)
         """Wait for the server, but not longer than the limit; everything psycopg does goes through here."""
         if self.limit is None or self.breaker is None:
-            return super().wait(gen, *given, **more)
+            return super().wait(gen, *arguments, **more)
         try:
-            result = super().wait(_limited(gen, time.monotonic() + self.limit), *given, **more)
+            result = super().wait(_limited(gen, time.monotonic() + self.limit), *arguments, **more)
         except _SilentError:
             self.close()
             self.breaker.trip()
@@ -59,7 +59,7 @@ class _SilentError(psycopg.OperationalError):
 
 
 def _limited(gen: PQGen[Any], until: float) -> PQGen[Any]:
-    """The same generator, which fails when nothing has happened until then."""
+    """The same generator, which fails if nothing has happened by then."""
     try:
         wanted = next(gen)
         while True:
@@ -72,7 +72,7 @@ def _limited(gen: PQGen[Any], until: float) -> PQGen[Any]:
 
 
 def postgresql_engine(url: URL, timeouts: Timeouts, breaker: CircuitBreaker) -> Engine:
-    """Connections whose limits are these."""
+    """Connections with these limits."""
     user_timeout = int(timeouts.user_timeout * 1000)
     engine = sa.create_engine(
         url.set(drivername="postgresql+psycopg"),
@@ -84,7 +84,7 @@ def postgresql_engine(url: URL, timeouts: Timeouts, breaker: CircuitBreaker) -> 
             "keepalives_count": timeouts.keepalive_count,
             "tcp_user_timeout": user_timeout,
         },
-        # Whoever waits for a lock must then see what the holder has written, whatever the server's default.
+        # A transaction that has waited for a lock must see what its holder has written, whatever the server's default.
         isolation_level="READ COMMITTED",
         pool_size=_POOL,
         pool_timeout=timeouts.pool,
@@ -93,35 +93,35 @@ def postgresql_engine(url: URL, timeouts: Timeouts, breaker: CircuitBreaker) -> 
     )
     usual = timeouts.statement + timeouts.margin
 
-    def connect(_dialect: Any, _record: Any, given: Any, more: Any) -> LimitedConnection:  # noqa: ANN401 (SQLAlchemy's)
+    def connect(_dialect: Any, _record: Any, arguments: Any, more: Any) -> LimitedConnection:  # noqa: ANN401 (SQLAlchemy's)
         try:
-            made = LimitedConnection.connect(*given, **more)
+            connection = LimitedConnection.connect(*arguments, **more)
         except psycopg.OperationalError:
             breaker.trip()
             raise
-        made.limit, made.breaker, made.cursor_factory = usual, breaker, LimitedCursor
+        connection.limit, connection.breaker, connection.cursor_factory = usual, breaker, LimitedCursor
         try:
-            _prepare(made, timeouts)
+            _prepare(connection, timeouts)
         except BaseException:
-            made.close()  # nobody else has it yet
+            connection.close()  # nobody else has it yet
             raise
-        return made
+        return connection
 
-    def taken(connection: LimitedConnection, *_: object) -> None:
+    def checked_out(connection: LimitedConnection, *_: object) -> None:
         connection.limit = usual
 
-    def returned(connection: LimitedConnection | None, *_: object) -> None:
+    def checked_in(connection: LimitedConnection | None, *_: object) -> None:
         if connection is not None:
-            connection.limit = timeouts.ping  # the next thing it is asked is whether it is alive
+            connection.limit = timeouts.ping  # it is checked before its next use
 
     sa.event.listen(engine, "do_connect", connect)
-    sa.event.listen(engine, "checkout", taken)
-    sa.event.listen(engine, "checkin", returned)
+    sa.event.listen(engine, "checkout", checked_out)
+    sa.event.listen(engine, "checkin", checked_in)
     return engine
 
 
 def _prepare(connection: LimitedConnection, timeouts: Timeouts) -> None:
-    # A server may be set to acknowledge before it has written. It may also be set to wait for its replicas: that stays.
+    # A server may be configured to acknowledge before it has written. If it waits for its replicas, that stays.
     connection.execute(
         "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'"
     )
@@ -129,7 +129,7 @@ def _prepare(connection: LimitedConnection, timeouts: Timeouts) -> None:
         "lock_timeout": milliseconds(timeouts.lock),
         "statement_timeout": milliseconds(timeouts.statement),
         "idle_in_transaction_session_timeout": milliseconds(timeouts.idle),
-        "tcp_keepalives_idle": str(timeouts.keepalive_idle),  # the server's side of it; a Unix socket ignores these four
+        "tcp_keepalives_idle": str(timeouts.keepalive_idle),  # on the server's side; a Unix socket ignores these four
         "tcp_keepalives_interval": str(timeouts.keepalive_interval),
         "tcp_keepalives_count": str(timeouts.keepalive_count),
         "tcp_user_timeout": milliseconds(timeouts.user_timeout),
@@ -144,9 +144,9 @@ def _prepare(connection: LimitedConnection, timeouts: Timeouts) -> None:
     except psycopg.errors.DatabaseError as error:
         if isinstance(error, psycopg.OperationalError):
             raise
-        connection.rollback()  # PostgreSQL before 14, or a platform where it cannot look
+        connection.rollback()  # PostgreSQL before 14, or a platform that does not support it
 
 
 def milliseconds(seconds: float) -> str:
-    """A limit as PostgreSQL's settings take it."""
+    """A limit in the form of PostgreSQL's settings."""
     return str(int(seconds * 1000))

@@ -10,8 +10,8 @@ from blender_dp.collector.storage.schema import records, withdrawals
 from blender_dp.collector.storage.transactions import Transaction
 from blender_dp.collector.storage.upsert import put as put_row
 
-_FETCHED = 10_000  # rows that are fetched together
-_DELETED = 10_000  # rows in one statement
+_FETCHED = 10_000  # rows per fetch
+_DELETED = 10_000  # rows per statement
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ def count(transaction: Transaction, round_id: str) -> int:
 
 
 def all_sealed(transaction: Transaction, round_id: str) -> list[tuple[str, bytes]]:
-    """The owner and the encrypted record of everyone in a round, in the order of their owners."""
+    """The owner and the encrypted record of everyone in a round, ordered by owner."""
     chosen = sa.select(records.c.owner, records.c.sealed).where(records.c.round == round_id).order_by(records.c.owner)
     rows = transaction.execution_options(yield_per=_FETCHED).execute(chosen)
     return [(row.owner, row.sealed) for row in rows]

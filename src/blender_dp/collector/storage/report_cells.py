@@ -18,7 +18,7 @@ _BATCH = 1 << 16  # reports in memory, and in a row group of an export
 
 
 def cells_of(transaction: Transaction, round_id: str, *, ordered: bool = False) -> Iterator[tuple[int, NDArray[np.uint32]]]:
-    """The cells of one batch of reports after the other, each with the number of its reports."""
+    """The cells of the reports in batches, each with its number of reports."""
     for batch in report_rows.cells_in_batches(transaction, round_id, _BATCH, ordered=ordered):
         cells = b"".join(batch)
         if len(cells) % CELL_BYTES:

@@ -1,7 +1,7 @@
-"""How often every cell of a round was reported: counted in the database, or by an engine if there are many reports.
+"""Counts how often each cell of a round was reported: in the database, or with an engine if there are many reports.
 
-An engine reads Parquet, so the reports go to a file in the scratch folder. The file is removed when they are counted; one
-that a crash has left is written anew, and since nothing is drawn at random here, the counts are the same.
+An engine reads Parquet, so the reports are written to a file in the scratch folder, which is removed after counting. After a
+crash the file is written again; nothing is random here, so the counts are the same.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from blender_dp.collector.storage.transactions import Transaction
 from blender_dp_device.digests import ListDigest
 
 CellCounts = tuple[NDArray[np.int64], int]
-"""How often every cell was reported, and the number of reports."""
+"""How often each cell was reported, and the number of reports."""
 
 EXPORT_FROM = 1_000_000
 """By default, a round with this many reports is counted by an engine."""
@@ -34,7 +34,7 @@ _MEMORY = "1GB"  # what the engine may use, however many reports there are
 
 @dataclass(frozen=True)
 class Counting:
-    """From how many reports on a round is exported, where to, and which engine counts it."""
+    """How many reports a round must have to be exported, where to, and which engine counts them."""
 
     scratch: Path | None = None
     """Without a folder nothing is exported."""
@@ -50,12 +50,12 @@ class Counting:
             with self._lock_scratch(self.scratch) as is_ours:
                 if is_ours:
                     return self._count_by_engine(store, round_id, digest, cells)
-        # There is no room, or another process is exporting, perhaps on a machine that has disappeared.
+        # The disk is too full, or another process is exporting, perhaps on a machine that has disappeared.
         with store.read() as transaction:
             return count_in_database(transaction, round_id, cells)
 
     def clean(self) -> None:
-        """Remove files that a crash has left, unless another process is using the folder."""
+        """Remove files left behind by a crash, unless another process is using the folder."""
         if self.scratch is not None and any(self.scratch.glob("*.parquet")):
             with self._lock_scratch(self.scratch):
                 pass
@@ -77,12 +77,12 @@ class Counting:
         return counts, reports
 
     def _has_room(self, size: int) -> bool:
-        """Whether the export fits on the disk twice. If it does not, the reports can still be counted in the database."""
+        """Whether the export fits on the disk twice. If not, the reports can still be counted in the database."""
         return self.scratch is not None and shutil.disk_usage(self.scratch.parent).free > 2 * size
 
     @contextmanager
     def _lock_scratch(self, scratch: Path) -> Iterator[bool]:
-        """Lock the scratch folder if nobody else has it, and empty it before and after; yield whether it is ours."""
+        """Lock the scratch folder unless it is locked, and empty it before and after; yield whether we have the lock."""
         scratch.mkdir(mode=0o700, exist_ok=True)
         with (scratch / "lock").open("w") as lock:
             try:

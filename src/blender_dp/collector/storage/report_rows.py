@@ -34,9 +34,9 @@ _HAS_REPORTS = sa.exists().where(reports.c.round == rounds.c.id)
 def insert(transaction: Transaction, round_id: str, rows: Iterable[Report]) -> None:
     """Insert a round's reports whose ids do not exist yet, as fast as the database can.
 
-    All ids are one value and all cells another, which the database cuts up itself: row by row, the thread that writes
-    would have to wait for the one that responds after every row. They are sorted: neighbours go to the same page, and two
-    transactions with the same reports cannot deadlock.
+    All ids are one value and all cells another, which the database splits itself: otherwise the writing thread would wait
+    for the responding thread after every row. They are sorted: neighbours go to the same page, and two transactions with
+    the same reports cannot deadlock.
     """
     statement = _INSERT_SQLITE if transaction.dialect.name == "sqlite" else _INSERT_POSTGRESQL
     for (id_bytes, cell_bytes), group in groupby(sorted(rows, key=_by_width), lambda row: (len(row[0]), len(row[1]))):
@@ -59,7 +59,7 @@ def count_and_bytes(transaction: Transaction, round_id: str) -> tuple[int, int]:
 
 
 def cells_in_batches(transaction: Transaction, round_id: str, batch: int, *, ordered: bool = False) -> Iterator[list[bytes]]:
-    """The cells of a round's reports, one batch of reports after the other; `ordered` by their random ids."""
+    """The cells of a round's reports, in batches of reports; `ordered` by their random ids."""
     chosen = sa.select(reports.c.cells).where(reports.c.round == round_id).order_by(*[reports.c.id] * ordered)
     with transaction.execution_options(yield_per=batch).execute(chosen) as rows:
         yield from (list(some) for some in rows.scalars().partitions())

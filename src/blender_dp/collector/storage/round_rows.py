@@ -44,7 +44,7 @@ class ListedRound(Round):
 
 @dataclass(frozen=True)
 class StoredRound(Round):
-    """A round with what only the collector itself may see."""
+    """A round with the columns that only the collector itself may see."""
 
     noise: bytes | None
     """The secret that fixes the noise, encrypted."""
@@ -58,7 +58,7 @@ _UNDER_WAY = rounds.c.state.not_in(sorted(OVER))
 
 
 def get(transaction: Transaction, round_id: str) -> Round:
-    """A round as it is now."""
+    """The current row of a round."""
     row = transaction.execute(sa.select(*_SHOWN).where(rounds.c.id == round_id)).one_or_none()
     if row is None:
         raise _unknown()
@@ -66,7 +66,7 @@ def get(transaction: Transaction, round_id: str) -> Round:
 
 
 def get_stored(transaction: Transaction, round_id: str) -> StoredRound:
-    """A round with all it has stored."""
+    """A round with all its columns."""
     one = find_stored(transaction, round_id)
     if one is None:
         raise _unknown()
@@ -74,13 +74,13 @@ def get_stored(transaction: Transaction, round_id: str) -> StoredRound:
 
 
 def find_stored(transaction: Transaction, round_id: str) -> StoredRound | None:
-    """A round with all it has stored; None if it does not exist."""
+    """A round with all its columns; None if it does not exist."""
     row = transaction.execute(sa.select(*_STORED).where(rounds.c.id == round_id)).one_or_none()
     return StoredRound(**row._mapping) if row else None
 
 
 def under_way(transaction: Transaction) -> list[Round]:
-    """All rounds that are not over, the oldest first."""
+    """All unfinished rounds, oldest first."""
     chosen = sa.select(*_SHOWN).where(_UNDER_WAY).order_by(rounds.c.created)
     return [Round(**row._mapping) for row in transaction.execute(chosen)]
 
@@ -93,7 +93,7 @@ def states(transaction: Transaction) -> dict[str, State]:
 def newest(transaction: Transaction, event: str, campaign: str | None) -> Round | None:
     """The round with the latest event of this kind, in one campaign (by its name or id) or in all.
 
-    Events are numbered; clocks go back, and all rounds of an hour have the same time.
+    The order is that of the events' numbers: clocks can be set back, and all events of an hour have the same time.
     """
     chosen = sa.select(*_SHOWN).join(events, events.c.round == rounds.c.id).where(events.c.what == event)
     if campaign is not None:
@@ -103,7 +103,7 @@ def newest(transaction: Transaction, event: str, campaign: str | None) -> Round 
 
 
 def latest_opened(transaction: Transaction, campaign: str | None, before: str | None, limit: int) -> list[ListedRound]:
-    """The rounds that were opened last, the newest first, in one campaign or in all, and only those `before` another."""
+    """The latest rounds of one campaign or of all, newest first; only those opened `before` another, if that is set."""
     chosen = (
         sa.select(*_SHOWN, campaigns.c.name.label("campaign_name"), rounds.c.created.label("opened"))
         .join(events, events.c.round == rounds.c.id)
@@ -121,7 +121,7 @@ def latest_opened(transaction: Transaction, campaign: str | None, before: str | 
 
 
 def has_one_under_way(transaction: Transaction, campaign_id: str) -> bool:
-    """Whether a campaign has a round that is not over."""
+    """Whether a campaign has an unfinished round."""
     chosen = sa.select(rounds.c.id).where(rounds.c.campaign == campaign_id, _UNDER_WAY).limit(1)
     return transaction.scalar(chosen) is not None
 
@@ -154,7 +154,7 @@ def update(transaction: Transaction, round_id: str, values: dict[str, Any]) -> N
 
 
 def advance(transaction: Transaction, round_id: str, state: State, values: dict[str, Any]) -> bool:
-    """Change a round that is still in this state; of all who try, exactly one succeeds."""
+    """Change a round that is still in this state; of several that try, exactly one succeeds."""
     changed = transaction.execute(rounds.update().where(rounds.c.id == round_id, rounds.c.state == state).values(values))
     return changed.rowcount == 1
 

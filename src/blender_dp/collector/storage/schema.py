@@ -1,4 +1,4 @@
-"""The tables. What must never happen twice is a unique constraint, so that no race can make it happen."""
+"""The tables. Unique constraints prevent whatever must never happen twice, even in a race."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ rounds = Table(
     Column("lists_at", BigInteger),
     Column("closes_at", BigInteger),
     Column("noise", LargeBinary),  # the secret that fixes the noise, encrypted with the key of the raw records
-    Column("listing", Text),  # what the opt-in half left: private already
+    Column("listing", Text),  # the results of the opt-in half, already differentially private
     Column("head_list", String(64)),
     Column("release", String(64)),
     Column("bundle", String(64)),
     Column("problem", Text),  # why it does not advance
     Column("created", BigInteger, nullable=False),
-    Column("opening", String(64)),  # a round that was opened before there were openings has none
+    Column("opening", String(64)),  # null for rounds that were opened before openings existed
     Column("refused_at", BigInteger),  # the hour in which its next scheduled step was last refused
     UniqueConstraint("campaign", "number"),
 )
@@ -58,7 +58,7 @@ rounds = Table(
 tokens = Table(
     "tokens",
     metadata,
-    Column("digest", String(64), primary_key=True),  # of the token, which is nowhere
+    Column("digest", String(64), primary_key=True),  # of the token, which is not stored
     Column("role", String(16), nullable=False),
     Column("campaign", ForeignKey("campaigns.id")),
     Column("created", BigInteger, nullable=False),
@@ -104,7 +104,7 @@ ledger = Table(
     "ledger",
     metadata,
     Column("number", Integer, primary_key=True, autoincrement=False),
-    Column("campaign", String(32), nullable=False),  # neither this nor the round need be there: a backup may be older
+    Column("campaign", String(32), nullable=False),  # no foreign keys: a restored backup may lack campaign and round
     Column("round", String(32), nullable=False),
     Column("user_group", String(16), nullable=False),
     Column("at", BigInteger, nullable=False),
@@ -136,7 +136,7 @@ identity = Table(
     "identity",
     metadata,
     Column("name", String(32), primary_key=True),
-    Column("value", Text, nullable=False),  # what tells that the files beside the database are its own
+    Column("value", Text, nullable=False),  # identifies the files that belong to this database
 )
 
 leases = Table(

@@ -1,4 +1,4 @@
-"""Connections to a SQLite file: durable, and without traces of deleted rows."""
+"""Connections to a SQLite file: commits are durable, and deleted rows leave no traces."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def sqlite_engine(url: URL) -> Engine:
 
 
 def truncate_write_ahead_log(engine: Engine) -> None:
-    """Remove deleted rows from the write-ahead log, unless somebody is reading it."""
+    """Remove deleted rows from the write-ahead log, unless it is being read."""
     with engine.connect() as connection:
         driver: Any = connection.connection.driver_connection
         driver.execute(f"PRAGMA busy_timeout = {_PATIENCE_MILLISECONDS}")  # writers wait this long, too
@@ -45,12 +45,12 @@ def _make_durable(connection: Any, _: object) -> None:  # noqa: ANN401 (sqlite3'
         f"busy_timeout = {_BUSY_MILLISECONDS}",
         "foreign_keys = ON",
         "secure_delete = ON",  # deleted rows are overwritten
-        f"cache_size = -{_CACHE_KIBIBYTES}",  # a page is written once for all reports that fall on it
+        f"cache_size = -{_CACHE_KIBIBYTES}",  # a page is written once for all its reports
     ):
         connection.execute(f"PRAGMA {pragma}")
 
 
 def _begin(connection: Connection) -> None:
-    # A transaction that reads first and writes later could find that somebody else has written in between.
+    # A transaction that reads first and writes later could find that another one has written in between.
     reads = connection.get_execution_options().get(READS)
     connection.exec_driver_sql("BEGIN" if reads else "BEGIN IMMEDIATE")

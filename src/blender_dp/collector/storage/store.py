@@ -43,7 +43,7 @@ class Store:
 
     @contextmanager
     def write(self, name: TransactionName) -> Iterator[Transaction]:
-        """A transaction: all of it happens, or nothing. Its name says where a test can crash."""
+        """A transaction, committed as a whole or not at all. Its name identifies the points where a test can crash."""
         self.breaker.check()
         with self.engine.begin() as connection:
             yield connection
@@ -54,7 +54,7 @@ class Store:
 
     @contextmanager
     def read(self) -> Iterator[Transaction]:
-        """A snapshot of the database: it blocks no writer, and sees nothing of what is written meanwhile."""
+        """A snapshot of the database: it blocks no writer, and does not see later writes."""
         options: dict[str, Any] = {READS: True}
         if not self.is_sqlite:
             options["isolation_level"] = "REPEATABLE READ"
@@ -64,7 +64,7 @@ class Store:
 
     @contextmanager
     def claim(self, name: str) -> Iterator[Claim | None]:
-        """A claim on some work if nobody else has one, until the end of the block.
+        """A claim on some work until the end of the block; None if another collector has it.
 
         On PostgreSQL, which several machines may share, it is a lease: it expires if its holder disappears. In SQLite, where
         writers take turns anyway, all claims are one lock on a file beside the database.
@@ -109,7 +109,7 @@ class Store:
         driver.limit = self.timeouts.long_statement + self.timeouts.margin  # until it goes back to the pool
 
     def purge_deleted(self) -> None:
-        """Let no deleted row linger in SQLite's write-ahead log. PostgreSQL cleans up by itself."""
+        """Remove deleted rows from SQLite's write-ahead log. PostgreSQL cleans up by itself."""
         if self.is_sqlite:
             truncate_write_ahead_log(self.engine)
 
@@ -119,7 +119,7 @@ class Store:
         return {"in use": pool.checkedout(), "idle": pool.checkedin()} if isinstance(pool, QueuePool) else {}
 
     def joined(self, transaction: Transaction) -> Store:
-        """A store whose every transaction is a part of this one, which has started already."""
+        """A store whose transactions are all part of this one."""
         return _JoinedStore(self.engine, self.timeouts, self.breaker, transaction)
 
     def close(self) -> None:
@@ -138,5 +138,5 @@ class _JoinedStore(Store):
 
     @contextmanager
     def read(self) -> Iterator[Transaction]:
-        """The outer transaction as well, so that what it has written is seen."""
+        """The outer transaction, too, so that its own writes are visible."""
         yield self.transaction

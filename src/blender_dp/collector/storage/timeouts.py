@@ -16,7 +16,7 @@ class Timeouts:
     pool: float = 10
     """For a connection from the pool when all are in use."""
     lock: float = 15
-    """For a lock that another transaction holds: longer than `idle`, so that whoever waits outlives a silent holder."""
+    """For a lock that another transaction holds: longer than `idle`, so that the waiting one outlives a silent holder."""
     statement: float = 20
     """For one statement, lock included."""
     idle: float = 12
@@ -28,15 +28,15 @@ class Timeouts:
     slow_reader: float = 300
     """Like `idle`, for a reader that holds no lock and sends what it reads to a client."""
     margin: float = 5
-    """How much longer than the server the collector waits itself, before it gives up a connection as dead."""
+    """How much longer than the server the collector waits before it treats a connection as dead."""
     keepalive_idle: int = 10
-    """Silence after which the server asks for a sign of life."""
+    """Silence after which the server sends a keepalive probe."""
     keepalive_interval: int = 4
-    """Between two such requests."""
+    """Between two probes."""
     keepalive_count: int = 4
-    """Requests without a reply that end a session."""
+    """Unanswered probes that end a session."""
     user_timeout: float = 20
-    """How long what was sent may stay without an acknowledgement."""
+    """How long sent data may stay unacknowledged."""
     client_check: float = 5
     """How often the server looks, while it runs a statement, whether the client is still connected."""
     lease: float = 20
@@ -50,8 +50,8 @@ class Timeouts:
     def takeover(self) -> float:
         """The longest that a collector which disappeared can block another one, at any point.
 
-        It disappears while a statement runs, whose transaction the server ends when it has been idle for too long; while
-        it holds a lease; or without a transaction, when the server's keepalives notice.
+        It may disappear during a statement (the server ends the transaction once it has been idle for too long), while it
+        holds a lease, or between transactions (the server's keepalives notice).
         """
         keepalive = self.keepalive_idle + self.keepalive_interval * self.keepalive_count
         silent = max(keepalive, self.user_timeout) + self.client_check

@@ -1,4 +1,4 @@
-"""The first tables, written out: the schema goes on changing, and what this migration makes must not."""
+"""The first tables, written out: the schema keeps changing, and this migration must not."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ down_revision = None
 
 
 def upgrade() -> None:
-    """Make all tables of the first version."""
+    """Create all tables of the first version."""
     op.create_table(
         "campaigns",
         sa.Column("id", sa.String(32), nullable=False),

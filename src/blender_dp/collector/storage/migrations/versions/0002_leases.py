@@ -10,7 +10,7 @@ down_revision = "0001"
 
 
 def upgrade() -> None:
-    """Make the table of leases."""
+    """Create the table of leases."""
     op.create_table(
         "leases",
         sa.Column("name", sa.String(64), nullable=False),

@@ -1,4 +1,4 @@
-"""Signed openings of rounds, withdrawals that stay, and the hour of a refused step."""
+"""Signed openings of rounds, permanent withdrawals, and the hour of a refused step."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ down_revision = "0002"
 
 
 def upgrade() -> None:
-    """Rounds that are open already have no opening: devices upload to the next one."""
+    """Add columns and a table. Rounds that are already open get no opening; devices upload to the next one."""
     op.add_column("rounds", sa.Column("opening", sa.String(64)))
     op.add_column("rounds", sa.Column("refused_at", sa.BigInteger))
     op.create_table(
