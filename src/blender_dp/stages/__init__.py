@@ -1,6 +1,6 @@
-"""The five stages as pure functions of plain values. `Collection` and `Blender` put them together.
+"""The five stages as pure functions of plain values. `Collection` and `Blender` combine them.
 
-The names below are the interface of this package; nothing outside of it imports from its modules.
+The names below are the interface of this package; code outside it does not import from its modules.
 
     discovery      opt-in users' record counts            -> `Discovery`: the list and its noisy counts
     calibration    opt-in users' cells                    -> the opt-in users' estimates
@@ -8,7 +8,7 @@ The names below are the interface of this package; nothing outside of it imports
     denoising      those counts                           -> `ClientEstimate`
     blending       both groups' estimates                 -> `Result`
 
-A `Randomiser` offers the designs of the clients' channel, and an `Estimator` does calibration, denoising and blending.
+A `Randomiser` offers designs for the clients' channel, and an `Estimator` does calibration, denoising and blending.
 """
 
 from blender_dp.stages.averaging import Averaging

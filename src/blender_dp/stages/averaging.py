@@ -14,19 +14,19 @@ from blender_dp_device.channel.subset import AnyChannel
 
 
 class Averaging:
-    """Calibration users choose the top queries and estimate them; what discovery counted is not used again."""
+    """Calibration users choose the top queries and estimate them; discovery's counts are not used again."""
 
-    def shortlist(self, found: Discovery, max_queries: int) -> Discovery:
-        """Calibrate the whole list: only then are queries dropped."""
-        return found
+    def shortlist(self, discovered: Discovery, max_queries: int) -> Discovery:
+        """Return the whole list: queries are dropped only after calibration."""
+        return discovered
 
     def calibrate(
-        self, cell_counts: Integers, found: Discovery, mechanism: LaplaceHistogram, max_queries: int, entropy: Entropy
+        self, cell_counts: Integers, discovered: Discovery, mechanism: LaplaceHistogram, max_queries: int, entropy: Entropy
     ) -> OptInEstimate:
         """Release noisy shares, and restrict the list to its top queries."""
-        return calibrate(cell_counts, found.head_list, mechanism, max_queries, entropy)
+        return calibrate(cell_counts, discovered.head_list, mechanism, max_queries, entropy)
 
     def combine(self, calibrated: OptInEstimate, reports: Integers, channel: AnyChannel, context: Context) -> Result:
-        """Undo the channel, and average."""
+        """Invert the channel, and average."""
         client = denoise(reports, channel)
         return Result(calibrated, client, blend(calibrated, client, project=context.project))

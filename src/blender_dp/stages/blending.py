@@ -13,7 +13,7 @@ from blender_dp.stages.layout import Estimate, Floats
 
 @dataclass(frozen=True)
 class Blended(Estimate):
-    """The averages; `weight` is the opt-in users' part in each."""
+    """The averages; `weight` is the weight of the opt-in users in each."""
 
     weight: Floats
 
@@ -29,13 +29,13 @@ class Blend:
 def blend(opt_in: OptInEstimate, client: ClientEstimate, *, project: bool) -> Blend:
     """Blend both levels; with `project` each is moved to the nearest probability distribution.
 
-    Where only the clients have an estimate (⟨q, ⋆⟩ in profile `paper`) it is taken as it is.
+    Where only the clients have an estimate (⟨q, ⋆⟩ in profile `paper`) it is used unchanged.
     """
     return Blend(_average(opt_in.cells, client.cells, project), _average(opt_in.queries, client.queries, project))
 
 
 def optimal_weight(opt_in_variance: Floats, client_variance: Floats) -> Floats:
-    """Theorem 3.7: the opt-in weight that makes the average's variance least."""
+    """Theorem 3.7: the opt-in weight that minimises the variance of the average."""
     total = opt_in_variance + client_variance
     weight: Floats = np.full_like(total, 0.5)
     np.divide(client_variance, total, out=weight, where=total != 0)

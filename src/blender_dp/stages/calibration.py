@@ -1,4 +1,4 @@
-"""Stage 2: estimate the list's shares from the calibration users and keep the M likeliest queries.
+"""Stage 2: estimate the list's shares from the calibration users, and keep only the M most popular queries.
 
 This is the papers' EstimateOptinProbabilities.
 """
@@ -20,8 +20,8 @@ from blender_dp_device.records.head_list import HeadList
 class OptInEstimate:
     """The opt-in users' view of the final list, by cell and by query (⋆ last).
 
-    The papers' opt-in users do not tell ⟨q, ⋆⟩ from ⟨⋆, ⋆⟩: the former are NaN, the latter holds both. In a list of single
-    items ⟨q, ⋆⟩ is the item, and estimated like any record.
+    In the papers, opt-in users do not distinguish ⟨q, ⋆⟩ from ⟨⋆, ⋆⟩: the former are NaN, the latter includes both. In a
+    list of single items ⟨q, ⋆⟩ is the item, and is estimated like any record.
     """
 
     head_list: HeadList
@@ -35,7 +35,7 @@ def calibrate(
     """Release noisy shares for the counts over `head_list`'s cells, and restrict the list to its top queries."""
     users = int(cell_counts.sum())
     if users < 2:
-        fix = "Bring more opt-in users, or lower f_o; 2 is the least"
+        fix = "Add opt-in users, or lower f_o; at least 2 are needed"
         raise GroupError("calibration users", f"{users} is too few for a variance", fix)
     layout = Layout(head_list.url_counts)
     share = _noisy_shares(cell_counts, layout, mechanism, entropy)
@@ -50,19 +50,19 @@ def calibrate(
         cells=_with_variance(np.append(share[in_final], rest), users, noise),
         queries=_with_variance(
             np.append(marginals[kept], rest), users, noise
-        ),  # "naively", the papers say: one noise, not k_q
+        ),  # as the papers do "naively": the noise of one count, not of k_q
     )
 
 
 def sample_variance(share: Floats, users: int, noise: float) -> Floats:
-    """Theorem 3.5, with the noise's own variance for 2b². A share outside [0, 1] is clipped *here only*."""
+    """Theorem 3.5, with the actual variance of the noise for 2b². A share outside [0, 1] is clipped *only here*."""
     inside = np.clip(share, 0.0, 1.0)
     return (inside * (1 - inside) + noise / users) / (users - 1)
 
 
 def _noisy_shares(cell_counts: Integers, layout: Layout, mechanism: LaplaceHistogram, entropy: Entropy) -> Floats:
-    """Noisy shares of the listed records and of everything else; NaN for ⟨q, ⋆⟩, which joins everything else."""
-    unlisted_urls = layout.star_cells[layout.counts > 1]  # with one cell, that is the item itself, or ⟨⋆, ⋆⟩
+    """Noisy shares of the listed records and of everything else; NaN for ⟨q, ⋆⟩, which is part of everything else."""
+    unlisted_urls = layout.star_cells[layout.counts > 1]  # a query with one cell is a single item, or ⟨⋆, ⋆⟩
     counts = cell_counts.copy()
     counts[-1] += counts[unlisted_urls].sum()
     counted = np.ones(counts.size, bool)

@@ -1,4 +1,4 @@
-"""Stage 4: undo the channel's bias (the papers' EstimateClientProbabilities)."""
+"""Stage 4: remove the channel's bias (the papers' EstimateClientProbabilities)."""
 
 from __future__ import annotations
 
@@ -22,8 +22,9 @@ class ClientEstimate:
 def denoise(report_counts: Integers, channel: AnyChannel) -> ClientEstimate:
     """Estimate the shares of cells and queries from how often each cell was reported.
 
-    Theorem 3.6 with the shipped integers for t and t_q, so the estimate is unbiased for the code that ran. It holds for
-    reports of several queries as well: t and s are then the probabilities that the true and another query are among them.
+    Theorem 3.6 with the channel's own integers for t and t_q, so the estimate is unbiased for the code that ran. It also
+    holds for reports of several queries: t and s are then the probabilities that the true query, and that any given other
+    query, is among them.
     """
     n = reports_in(report_counts, channel.size)
     response = Response.of(channel)
@@ -38,7 +39,7 @@ def denoise(report_counts: Integers, channel: AnyChannel) -> ClientEstimate:
 
     k = layout.per_cell(layout.counts.astype(float))
     false_url = layout.per_cell(response.false_url)
-    a = t * false_url  # another URL of the kept query
+    a = t * false_url  # another URL of the true query
     d = t * (1 - (k - 1) * false_url) - a
     c = s / k - a
     of_query, of_variance, of_r = (layout.per_cell(x) for x in (query_share, query_variance, r_query))
@@ -49,12 +50,12 @@ def denoise(report_counts: Integers, channel: AnyChannel) -> ClientEstimate:
 
 
 def reports_in(report_counts: Integers, size: int) -> int:
-    """How many reports of so many queries each there are; too few for a variance are refused."""
-    told = int(report_counts.sum())
-    n, torn = divmod(told, size)
-    if torn:
-        problem = f"{told} reported cells are no whole number of reports of {size} each"
-        raise GroupError("clients", problem, "Give whole reports, and the size they were made with")
+    """The number of reports, each of `size` queries. Refuse fewer than a variance needs."""
+    cells = int(report_counts.sum())
+    n, remainder = divmod(cells, size)
+    if remainder:
+        problem = f"{cells} reported cells are not a whole number of reports of {size} cells each"
+        raise GroupError("clients", problem, "Pass complete reports, and the size they were made with")
     if n < 2:
-        raise GroupError("clients", f"{n} reports are too few for a variance", "Collect more reports; 2 is the least")
+        raise GroupError("clients", f"{n} reports are too few for a variance", "Collect more reports; at least 2 are needed")
     return n

@@ -13,9 +13,9 @@ from blender_dp_device.channel.subset import AnyChannel
 
 
 def best_channel(context: Context, channels: Sequence[AnyChannel], clients: int) -> int:
-    """The index of the channel with the least predicted error for about this many clients.
+    """The index of the channel with the smallest predicted error for about this many clients.
 
-    It depends on the list and its noisy counts, which are public by now, so the choice costs no privacy.
+    It depends on the list and its noisy counts, which are already public, so the choice costs no privacy.
     """
     known = discovery_evidence(context)
     return likely_best(known, fit(known, scale_of(context)), clients, [Response.of(channel) for channel in channels])

@@ -1,4 +1,4 @@
-"""What the pipeline asks of an estimator, and what it gets."""
+"""The interface between the pipeline and an estimator."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from blender_dp_device.records.head_list import HeadList
 
 @dataclass(frozen=True)
 class Context:
-    """What is public about a collection when its estimates are made."""
+    """What is public about a collection when its estimates are computed."""
 
     discovery: Discovery
     discovery_users: int
     discovery_noise: tuple[float, float]
-    """Mean and variance of the noise on the counts of records that had to pass the threshold."""
+    """Mean and variance of the noise on the counts of the records that had to exceed the threshold."""
     candidate_variance: float
     threshold: float
     calibration_users: int
@@ -34,7 +34,7 @@ class Context:
 
 @dataclass(frozen=True)
 class Result:
-    """Each group's estimates, and those of both together."""
+    """Each group's estimates, and the blended estimates."""
 
     opt_in: OptInEstimate
     client: ClientEstimate
@@ -42,7 +42,7 @@ class Result:
 
 
 class Calibrated(Protocol):
-    """What calibration leaves: at least the list that clients report against."""
+    """The result of calibration: at least the list that clients report against."""
 
     @property
     def head_list(self) -> HeadList:
@@ -51,18 +51,18 @@ class Calibrated(Protocol):
 
 
 class Estimator(Protocol):
-    """Turns the private counts and reports into estimates. All of it but `calibrate` is post-processing."""
+    """Turns the private counts and reports into estimates. Everything except `calibrate` is post-processing."""
 
-    def shortlist(self, found: Discovery, max_queries: int) -> Discovery:
-        """What of the found list is worth calibrating."""
+    def shortlist(self, discovered: Discovery, max_queries: int) -> Discovery:
+        """The part of the discovered list that is worth calibrating."""
         ...
 
     def calibrate(
-        self, cell_counts: Integers, found: Discovery, mechanism: LaplaceHistogram, max_queries: int, entropy: Entropy
-    ) -> Any:  # noqa: ANN401 (a `Calibrated` that only this estimator looks into)
-        """Release what the calibration users say about the list."""
+        self, cell_counts: Integers, discovered: Discovery, mechanism: LaplaceHistogram, max_queries: int, entropy: Entropy
+    ) -> Any:  # noqa: ANN401 (a `Calibrated` that only this estimator reads)
+        """Release noisy counts of the calibration users on the list."""
         ...
 
     def combine(self, calibrated: Any, reports: Integers, channel: AnyChannel, context: Context) -> Result:  # noqa: ANN401
-        """Estimate from everything that was released and reported."""
+        """Compute the estimates from everything that was released and reported."""
         ...

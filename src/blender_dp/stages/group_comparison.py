@@ -1,4 +1,4 @@
-"""How far opt-in users and clients differ, measured by their errors. Post-processing: it costs no privacy."""
+"""How far opt-in users and clients differ, in standard errors. This is post-processing and costs no privacy."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 
 from blender_dp.stages.layout import Estimate, Floats
 
-_OUTLIER = 4.0  # standard errors: one estimate in 16,000 is further off by chance
-_BEYOND_CHANCE = 1e-4  # groups that are alike differ so much as a whole in one collection of 10,000
+_OUTLIER = 4.0  # standard errors: by chance, one estimate in 16,000 is further off
+_BEYOND_CHANCE = 1e-4  # identical groups differ this much as a whole in one collection of 10,000
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Disagreement:
 
     @property
     def p_value(self) -> float:
-        """How often the groups would differ that much if they were alike: the tail of the χ² distribution."""
+        """The probability of this much difference if the groups had the same shares: the tail of the χ² distribution."""
         return _chi_square_tail(self.chi_square / 2, self.degrees)
 
 
@@ -37,30 +37,30 @@ def disagreement(opt_in: Estimate, client: Estimate) -> Disagreement:
 def spread(opt_in: Estimate, client: Estimate) -> float:
     """The relative variance of the difference between the groups' queries; 0 as long as chance explains it.
 
-    Only queries can tell: the estimates of one query's URLs depend on each other.
+    Only queries are compared, because the estimates of one query's URLs depend on each other.
     """
     if disagreement(opt_in, client).p_value >= _BEYOND_CHANCE:
         return 0.0
     difference, both = (opt_in.share - client.share)[:-1], (opt_in.variance + client.variance)[:-1]
     known = np.isfinite(difference)
-    size = max(float((opt_in.share[:-1][known] ** 2).sum()), 1e-300)
-    return max(0.0, float((difference**2 - both)[known].sum()) / size)
+    squares = max(float((opt_in.share[:-1][known] ** 2).sum()), 1e-300)
+    return max(0.0, float((difference**2 - both)[known].sum()) / squares)
 
 
 def trust(opt_in: Estimate, client: Estimate, relative_spread: float) -> Floats:
-    """How much of the opt-in users' evidence to believe about each share, between 0 and 1.
+    """The weight of the opt-in users' evidence about each share, between 0 and 1.
 
     It is 1 as long as the groups differ by no more than chance allows. If they differ as a whole, the relative spread of
-    their difference is added to the opt-in users' variance everywhere; where one share differs plainly, so is that
-    difference. The clients are most of the users, so they are believed.
+    their difference is added to the opt-in users' variance everywhere; where one share differs by more than chance
+    explains, the excess is added there as well. The clients are trusted because most users are clients.
     """
     difference = np.nan_to_num(opt_in.share - client.share)
     variance = np.nan_to_num(opt_in.variance)
     extra = relative_spread * np.nan_to_num(opt_in.share) ** 2
     both = variance + np.nan_to_num(client.variance) + extra
     extra += np.maximum(difference**2 - _OUTLIER**2 * both, 0.0)
-    believed: Floats = np.where(extra > 0, variance / np.maximum(variance + extra, 1e-300), 1.0)
-    return believed
+    weight: Floats = np.where(extra > 0, variance / np.maximum(variance + extra, 1e-300), 1.0)
+    return weight
 
 
 def _scores(opt_in: Estimate, client: Estimate) -> Floats:
@@ -71,7 +71,7 @@ def _scores(opt_in: Estimate, client: Estimate) -> Floats:
 
 
 def _chi_square_tail(half: float, degrees: int) -> float:
-    """Q(degrees / 2, half) as the finite sum it is for whole degrees of freedom."""
+    """Q(degrees / 2, half), which is a finite sum for an integer number of degrees of freedom."""
     if not degrees or half <= 0:
         return 1.0
     odd = degrees % 2

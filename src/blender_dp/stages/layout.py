@@ -15,14 +15,14 @@ Flags = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Estimate:
-    """Shares and their variances, one per cell or one per query; NaN where there is none."""
+    """Shares and their variances, one per cell or one per query; NaN where there is no estimate."""
 
     share: Floats
     variance: Floats
 
 
 class Layout:
-    """Where every query's block of cells starts and ends. The last cell of a block is its ⋆, the last block is ⋆."""
+    """Where every query's block of cells starts and ends. The last cell of each block is its ⋆; the last block is ⋆."""
 
     def __init__(self, url_counts: Sequence[int]) -> None:
         self.counts = np.array(url_counts, np.int64)
@@ -32,13 +32,13 @@ class Layout:
 
     @property
     def star_cells(self) -> Integers:
-        """The cells ⟨q, ⋆⟩ of every query (with one level: all cells), and ⟨⋆, ⋆⟩ as the last one."""
+        """The cells ⟨q, ⋆⟩ of every query (with one level: all cells), and finally ⟨⋆, ⋆⟩."""
         return self.ends - 1
 
     def per_query(self, values: Floats) -> Floats:
-        """Sum the values of every query's cells."""
+        """Sum the values of each query's cells."""
         return np.add.reduceat(values, self.starts)
 
     def per_cell(self, values: Floats) -> Floats:
-        """Give every cell its query's value."""
+        """Repeat each query's value for all of its cells."""
         return np.repeat(values, self.counts)

@@ -1,7 +1,7 @@
-"""Whether reports can have come from a channel at all. A wrong channel is undone into impossible shares: it must not pass.
+"""Check that reports can have come from a channel. Inverting the wrong channel would give impossible shares.
 
-Every client reports a given cell with a probability between two bounds, whatever its record is. A frequency outside of them
-is possible by chance; Chernoff's bound says how probable that is at most, without any assumption about the records.
+Whatever a client's record is, it reports a given cell with a probability between two bounds. By chance the frequency can be
+outside them; Chernoff's bound limits the probability of that, without any assumption about the records.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from blender_dp.stages.response import Response
 from blender_dp_device.channel.subset import AnyChannel
 
 _FALSE_ALARM = 1e-9
-"""How often reports that do fit are refused, at most."""
+"""The maximum probability of refusing reports that do fit the channel."""
 
 _LEAST = 1e-300
 
 
 def check_fit(report_counts: Integers, channel: AnyChannel, queries: Sequence[str], named: str) -> None:
-    """Refuse counts that this channel practically cannot produce; `named` says in the error which channel it is."""
+    """Refuse counts that this channel practically cannot produce; `named` is the name of the channel in the error."""
     n, response = reports_in(report_counts, channel.size), Response.of(channel)
     layout, t, s = response.layout, response.query_truth, response.query_lie
     if layout.counts.size == 1:
-        return  # an empty list has one possible report
+        return  # with an empty list only one report is possible
     k, false_url = layout.counts.astype(float), response.false_url
     honest = np.where(k == 1, t, t * (1 - (k - 1) * false_url))
     replaced = np.where(k == 1, s, np.minimum(s / k, t * false_url))
@@ -43,19 +43,19 @@ def check_fit(report_counts: Integers, channel: AnyChannel, queries: Sequence[st
     bound = s if of_query[worst] < s else t
     errors = abs(of_query[worst] - bound) / np.sqrt(max(bound * (1 - bound), _LEAST) / n)
     if worst == k.size - 1:
-        problem = f"the shares of the listed queries add up to {1 - share:.2f}, and only 0 to 1 is possible"
+        problem = f"the shares of the listed queries add up to {1 - share:.2f}, but only 0 to 1 is possible"
     elif by_query[worst] < limit:
-        problem = f"the share of {queries[worst]!r} would be {share:.2f}, and only 0 to 1 is possible"
+        problem = f"the share of {queries[worst]!r} would be {share:.2f}, but only 0 to 1 is possible"
     else:
-        raise GroupError("reports", f"some URLs are reported more or less often than {named} can make them", _FIX)
+        raise GroupError("reports", f"some URLs are reported more or less often than is possible with {named}", _FIX)
     raise GroupError("reports", f"{problem} ({errors:.0f} standard errors off): they were not made with {named}", _FIX)
 
 
-_FIX = "Give the list that the devices answered, with the channel they used; forged reports look like this as well"
+_FIX = "Use the list that the devices reported against, and the channel they used; forged reports also look like this"
 
 
 def _log_chance(frequency: Floats, low: Floats, high: Floats, n: int) -> Floats:
-    """The logarithm of Chernoff's bound on a frequency so far outside of [low, high]; 0 inside."""
+    """The logarithm of Chernoff's bound on a frequency this far outside [low, high]; 0 inside."""
     bound = np.clip(frequency, low, high)
     return -n * (_term(frequency, bound) + _term(1 - frequency, 1 - bound))
 

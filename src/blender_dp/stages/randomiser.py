@@ -1,4 +1,4 @@
-"""How clients randomise: which channels there are to choose from for a list, and what one of them promises."""
+"""How clients randomise: the channels to choose from for a list, and the loss that each of them guarantees."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ _SHARES = tuple(Fraction(percent, 100) for percent in (98, 95, 92, 90, 88, 85))
 
 @dataclass(frozen=True)
 class Design:
-    """What a device has to know besides the list and its own budget. Public, and safe whatever it says."""
+    """What a device needs to know besides the list and its own budget. It is public, and any value is safe."""
 
     f_c: Fraction
     size: int = 1
 
 
 class Randomiser(Protocol):
-    """Makes channels."""
+    """Creates channels."""
 
     def designs(self, parameters: Parameters, head_list: HeadList) -> Sequence[Design]:
-        """The designs worth considering; one if the parameters leave no choice."""
+        """The designs worth considering; only one if the parameters leave no choice."""
         ...
 
     def settings(self, parameters: Parameters, design: Design) -> ChannelSettings:
@@ -37,7 +37,7 @@ class Randomiser(Protocol):
         ...
 
     def loss(self, parameters: Parameters) -> Loss:
-        """What a client loses by all of its reports."""
+        """The privacy loss of a client over all of its reports."""
         ...
 
 
@@ -45,7 +45,7 @@ class TwoStage:
     """The papers' LocalAlg: the query and the URL each have their own part of ε and δ."""
 
     def designs(self, parameters: Parameters, head_list: HeadList) -> Sequence[Design]:
-        """Every share; the papers' blend keeps to theirs."""
+        """Every share; with the papers' estimator only theirs."""
         if parameters.estimator == "average" and parameters.f_c is None:
             return [Design(_PAPERS_SHARE)]
         return [Design(share) for share in _shares(parameters, head_list)]
@@ -64,13 +64,13 @@ class Subset:
     """Subset selection with attached URLs, without slack in ε and without δ."""
 
     def designs(self, parameters: Parameters, head_list: HeadList) -> Sequence[Design]:
-        """Every share with reports of one query, and of as many as are best for it."""
+        """Every share, each with reports of one query and with reports of the best number of queries."""
         p, queries = parameters, len(head_list) + 1
         designs = []
         for share in _shares(p, head_list):
             for_query = float(p.epsilon / p.m_c) * (float(share) if head_list.levels == 2 else 1.0)
-            most = max(1, queries - 1)  # as in `slack_free`: more cannot be told
-            sizes = {min(p.subset_size, most)} if p.subset_size else {1, best_size(queries, for_query)}
+            largest = max(1, queries - 1)  # as in `slack_free`: a report cannot contain more
+            sizes = {min(p.subset_size, largest)} if p.subset_size else {1, best_size(queries, for_query)}
             designs += [Design(share, size) for size in sorted(sizes)]
         return designs
 
@@ -80,12 +80,12 @@ class Subset:
         return ChannelSettings.of(epsilon=p.epsilon, f_c=design.f_c, subset_size=design.size, m_c=p.m_c)
 
     def loss(self, parameters: Parameters) -> Loss:
-        """ε, and no δ."""
+        """ε, with a δ of 0."""
         return Loss(parameters.epsilon, Fraction(0))
 
 
 def _shares(parameters: Parameters, head_list: HeadList) -> Sequence[Fraction]:
-    """The shares of the budget that may go to the query. Single items have no choice to make."""
+    """The shares of the budget that may go to the query. With single items there is no choice."""
     if parameters.f_c:
         return [parameters.f_c]
     return _SHARES if head_list.levels == 2 else [_PAPERS_SHARE]

@@ -1,4 +1,4 @@
-"""Stage 3: place the clients' records on the list and randomise them (LocalAlg for many)."""
+"""Stage 3: map the clients' records to cells of the list and randomise them (LocalAlg for many clients)."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from blender_dp_device.records.head_list import HeadList
 
 Cells = NDArray[np.int32]
 
-_CLIENTS = 1 << 20  # at a time
+_CLIENTS = 1 << 20  # per batch
 
 
 def cells_of(records: Iterable[pa.RecordBatch], head_list: HeadList) -> Iterable[Cells]:
-    """Find every record's cell; what is not listed, or missing, falls on ⋆. Columns are query and url.
+    """Find every record's cell; unlisted or missing values are ⋆. The columns are query and url.
 
     On a list of single items the query alone decides.
     """
@@ -32,7 +32,7 @@ def cells_of(records: Iterable[pa.RecordBatch], head_list: HeadList) -> Iterable
 
 
 def count_cells(cells: Iterable[Cells], cell_count: int) -> Integers:
-    """Add up how often every cell occurs."""
+    """Count how often every cell occurs."""
     total = np.zeros(cell_count, np.int64)
     for batch in cells:
         total += np.bincount(batch.ravel(), minlength=cell_count)
@@ -46,14 +46,14 @@ def report(cells: Iterable[Cells], channel: AnyChannel, entropy: Entropy) -> Ite
 
 
 def counted_cells(records: Iterable[pa.RecordBatch], head_list: HeadList) -> pa.Table:
-    """How many of one part of the records fall on every cell."""
+    """How many records of one part fall on every cell."""
     return _as_table(count_cells(cells_of(records, head_list), head_list.cell_count))
 
 
 def counted_reports(
     records: Iterable[pa.RecordBatch], head_list: HeadList, channel: AnyChannel, entropy: Entropy
 ) -> pa.Table:
-    """How often every cell is reported by one part of the clients, each of whom randomises."""
+    """Randomise the records of one part of the clients, and count how often every cell is reported."""
     return _as_table(count_cells(report(cells_of(records, head_list), channel, entropy), head_list.cell_count))
 
 
@@ -64,10 +64,10 @@ def sum_counts(parts: Iterable[pa.Table]) -> Integers:
 
 
 def simulate(counts: Integers, channel: AnyChannel, entropy: Entropy) -> Integers:
-    """Let as many clients report as the counts say, without knowing who they are.
+    """Simulate the reports of all clients from the number of clients in every cell.
 
-    Clients with one cell are alike, so only how many there are matters: the result is distributed as that of reporting
-    one by one, and costs no pass over the users. For sweeps over parameters.
+    Clients with the same cell are interchangeable, so only their number matters: the result has the same distribution as
+    individual reports, and needs no pass over the users. Useful for parameter sweeps.
     """
     ends = np.cumsum(counts)
     starts = range(0, int(ends[-1]), _CLIENTS)
@@ -85,7 +85,7 @@ class _Placer:
 
     def __init__(self, head_list: HeadList) -> None:
         layout = Layout(head_list.url_counts)
-        urls = [url for _, urls in head_list.entries for url in urls]  # none with one level: all falls on ⟨q, ⋆⟩
+        urls = [url for _, urls in head_list.entries for url in urls]  # empty with one level: every listed record is ⟨q, ⋆⟩
         self._queries = pa.array(head_list.queries, pa.string())
         self._urls = pa.array(sorted(set(urls)), pa.string())
         self._star_cells = layout.star_cells
@@ -93,18 +93,18 @@ class _Placer:
         pairs = self._pair(query, _index_in(pa.array(urls, pa.string()), self._urls))
         cells = np.delete(np.arange(layout.cell_count), layout.star_cells)
         order = np.argsort(pairs)
-        # One pair that nobody holds, so that every search ends inside the array.
+        # A sentinel that no record matches, so that every search ends inside the array.
         self._pairs = np.append(pairs[order], np.iinfo(np.int64).max)
         self._cells = np.append(cells[order], -1)
 
     def __call__(self, query: pa.Array, url: pa.Array) -> Cells:
         query_index, url_index = _index_in(query, self._queries), _index_in(url, self._urls)
-        cells = self._star_cells[query_index]  # -1, not listed, is the last one: ⟨⋆, ⋆⟩
+        cells = self._star_cells[query_index]  # -1 (not listed) selects the last cell: ⟨⋆, ⋆⟩
         known = np.flatnonzero((query_index >= 0) & (url_index >= 0))
         pairs = self._pair(query_index[known], url_index[known])
         place = np.searchsorted(self._pairs, pairs)
-        found = self._pairs[place] == pairs
-        cells[known[found]] = self._cells[place[found]]
+        matches = self._pairs[place] == pairs
+        cells[known[matches]] = self._cells[place[matches]]
         return cells.astype(np.int32)
 
     def _pair(self, query: Integers, url: Integers) -> Integers:
@@ -112,5 +112,5 @@ class _Placer:
 
 
 def _index_in(values: pa.Array, known: pa.Array) -> Integers:
-    found = pc.fill_null(pc.index_in(values.cast(pa.string()), value_set=known), -1)
-    return np.asarray(found, np.int64)
+    index = pc.fill_null(pc.index_in(values.cast(pa.string()), value_set=known), -1)
+    return np.asarray(index, np.int64)

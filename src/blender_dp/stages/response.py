@@ -26,7 +26,7 @@ class Response:
 
     @classmethod
     def of(cls, channel: AnyChannel) -> Response:
-        """From the shipped integers, so that what is undone is what was done."""
+        """Compute it from the channel's own integers, so that exactly the channel that was used is inverted."""
         layout = Layout(channel.url_counts)
         k = layout.counts.astype(float)
         truth = 1 - float(1 - query_truth(channel))
@@ -34,20 +34,20 @@ class Response:
         false_url = np.array([step / channel.words for step in channel.url_steps])
         wrong = truth * false_url  # another URL of the true query
         right = truth * (1 - (k - 1) * false_url)
-        alone = k == 1
+        single = k == 1
         return cls(
             layout,
             truth,
             lie,
             false_url,
             base=lie / k,
-            gain=np.where(alone, truth - lie, right - wrong),
-            leak=np.where(alone, 0.0, wrong - lie / k),
+            gain=np.where(single, truth - lie, right - wrong),
+            leak=np.where(single, 0.0, wrong - lie / k),
             size=channel.size,
         )
 
     def expected(self, shares: Floats) -> Floats:
-        """The expected frequency of every cell's being reported."""
+        """The expected frequency with which each cell is reported."""
         per_cell = self.layout.per_cell
         of_query = self.layout.per_query(shares)
         return per_cell(self.base) + per_cell(self.gain) * shares + per_cell(self.leak * of_query)

@@ -1,4 +1,4 @@
-"""The least variance that any unbiased estimate from this evidence can have, all of it taken as normal."""
+"""The smallest variance of any unbiased estimate from this evidence, if all of it is normally distributed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from blender_dp.stages.likelihood.system import System
 def cramer_rao(evidence: Evidence, shares: Floats) -> tuple[Floats, Floats]:
     """The Cramér-Rao bounds of cells and queries at the true shares, for estimates of the share of all users.
 
-    Nothing learnt from other queries is in it, so an estimate that shrinks may be better than the bound.
+    It does not include what is learnt from other queries, so an estimate with shrinkage may be better than the bound.
     """
     step = System.of(evidence.layout, evidence.pulls(shares)).step(shares)
     of_queries = evidence.layout.per_query(shares)
@@ -21,11 +21,11 @@ def cramer_rao(evidence: Evidence, shares: Floats) -> tuple[Floats, Floats]:
 
 
 def among_all(variance: Floats, shares: Floats, users: int, clients: int) -> Floats:
-    """The variance as an estimate of the share of these very users, rather than of a population they are drawn from.
+    """The variance as an estimate of these users' own share, rather than of a population that they are drawn from.
 
-    The three groups are the users, so drawing them adds p(1 - p)/users to the error of a population's share but not to
-    that of theirs. Only the clients' part of that is taken off: what is expected of listed and of unlisted records draws
-    the opt-in users' own counts away from what they are.
+    The three groups are all of the users, so sampling adds p(1 - p)/users to the error of a population's share but not to
+    that of their own. Only the clients' part of this is subtracted: the expectations about listed and unlisted records
+    pull the estimates away from the opt-in users' own counts.
     """
     remaining: Floats = (variance - shares * (1 - shares) / users * (clients / users)).clip(min=0.0)
     return remaining

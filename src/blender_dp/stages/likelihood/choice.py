@@ -1,4 +1,4 @@
-"""Choose a channel by the error it will lead to, before anybody reports."""
+"""Choose a channel by its predicted error, before anyone reports."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from blender_dp.stages.likelihood.fit import Fit, hidden_cells
 from blender_dp.stages.likelihood.system import System
 from blender_dp.stages.response import Response
 
-_AS_GOOD = 1.03  # errors this close are alike
+_AS_GOOD = 1.03  # errors within this factor count as equal
 
 
 def likely_best(opt_in: Evidence, known: Fit, clients: int, responses: Sequence[Response]) -> int:
-    """The index of the response with the least predicted error, or of one about as good that has other merits.
+    """The index of the response with the smallest predicted error, or of one about as good that has other advantages.
 
-    The error is that of queries and records together, given what the opt-in users have told already: the list and its
-    noisy counts are public by then, so the choice costs no privacy. Of the responses that are about as good, those with
-    the shortest reports are taken, and of these the one whose lies about queries are most frequent: it tells most about
-    URLs, which is what is missed if the opt-in users turn out to be unlike the clients.
+    The error is that of queries and records together, given the opt-in users' evidence: the list and its noisy counts are
+    already public, so the choice costs no privacy. Among the responses that are about as good, those with the shortest
+    reports are preferred, and among these the one that lies most often about queries: it reveals most about URLs, which
+    matters if the opt-in users turn out to differ from the clients.
     """
     errors = [predicted_error(opt_in, known, clients, response) for response in responses]
     good = [i for i, error in enumerate(errors) if error <= _AS_GOOD * min(errors)]
@@ -38,13 +38,13 @@ def predicted_error(opt_in: Evidence, known: Fit, clients: int, response: Respon
 
 
 def predicted_variances(opt_in: Evidence, known: Fit, clients: int, response: Response) -> tuple[Floats, Floats]:
-    """The variances of cells and queries that the opt-in users' evidence and so many reports will lead to."""
+    """The variances of cells and queries expected from the opt-in users' evidence and this many reports."""
     reports = Reported(clients * response.expected(known.shares), clients, response)
     return _variances(replace(opt_in, reported=reports), known)
 
 
 def variances_without_opt_in(evidence: Evidence, known: Fit) -> tuple[Floats, Floats]:
-    """The variances of cells and queries that the reports alone would leave at these shares."""
+    """The variances of cells and queries at these shares, from the reports alone."""
     return _variances(evidence.of_clients(), known)
 
 

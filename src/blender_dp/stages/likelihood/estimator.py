@@ -33,27 +33,27 @@ class Calibration:
 
 
 class Likelihood:
-    """Discovery's counts choose the top queries; all evidence about them is then weighed at once."""
+    """Discovery's counts choose the top queries; all evidence about them is then combined in one likelihood."""
 
-    def shortlist(self, found: Discovery, max_queries: int) -> Discovery:
+    def shortlist(self, discovered: Discovery, max_queries: int) -> Discovery:
         """The queries with the highest noisy counts."""
-        names = [query for query, _ in found.head_list.records()]
+        names = [query for query, _ in discovered.head_list.records()]
         totals: dict[str, float] = dict.fromkeys(names, 0.0)
-        for query, count in zip(names, found.noisy_counts.tolist(), strict=True):
+        for query, count in zip(names, discovered.noisy_counts.tolist(), strict=True):
             totals[query] += count
         best = sorted(totals, key=lambda query: -totals[query])[:max_queries]
-        return found.restrict(best)
+        return discovered.restrict(best)
 
     def calibrate(
-        self, cell_counts: Integers, found: Discovery, mechanism: LaplaceHistogram, max_queries: int, entropy: Entropy
+        self, cell_counts: Integers, discovered: Discovery, mechanism: LaplaceHistogram, max_queries: int, entropy: Entropy
     ) -> Calibration:
         """Release a noisy count of every cell."""
-        return Calibration(found.head_list, mechanism.release(cell_counts, entropy))
+        return Calibration(discovered.head_list, mechanism.release(cell_counts, entropy))
 
     def combine(self, calibrated: Calibration, reports: Integers, channel: AnyChannel, context: Context) -> Result:
-        """Fit the shares to all evidence, and each group's alone beside it.
+        """Fit the shares to all evidence, and to each group's evidence alone.
 
-        With `context.robust` the opt-in users' evidence counts for less where it plainly contradicts the clients'.
+        With `context.robust` the opt-in users' evidence gets less weight where it clearly contradicts the clients'.
         """
         client = denoise(reports, channel)
         evidence = all_evidence(calibrated, client, reports, channel, context)
@@ -68,29 +68,29 @@ class Likelihood:
 
 
 def scale_of(context: Context) -> float:
-    """The share of a record that is about to be listed."""
+    """The share of a record at the threshold of being listed."""
     return max(context.threshold, 1.0) / context.discovery_users
 
 
 def discovery_evidence(context: Context) -> Evidence:
     """What discovery's counts say about its list."""
-    found = context.discovery
-    layout = Layout(found.head_list.url_counts)
-    cells = record_cells(found.head_list)
+    discovered = context.discovery
+    layout = Layout(discovered.head_list.url_counts)
+    cells = record_cells(discovered.head_list)
 
     def on_cells(values: Floats) -> Floats:
-        everywhere = np.zeros(layout.cell_count)
-        everywhere[cells] = values
-        return everywhere
+        all_cells = np.zeros(layout.cell_count)
+        all_cells[cells] = values
+        return all_cells
 
     mean, variance = context.discovery_noise
     released = Released(
-        counts=on_cells(found.noisy_counts),
+        counts=on_cells(discovered.noisy_counts),
         known=on_cells(np.ones(cells.size)) > 0,
-        thresholded=on_cells(np.where(found.is_candidate, 0.0, 1.0)) > 0,
+        thresholded=on_cells(np.where(discovered.is_candidate, 0.0, 1.0)) > 0,
         users=context.discovery_users,
-        mean=on_cells(np.where(found.is_candidate, 0.0, mean)),
-        variance=on_cells(np.where(found.is_candidate, context.candidate_variance, variance)),
+        mean=on_cells(np.where(discovered.is_candidate, 0.0, mean)),
+        variance=on_cells(np.where(discovered.is_candidate, context.candidate_variance, variance)),
         threshold=context.threshold,
     )
     return Evidence(layout, released)
@@ -116,7 +116,7 @@ def _opt_in(head_list: HeadList, alone: Fit) -> OptInEstimate:
 
 
 def _blend(both: Fit, evidence: Evidence) -> Blend:
-    """The estimates, and how much the opt-in users have to do with each: by how much less would be known without them."""
+    """The estimates, each with the weight of the opt-in users: how much their evidence reduces its variance."""
     without = variances_without_opt_in(evidence, both)
     users, clients = evidence.users, evidence.clients
     return Blend(

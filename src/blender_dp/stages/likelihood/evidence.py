@@ -1,8 +1,8 @@
-"""What is known about the shares of a list's cells: linear observations with noise, from three disjoint groups of users.
+"""The evidence about the shares of a list's cells: noisy linear observations, from three disjoint groups of users.
 
-Every kind of evidence says, at given shares, in which direction the shares should move (the score) and how much it knows
-(the information). Variances are those at the given shares, never those at the noisy observation: an estimate that is low
-by accident must not be trusted more for it.
+For given shares, every kind of evidence has a direction in which the shares should move (the score) and a precision (the
+information). Variances are computed at the given shares, never at the noisy observation: an estimate that is low by chance
+must not be trusted more because of that.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from blender_dp.stages.response import Response
 
 _TYPICAL_TAIL = 1.0
 _TYPICAL_WEIGHT = 10.0
-_MEDIAN = 1 / 3  # between the mean of a Gamma distribution of shape n and its median
+_MEDIAN = 1 / 3  # the difference between mean and median of a Gamma distribution of shape n
 
 
 @dataclass(frozen=True)
 class Released:
-    """Discovery's noisy counts. They are known for some cells only: those of records that were listed."""
+    """Discovery's noisy counts. They are known only for the cells of records that were listed."""
 
     counts: Floats
     known: Flags
     thresholded: Flags
-    """Which of them were listed because their noisy count was high; public candidates were not."""
+    """Which records were listed because of a high noisy count; public candidates were not."""
     users: int
     mean: Floats | float
     variance: Floats | float
@@ -35,17 +35,17 @@ class Released:
     trust: Floats | float = 1.0
 
     def pull(self, shares: Floats) -> Pull:
-        """Counts are binomial, and one user has one record, so that their covariance has rank one beside the diagonal.
+        """Counts are binomial, and every user has one record, so their covariance is a diagonal plus a matrix of rank one.
 
-        A record is listed because its noisy count was high, so the count alone would flatter it. Records' counts follow a
-        power law; its exponent, learnt from all listed ones, says how many records of each size there were to be listed.
+        A record is listed because its noisy count was high, so the count alone would overestimate it. The counts follow a
+        power law; its exponent, learnt from all listed records, says how many records of each size could be listed.
         """
         n, known = self.users, self.known
         expected = n * shares
         variance = np.where(known, expected + self.variance, 1.0)
         residual = np.where(known, self.counts - self.mean - expected, 0.0)
-        flattery = self.tail_exponent + _MEDIAN
-        residual -= np.where(self.thresholded, flattery * variance / np.maximum(expected, 2.0), 0.0)
+        bias = self.tail_exponent + _MEDIAN
+        residual -= np.where(self.thresholded, bias * variance / np.maximum(expected, 2.0), 0.0)
         trust = np.where(known, self.trust, 0.0)
         common = trust * expected / variance
         left = max(1 - float((common * shares)[known].sum()), 1e-6)
@@ -59,7 +59,7 @@ class Released:
 
     @property
     def tail_exponent(self) -> float:
-        """Hill's estimate of the power law of the counts, drawn to 1 when there are few."""
+        """Hill's estimate of the exponent of the counts' power law, shrunk towards 1 if there are few counts."""
         counts = self.counts[self.thresholded]
         start = self.threshold + 0.5
         logs = np.log(np.maximum(counts, start) / start)
@@ -77,7 +77,7 @@ class Measured:
     trust: Floats | float = 1.0
 
     def pull(self, shares: Floats) -> Pull:
-        """Counts as independent Poisson ones: as all cells are counted and shares sum to 1, that is the multinomial."""
+        """Treat counts as independent Poisson: with all cells counted and shares summing to 1, this is the multinomial."""
         n = self.users
         variance = n * shares + self.variance
         return Pull(n * self.trust * (self.counts - n * shares) / variance, n**2 * self.trust / variance)
@@ -85,41 +85,41 @@ class Measured:
 
 @dataclass(frozen=True)
 class Reported:
-    """How often every cell was reported, and by how many clients."""
+    """How often every cell was reported, and the number of clients."""
 
     counts: Floats
     clients: int
     response: Response
 
     def pull(self, shares: Floats) -> Pull:
-        """Reports as independent counts with a URL drawn within each query.
+        """Treat reports as independent counts, with a URL drawn within each query.
 
-        A report tells `size` queries, never more or fewer: that makes the counts dependent, but in their sum only, which
-        is known. Conditioned on it, independent counts of variance r(1 - βr) have the right covariance.
+        A report contains exactly `size` queries. That makes the counts dependent, but only through their sum, which is
+        known. Conditioned on it, independent counts of variance r(1 - βr) have the right covariance.
         """
         response, n, layout = self.response, self.clients, self.response.layout
         expected = np.maximum(response.expected(shares), 1e-300)
         inverse = 1 / expected
-        told = layout.per_query(expected)
+        of_queries = layout.per_query(expected)
         k = layout.counts.size
         beta = k * (response.size - 1) / (response.size * max(k - 1, 1))
-        beside = beta / np.maximum(1 - beta * told, 1e-9)
+        coupling = beta / np.maximum(1 - beta * of_queries, 1e-9)
         gain, leak = response.gain, response.leak
         residual = self.counts / n - expected
-        weighted = inverse * residual + layout.per_cell(beside * layout.per_query(residual))
+        weighted = inverse * residual + layout.per_cell(coupling * layout.per_query(residual))
         whole = gain + leak * layout.counts
         return Pull(
             score=n * (layout.per_cell(gain) * weighted + layout.per_cell(leak * layout.per_query(weighted))),
             information=n * layout.per_cell(gain**2) * inverse,
             along=inverse,
-            block=n * (leak**2 * layout.per_query(inverse) + beside * whole**2),
+            block=n * (leak**2 * layout.per_query(inverse) + coupling * whole**2),
             block_along=n * gain * leak,
         )
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """All evidence about one list; what is missing is None."""
+    """All evidence about one list; missing kinds are None."""
 
     layout: Layout
     released: Released | None = None
@@ -127,18 +127,18 @@ class Evidence:
     reported: Reported | None = None
 
     def pulls(self, shares: Floats) -> list[Pull]:
-        """What each kind of evidence says at these shares."""
+        """The score and information of each kind of evidence at these shares."""
         kinds = (self.released, self.measured, self.reported)
         return [kind.pull(shares) for kind in kinds if kind is not None]
 
     @property
     def clients(self) -> int:
-        """How many reports there are."""
+        """The number of reports."""
         return self.reported.clients if self.reported else 0
 
     @property
     def users(self) -> int:
-        """How many users there is evidence of."""
+        """The number of users with evidence."""
         return (self.released.users if self.released else 0) + (self.measured.users if self.measured else 0) + self.clients
 
     def of_opt_in(self) -> Evidence:
@@ -150,7 +150,7 @@ class Evidence:
         return replace(self, released=None, measured=None)
 
     def trusting_opt_in(self, trust: Floats) -> Evidence:
-        """The same with the opt-in users' evidence about every cell counting for less."""
+        """The same evidence, with the opt-in users' part weighted by `trust` in every cell."""
         return replace(
             self,
             released=replace(self.released, trust=trust) if self.released else None,

@@ -1,4 +1,4 @@
-"""The shares that all evidence together makes likeliest: non-negative, summing to 1, with their errors."""
+"""The maximum-likelihood shares given all evidence: non-negative, summing to 1, with their errors."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from blender_dp.stages.likelihood.system import Step, System
 from blender_dp.stages.likelihood.unlisted import Expectation, expect_unlisted
 
 _STEPS = 60
-_WHOLE_STEPS = 12  # what has not settled by then goes to and fro: shorter and shorter steps lead between
-_LEARNING_STEPS = 5  # what is expected of unlisted URLs is learnt in these; then it stands, and the shares can settle
+_WHOLE_STEPS = 12  # shares that have not converged by then oscillate: shorter and shorter steps damp them
+_LEARNING_STEPS = 5  # the expectation about unlisted URLs is learnt in these, then fixed so that the shares converge
 _SETTLED = 1e-3  # of a standard error
-_PINNED = 1e18  # more information than any evidence has: the cell stays where it is
+_PINNED = 1e18  # more information than any evidence has: the cell does not move
 _LEAST = 1e-12
 
 
@@ -29,13 +29,13 @@ class Fit:
     query_variance: Floats
     unlisted: Expectation | None
     settled: bool
-    """Whether the last step moved every share by less than a thousandth of its error."""
+    """Whether the shares converged: the last step moved each one by less than a thousandth of its error."""
 
 
 def fit(evidence: Evidence, scale: float) -> Fit:
     """Maximise the likelihood by Newton's method, with variances at the current estimate.
 
-    `scale` is the share of a record about to be listed, which bounds the unlisted URLs (`unlisted.py`). Cells that would
+    `scale` is the share of a record at the threshold, which bounds the unlisted URLs (`unlisted.py`). Cells that would
     become negative are held at 0.
     """
     layout = evidence.layout
@@ -61,7 +61,7 @@ def fit(evidence: Evidence, scale: float) -> Fit:
 
 
 def _expected(system: System, shares: Floats, hidden: Flags, scale: float) -> Expectation:
-    """What to expect of the hidden cells, learnt from their estimates without any expectation."""
+    """The expectation about the hidden cells, learnt from their estimates without any expectation."""
     layout, free = system.layout, system.step(shares)
     listed = layout.per_query(np.where(hidden, 0.0, shares))
     of_hidden = listed[np.searchsorted(layout.ends, np.flatnonzero(hidden), side="right")]
@@ -69,9 +69,9 @@ def _expected(system: System, shares: Floats, hidden: Flags, scale: float) -> Ex
 
 
 def _not_negative(system: System, shares: Floats, more: Floats, towards: Floats) -> Step:
-    """One step that ends with no share below 0: whatever would be is held at 0, and the others move again.
+    """One step after which no share is below 0: cells that would be are held at 0, and the others move again.
 
-    The variances are those without holding: that a share is held says nothing about how well it is known.
+    The variances are those of the step without holding: holding a share does not make it better known.
     """
     held = np.zeros(shares.size, np.bool_)
     step = free = system.step(shares, more, towards)
@@ -82,14 +82,14 @@ def _not_negative(system: System, shares: Floats, more: Floats, towards: Floats)
 
 
 def hidden_cells(layout: Layout) -> Flags:
-    """The cells ⟨q, ⋆⟩ of queries with URLs: no discovery count tells about them."""
+    """The cells ⟨q, ⋆⟩ of queries with URLs: discovery has no count of them."""
     hidden = np.zeros(layout.cell_count, np.bool_)
     hidden[layout.star_cells[layout.counts > 1]] = True
     return hidden
 
 
 def _start(evidence: Evidence, hidden: Flags) -> Floats:
-    """Shares to start from: positive, roughly right."""
+    """Shares to start from: positive and roughly right."""
     layout, released, reported = evidence.layout, evidence.released, evidence.reported
     shares = np.full(layout.cell_count, 1e-4)
     if released is not None:
@@ -97,8 +97,8 @@ def _start(evidence: Evidence, hidden: Flags) -> Floats:
         shares = np.where(released.known, counted, shares)
     elif reported is not None:
         response = reported.response
-        told = layout.per_query(reported.counts / reported.clients) - response.query_lie
-        queries = np.maximum(told / (response.query_truth - response.query_lie), 1e-5)
+        excess = layout.per_query(reported.counts / reported.clients) - response.query_lie
+        queries = np.maximum(excess / (response.query_truth - response.query_lie), 1e-5)
         shares = layout.per_cell(queries / layout.counts)
     shares[hidden] = np.minimum(shares[hidden], 1e-4)
     shares[-1] = max(1 - shares[:-1].sum(), 0.05)

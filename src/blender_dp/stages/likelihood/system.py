@@ -1,7 +1,7 @@
-"""The normal equations of one Newton step, solved in time and memory linear in the list.
+"""The normal equations of one Newton step, solved in time and memory linear in the size of the list.
 
-The information matrix is a diagonal, plus rank two within every query's block (a client's report about one URL says
-something about its query), plus rank one over all cells (one discovery user has one record). The shares sum to 1.
+The information matrix is a diagonal, plus rank two within every query's block (a client's report of a URL is
+also evidence about its query), plus rank one over all cells (every discovery user has one record). The shares sum to 1.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Pull:
 
 @dataclass(frozen=True)
 class Step:
-    """Where one Newton step leads, and the variances there: of every cell, and of every query."""
+    """The result of one Newton step, with the variances of every cell and of every query."""
 
     shares: Floats
     variance: Floats
@@ -55,7 +55,7 @@ class System:
 
     @classmethod
     def of(cls, layout: Layout, pulls: Iterable[Pull]) -> System:
-        """Add up what all evidence says; at most one kind of it may have a direction of its own within the blocks."""
+        """Add up all evidence; at most one kind may have its own direction (`along`) within the blocks."""
         cells, queries = layout.cell_count, layout.counts.size
         system = cls(layout, np.zeros(cells), np.full(cells, 1e-9), np.ones(cells), np.zeros(queries), np.zeros(queries))
         for pull in pulls:
@@ -70,7 +70,7 @@ class System:
         return system
 
     def step(self, shares: Floats, more: Floats | float = 0.0, towards: Floats | float = 0.0) -> Step:
-        """One Newton step from these shares, with further information `more` that draws every cell `towards` a share."""
+        """One Newton step from these shares, with additional information `more` that pulls every cell `towards` a share."""
         inverse = _Inverse(self.layout, self.diagonal + more, self.along, self.block, self.block_along)
         score = self.score + more * (towards - shares)
         for direction, information, common_score in self.common:
@@ -79,12 +79,12 @@ class System:
         move, to_sum = inverse.times(score), inverse.times(np.ones_like(shares))
         excess = float((shares + move).sum()) - 1
         slope = float(to_sum.sum())
-        inverse.subtract(to_sum, 1 / slope)  # that the shares sum to 1 is known
+        inverse.subtract(to_sum, 1 / slope)  # the sum of the shares is known: 1
         return Step(shares + move - excess / slope * to_sum, inverse.diagonal(), inverse.blocks())
 
 
 class _Inverse:
-    """The inverse by Woodbury's identity: never more than a few numbers per cell and per query."""
+    """The inverse by Woodbury's identity, with only a few numbers per cell and per query."""
 
     def __init__(self, layout: Layout, diagonal: Floats, along: Floats, block: Floats, block_along: Floats) -> None:
         self._layout, self._along, self._reciprocal = layout, along, 1 / diagonal
@@ -115,11 +115,11 @@ class _Inverse:
 
     def add(self, direction: Floats, information: float) -> None:
         """Add information along one direction over all cells."""
-        seen = self.times(direction)
-        self.subtract(seen, information / (1 + information * float(direction @ seen)))
+        image = self.times(direction)
+        self.subtract(image, information / (1 + information * float(direction @ image)))
 
     def subtract(self, direction: Floats, factor: float) -> None:
-        """Take a known direction out of the inverse."""
+        """Subtract a rank-one term along one direction from the inverse."""
         self._removed.append((direction, factor))
 
     def diagonal(self) -> Floats:
@@ -131,7 +131,7 @@ class _Inverse:
         return np.maximum(result, 0.0)
 
     def blocks(self) -> Floats:
-        """The variances of the queries: of the sums over blocks."""
+        """The variances of the queries, which are sums over blocks."""
         g11, g12 = self._g
         result = g11 - (self._w11 * g11**2 + 2 * self._w12 * g11 * g12 + self._w22 * g12**2)
         for direction, factor in self._removed:

@@ -1,9 +1,9 @@
 """What to expect of ⟨q, ⋆⟩, the unlisted URLs of a listed query, before looking at the query itself.
 
-Discovery cannot see them, so they are poorly known at small ε. But each of them is below the threshold, and how many there
-are depends on the query's popularity: a query with share p and a threshold of share c has an unlisted share of about
+Discovery cannot see them, so they are poorly known at small ε. But each of them is below the threshold, and their number
+depends on the query's popularity: a query with share p and a threshold of share c has an unlisted share of about
 a·p^γ·c^(1-γ), from γ = 0 (a few URLs below the threshold, whatever the query) to γ = 1 (a fixed part of the query). The
-factor, γ, and how far queries scatter about it are learnt from all of the list's queries together.
+factor a, γ, and the scatter of the queries around this mean are learnt from all queries of the list together.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from blender_dp.stages.layout import Floats
 _FACTORS = np.geomspace(0.02, 6, 25)
 _SCATTERS = np.array([0.4, 0.6, 0.85, 1.2, 1.7, 2.4])  # standard deviations, relative to the mean
 _EXPONENTS = (0.0, 0.25, 0.5, 1.0)
-# What is expected where nothing can be learnt, as log-normal distributions: a third of a listed record's least share.
+# The prior, as log-normal distributions: an unlisted share of about a third of the smallest listed record's.
 _FACTOR, _FACTOR_SPREAD = 0.35, 0.7
 _SCATTER, _SCATTER_SPREAD = 1.25, 0.5
 _EXPONENT, _EXPONENT_SPREAD = 0.25, 0.3
-_QUERIES = 1000  # as many tell enough
+_QUERIES = 1000  # this many are enough to learn from
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ def expect_unlisted(shares: Floats, variance: Floats, listed: Floats, scale: flo
     every = max(1, shares.size // _QUERIES)
     learnt = max(
         (_likeliest(shares[::every], variance[::every], _size(listed[::every], scale, e), e) for e in _EXPONENTS),
-        key=lambda found: found[0],
+        key=lambda candidate: candidate[0],
     )
     _, factor, scatter, exponent = learnt
     mean = factor * _size(listed, scale, exponent)
