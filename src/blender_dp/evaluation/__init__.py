@@ -1,4 +1,4 @@
-"""How good a release is, where the truth is known."""
+"""The accuracy of a release, measured against a known truth."""
 
 from blender_dp.evaluation.metrics import Scores, ndcg, score
 from blender_dp.evaluation.truth import Truth

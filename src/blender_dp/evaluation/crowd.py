@@ -1,4 +1,4 @@
-"""Synthetic users who drive a live collector, honest ones and attackers."""
+"""Synthetic users of a live collector: honest ones and attackers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Message = dict[str, Any]
 
 @dataclass(frozen=True)
 class Outcome:
-    """How many reports of each kind were sent; the collector must count the honest and the stuffed ones, once each."""
+    """The number of reports of each kind that were sent. The collector must count each honest and each stuffed one once."""
 
     honest: int
     stuffed: int
@@ -40,7 +40,7 @@ class Outcome:
 
 
 class Crowd:
-    """The users of one round of a campaign. Their devices are real; only their searches are synthetic."""
+    """The users in one round of a campaign. They run the real device code; only their searches are synthetic."""
 
     def __init__(
         self,
@@ -62,7 +62,8 @@ class Crowd:
         pointer = operator.get("/v1/rounds/current", campaign=self._id)
         before = pointer["round"]
         if before is not None and before["state"] not in {"released", "aborted"}:
-            raise StateError("round", f"one is {before['state']}", "Release it, or end it: blender-dp round abort REASON")
+            problem, fix = f"the current one is {before['state']}", "Release it, or abort it: blender-dp round abort REASON"
+            raise StateError("round", problem, fix)
         self._key: str = pointer["key"]
         self._old_list: str = (before or {}).get("head_list") or "0" * 64
         rows = aol_like(seed, users=users).select(["query", "url"]).to_pylist()
@@ -72,26 +73,26 @@ class Crowd:
         self._public = public
 
     def upload(self) -> str:
-        """Open a round, enrol the opt-in users, and upload for them after verifying the opening."""
-        made = self._operator.post(f"/v1/operator/campaigns/{self._id}/rounds", {})
-        body = self._public.document(f"/v1/openings/{made['opening']}")
-        if document_digest(body) != made["opening"]:
-            raise DocumentError("opening", "does not have the digest that it is named by", "Nothing is uploaded")
+        """Open a round, enrol the opt-in users, verify the opening, and upload their records."""
+        opened = self._operator.post(f"/v1/operator/campaigns/{self._id}/rounds", {})
+        body = self._public.document(f"/v1/openings/{opened['opening']}")
+        if document_digest(body) != opened["opening"]:
+            raise DocumentError("opening", "does not match the digest in its address", "Nothing was uploaded")
         opening = verified_opening(
             verified_content(body, "opening", self._key, "opening"),
             campaign=self._id,
-            round_id=made["id"],
+            round_id=opened["id"],
             epsilon=Fraction(self._promised["epsilon"]),
             max_delta=Fraction(self._promised["delta"]),
             now=time.time(),
         )
         tokens: list[str] = []
-        for some in _batched(range(self.opt_in_users), 10_000):
+        for batch in _batched(range(self.opt_in_users), 10_000):
             path = f"/v1/operator/campaigns/{self._id}/enrolments"
-            tokens += self._operator.post(path, {"count": len(some)})["tokens"]
+            tokens += self._operator.post(path, {"count": len(batch)})["tokens"]
 
-        def upload(one: tuple[str, dict[str, str]]) -> None:
-            token, row = one
+        def upload(user: tuple[str, dict[str, str]]) -> None:
+            token, row = user
             message = upload_body(row["query"], row["url"], system_bytes(32).hex())
             self._public.post_bytes(f"/v1/rounds/{opening.round_id}/records", message, Authorization=f"Bearer {token}")
 
@@ -99,12 +100,12 @@ class Crowd:
         return opening.round_id
 
     def report(self, listed: dict[str, Any]) -> Outcome:
-        """Report for all clients and attackers against the list of a round."""
+        """Send the reports of all clients and attackers against the list of a round."""
         body = self._public.document(f"/v1/head-lists/{listed['head_list']}")
         content = verified_content(body, "head-list", self._key)
         names = document_digest(body), content["campaign"], content["round_id"]
         if names != (listed["head_list"], self._id, listed["id"]):
-            raise DocumentError("head list", "is not the list of this round", "Nothing is reported")
+            raise DocumentError("head list", "is not the list of this round", "Nothing was reported")
         published = ReportingList.from_document(content["head_list"])
         device, head_list = Device(published, epsilon=self._promised["epsilon"]), published.head_list
 
@@ -119,36 +120,36 @@ class Crowd:
         stale = [{**message(), "head_list": self._old_list} for _ in range(self._attackers)]
         nonsense = [{**message(), "cells": [head_list.cell_count]} for _ in range(self._attackers)]
         path = f"/v1/rounds/{listed['id']}/reports"
-        # Replayed reports are sent together with those that they repeat, before and after them.
-        refused = sum(self._send(path, batches) for batches in ([*replayed, *honest], stuffed, stale, nonsense))
+        # Replayed reports are sent together with the originals, both before and after them.
+        refused = sum(self._send(path, messages) for messages in ([*replayed, *honest], stuffed, stale, nonsense))
         return Outcome(len(honest), len(stuffed), len(replayed), refused)
 
     def _send(self, path: str, messages: Sequence[Message]) -> int:
         """Send reports as relays would, many per request, and return how many were refused."""
 
-        def send(some: tuple[Message, ...]) -> int:
-            refused: list[object] = self._public.post(path, {"reports": list(some)})["refused"]
+        def send(batch: tuple[Message, ...]) -> int:
+            refused: list[object] = self._public.post(path, {"reports": list(batch)})["refused"]
             return len(refused)
 
         return sum(_all(send, _batched(messages, _BATCH)))
 
 
-def _check(count: int, least: int, who: str) -> None:
-    if count < least:
-        problem = f"the campaign needs {least:,} {who}, and there would be {count:,}"
+def _check(count: int, minimum: int, who: str) -> None:
+    if count < minimum:
+        problem = f"the campaign needs at least {minimum:,} {who}, but there would be {count:,}"
         raise ParameterError("clients", problem, "Use more --clients, or another --opt-in")
 
 
 def _batched(items: Iterable[Any], size: int) -> Iterator[tuple[Any, ...]]:
     rest = iter(items)
-    while some := tuple(islice(rest, size)):
-        yield some
+    while batch := tuple(islice(rest, size)):
+        yield batch
 
 
 def _all(work: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
-    """Do some work on all items in several threads, and try again while the collector is busy."""
+    """Process all items in several threads, and retry while the collector is busy."""
 
-    def patiently(item: Any) -> Any:  # noqa: ANN401
+    def with_retries(item: Any) -> Any:  # noqa: ANN401
         for _ in range(_TRIES):
             try:
                 return work(item)
@@ -157,4 +158,4 @@ def _all(work: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
         return work(item)
 
     with ThreadPoolExecutor(_THREADS) as pool:
-        return iter(list(pool.map(patiently, items)))
+        return iter(list(pool.map(with_retries, items)))

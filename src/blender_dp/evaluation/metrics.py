@@ -16,7 +16,7 @@ Ranking = Sequence[tuple[str, Sequence[str]]]
 
 @dataclass(frozen=True)
 class Scores:
-    """Errors and ranking quality of one set of estimates. ⋆ never counts."""
+    """Errors and ranking quality of one set of estimates. ⋆ is left out."""
 
     query_l1: float
     record_l1: float
@@ -24,7 +24,7 @@ class Scores:
 
 
 def score(release: Release, truth: Truth) -> dict[str, Scores]:
-    """Score the opt-in users' estimates, the clients' and the blended ones of a release."""
+    """Score the opt-in users', the clients' and the blended estimates of a release."""
     return {
         "opt-in": _score(release, truth, lambda row: row.opt_in_share or 0.0),
         "client": _score(release, truth, lambda row: row.client_share),
@@ -35,9 +35,9 @@ def score(release: Release, truth: Truth) -> dict[str, Scores]:
 def ndcg(ranking: Ranking, truth: Truth, k: int) -> float:
     """The normalised gain of a ranking against the population's true top k queries.
 
-    A query's gain is multiplied by the NDCG of its own URL list, whose length is the number of URLs listed; a single item
-    has none, and its gain counts in full. A list shorter than k is compared with the full ideal one, so it pays for what
-    it lacks.
+    A query's gain is multiplied by the NDCG of its own URL list, whose length is the number of listed URLs; a single item
+    has no URLs, and its gain counts in full. A list shorter than k is compared with the full ideal list, so missing
+    queries lower its score.
     """
     top = nlargest(k, truth.queries.values())
     quality = [_url_quality(urls, truth.urls.get(q, {})) for q, urls in ranking[:k]]

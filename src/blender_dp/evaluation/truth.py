@@ -14,16 +14,16 @@ Pair = tuple[str, str | None]
 
 @dataclass(frozen=True)
 class Truth:
-    """How many of all users hold each record."""
+    """The number of users who have each record."""
 
     users: int
     records: dict[Pair, int]
 
     @classmethod
     def of(cls, data: TableLike) -> Truth:
-        """Count a table with one canonical record per user (columns query and url); a missing record is nobody's.
+        """Count a table with one canonical record per user (columns query and url); a missing record is not counted.
 
-        A table without a single URL, or without the column, is one of single items: their url is None.
+        A table without any URL, or without that column, contains single items: their url is None.
         """
         table = as_table(data, "truth")
         columns = ["query", "url"] if _has_urls(table) else ["query"]
@@ -34,7 +34,7 @@ class Truth:
 
     @cached_property
     def queries(self) -> dict[str, int]:
-        """How many of all users hold each query."""
+        """The number of users who have each query."""
         counts: dict[str, int] = {}
         for (query, _), count in self.records.items():
             counts[query] = counts.get(query, 0) + count
@@ -42,7 +42,7 @@ class Truth:
 
     @cached_property
     def urls(self) -> dict[str, dict[str, int]]:
-        """How many of all users hold each URL of a query."""
+        """The number of users who have each URL of a query."""
         counts: dict[str, dict[str, int]] = {}
         for (query, url), count in self.records.items():
             if url is not None:
@@ -50,11 +50,11 @@ class Truth:
         return counts
 
     def query_share(self, query: str) -> float:
-        """The share of all users who hold the query."""
+        """The share of all users who have the query."""
         return self.queries.get(query, 0) / self.users
 
     def record_share(self, record: Pair) -> float:
-        """The share of all users who hold the record."""
+        """The share of all users who have the record."""
         return self.records.get(record, 0) / self.users
 
 

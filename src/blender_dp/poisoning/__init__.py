@@ -1,1 +1,1 @@
-"""What forged reports could do to a release: predicted, and measured by forging them."""
+"""What forged reports could do to a release: predicted by a formula, and measured by adding forged reports."""

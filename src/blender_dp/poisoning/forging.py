@@ -1,10 +1,10 @@
-"""How many forged reports would bring a query or a record into the top? Found by making the release again with them.
+"""How many forged reports would bring a query or a record into the top? Measured by computing the release again with them.
 
-Nobody can tell a forged report from an honest one, but nothing is drawn in a release: with so many forged reports among the
-counts it comes out just as it would if somebody had sent them. A forger does best if every report names what he wants to
-see, and besides it, where reports name several queries, what is not listed and the rarest queries.
+A forged report cannot be distinguished from an honest one, but computing a release draws no randomness: with forged reports
+added to the counts, it is exactly the release that would result if someone had sent them. An attacker does best by naming
+the target in every report; where reports name several queries, the rest are ⋆ and the queries at the end of the list.
 
-Only the rows that come next after the top are tried, as they are the cheapest. Their numbers are exact to a tenth.
+Only the rows directly below the top are tried, because they are the cheapest. Their numbers are exact to a tenth.
 """
 
 from __future__ import annotations
@@ -19,31 +19,31 @@ from blender_dp.poisoning.prediction import Forgery, Poisoning
 from blender_dp.stages import Floats, Integers
 from blender_dp_device.channel.subset import AnyChannel
 
-_TRIED = 7  # queries, and as many records
-_MOST = 10  # times as many forged reports as there are honest ones: whoever has those needs no more
-_EXACT = 10  # a number is known to this part of it
+_TRIED = 7  # the number of queries tried, and of records
+_MAX_FACTOR = 10  # no more than this many forged reports per honest one are tried
+_PRECISION = 10  # numbers are exact to one part in ten
 
 
 def forging(collection: Collection, listing: Listing, counts: Integers, top: int = 10) -> Poisoning:
-    """How many forged reports would bring the next queries and records into the top, cheapest first."""
-    remade = _Remade(collection, listing, counts, collection.channel(listing.head_list, listing.design))
+    """The number of forged reports that would bring each of the next queries and records into the top, cheapest first."""
+    release = _ForgedRelease(collection, listing, counts, collection.channel(listing.head_list, listing.design))
     head_list, cells = listing.head_list, list(listing.head_list.cells())
     queries = np.arange(len(head_list))
     records = np.array([i for i, cell in enumerate(cells) if cell.url is not None], np.int64)
     by_query = [
         Forgery(head_list.queries[row], None, forged)
-        for row, forged in _Level(remade, queries, np.asarray(head_list.starts), 0, top).tried()
+        for row, forged in _Level(release, queries, np.asarray(head_list.starts), 0, top).costs()
     ]
     by_record = [
         Forgery(cells[row].query or "", cells[row].url, forged)
-        for row, forged in _Level(remade, records, np.arange(len(cells)), 1, top).tried()
+        for row, forged in _Level(release, records, np.arange(len(cells)), 1, top).costs()
     ]
-    return Poisoning(top, remade.reports, tuple(sorted(by_query, key=_cost)), tuple(sorted(by_record, key=_cost)))
+    return Poisoning(top, release.reports, tuple(sorted(by_query, key=_cost)), tuple(sorted(by_record, key=_cost)))
 
 
 @dataclass(frozen=True)
-class _Remade:
-    """Releases of one collection, with forged reports."""
+class _ForgedRelease:
+    """The release of one collection, computed again with forged reports."""
 
     collection: Collection
     listing: Listing
@@ -56,11 +56,11 @@ class _Remade:
 
     @cached_property
     def honest(self) -> tuple[Floats, Floats]:
-        """What is published of queries and of cells."""
+        """The published shares of queries and of cells."""
         return self.shares(0, 0)
 
     def shares(self, forged: int, cell: int) -> tuple[Floats, Floats]:
-        """What would be published of queries and of cells, if so many reports came besides that all name this cell."""
+        """The shares of queries and of cells that would be published with this many forged reports for one cell."""
         listing, counts = self.listing, self.counts.copy()
         counts[self._named(cell)] += forged
         blended = self.collection.estimator.combine(listing.calibrated, counts, self.channel, listing.context).blended
@@ -74,33 +74,33 @@ class _Remade:
 
 @dataclass(frozen=True)
 class _Level:
-    """Queries or records: which rows of what is published they are, and the cell that is named for each."""
+    """Queries or records: their rows among the published shares, and the cell that a forged report names for each."""
 
-    remade: _Remade
+    release: _ForgedRelease
     rows: Integers
     cells: Integers
     which: int
     top: int
 
-    def tried(self) -> list[tuple[int, int | None]]:
-        """The rows that come next after the top, and how many forged reports each of them needs."""
-        order = self.rows[np.argsort(-self.remade.honest[self.which][self.rows], kind="stable")]
+    def costs(self) -> list[tuple[int, int | None]]:
+        """The rows directly below the top, and the number of forged reports that each of them needs."""
+        order = self.rows[np.argsort(-self.release.honest[self.which][self.rows], kind="stable")]
         return [(row, self._least(row)) for row in order[self.top : self.top + _TRIED].tolist()]
 
     def _least(self, row: int) -> int | None:
-        """The least number that brings a row into the top; None if ten times as many as there are honest ones do not."""
-        most, cell = _MOST * self.remade.reports, int(self.cells[row])
-        low, below = 0, self._ahead(row, self.remade.honest)
-        high = max(1, round(-below * self.remade.reports))  # as many honest users would do it, without opt-in users
-        while (above := self._ahead(row, self.remade.shares(high, cell))) < 0:
-            if high == most:
+        """The smallest number that brings a row into the top; None if ten times the number of honest reports does not."""
+        largest, cell = _MAX_FACTOR * self.release.reports, int(self.cells[row])
+        low, below = 0, self._ahead(row, self.release.honest)
+        high = max(1, round(-below * self.release.reports))  # this many honest reports would do, without opt-in users
+        while (above := self._ahead(row, self.release.shares(high, cell))) < 0:
+            if high == largest:
                 return None
-            low, below, high = high, above, min(2 * high, most)
-        while high - low > max(1, high // _EXACT):
-            # Where a straight line would meet 0, but not so near an end that many steps would follow.
+            low, below, high = high, above, min(2 * high, largest)
+        while high - low > max(1, high // _PRECISION):
+            # Where a straight line would cross 0, but not so close to an end that many more steps would be needed.
             part = min(max(-below / (above - below), 0.1), 0.9) if above > below else 0.5
             middle = min(max(low + round(part * (high - low)), low + 1), high - 1)
-            ahead = self._ahead(row, self.remade.shares(middle, cell))
+            ahead = self._ahead(row, self.release.shares(middle, cell))
             if ahead < 0:
                 low, below = middle, ahead
             else:
@@ -108,7 +108,7 @@ class _Level:
         return high
 
     def _ahead(self, row: int, published: tuple[Floats, Floats]) -> float:
-        """By how much a row is ahead of the last one that it must beat."""
+        """By how much a row is ahead of the lowest row of the top that it must beat."""
         others = published[self.which][self.rows[self.rows != row]]
         return float(published[self.which][row] - np.partition(others, -self.top)[-self.top])
 

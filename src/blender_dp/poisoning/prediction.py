@@ -1,25 +1,26 @@
-"""How many forged reports would change the top of a release? Said beside it, since nobody can tell them from honest ones.
+"""How many forged reports would change the top of a release? Shown with it, since they look just like honest ones.
 
-A forger sends what a device would send, but always names the record that he wants to see on top. With m forged reports
-beside n others a share x = m / (n + m) is forged, and the clients' estimate c of every row moves to
+An attacker sends reports as a device would, but always names the record that should reach the top. With m forged reports
+added to n others, a share x = m / (n + m) is forged, and the clients' estimate c of every row moves to
 
     c' = c + x·(e - c),
 
-where e is what the estimator makes of forged reports alone: (1 - s) / (t - s) for the wanted query, which is more than 1, as
-the estimator takes most reports of a query for lies and undoes that, and -s / (t - s) for the others. (t and s are the
-probabilities that the true and another query are reported. For records the response to URLs comes in likewise.) The row's
-frequency among the reports, r, moves to r' = (1 - x)·r + x, or (1 - x)·r for the others, and its variance v with it:
+where e is the estimate from forged reports alone: (1 - s) / (t - s) for the target query, which is more than 1, because the
+estimator assumes that many reports of a query are lies and corrects for that, and -s / (t - s) for the others. (t and s are
+the probabilities that the true query and that another query is reported. For records, the channel's effect on URLs is
+included in the same way.) The row's frequency among the reports, r, moves to r' = (1 - x)·r + x, or (1 - x)·r for the
+others, and its variance v changes accordingly:
 
     v' = v·(1 - x)·r'(1 - r') / (r(1 - r)).
 
-What is published is about the mean of both groups' estimates, weighted with their precision, in which the opt-in users'
-estimate o of variance u counts with the trust τ that the estimator has in it (1, unless it is robust and o contradicts c'):
+The published share is about the mean of both groups' estimates, weighted by their precision. The opt-in users' estimate o,
+of variance u, is also weighted by the estimator's trust τ in it (1, unless the estimator is robust and o contradicts c'):
 
     (τ·o/u + c'/v') / (τ/u + 1/v').
 
-The number given is the least m for which the wanted row comes past one of the top r. It is an estimate: in trials, what
-really did it was mostly within a factor of two of it, once 2.8 times as much. Where a release is made of a likelihood there
-is no shorter way to the exact number than to make it anew with every m.
+The result is the smallest m for which the target row overtakes one of the top rows. It is an estimate: in trials, the actual
+number was usually within a factor of two of it, and once 2.8 times as large. For the estimator "likelihood" the only way to
+the exact number is to compute the release again for every m (`forging.py`).
 """
 
 from __future__ import annotations
@@ -35,17 +36,17 @@ from blender_dp.release.release import Release
 from blender_dp.stages import Estimate, Flags, Floats, Integers, Response, spread, trust
 from blender_dp_device.channel.subset import channel_of
 
-_MOST = 10  # times as many forged reports as there are honest ones: whoever has those needs no more
-_UNKNOWN = 1e100  # the variance of what is not known
+_MAX_FACTOR = 10  # no more than this many forged reports per honest one are considered
+_UNKNOWN = 1e100  # the variance of an unknown estimate
 _LEAST = 1e-30
-_BELOW_ONE = 1 - float(np.finfo(float).eps)  # the next number would be 1, which leaves nothing to divide by
+_BELOW_ONE = 1 - float(np.finfo(float).eps)  # the next float is 1, and 1 - 1 would be a division by zero
 
 
 @dataclass(frozen=True)
 class Forgery:
-    """A query, or a record if it has a url, that is not in the top, and how many forged reports would bring it there.
+    """A query (or a record, if it has a url) outside the top, and the number of forged reports that would bring it there.
 
-    None where ten times as many as there are honest ones would not.
+    The number is None if ten times the number of honest reports would not.
     """
 
     query: str
@@ -64,12 +65,12 @@ class Poisoning:
 
 
 def response_of(release: Release) -> Response:
-    """What the clients' channel does, by what the release's list says about it."""
+    """The response of the clients' channel that the release's list describes."""
     return Response.of(channel_of(release.head_list, release.reporting_list.channel))
 
 
 def poisoning(release: Release, response: Response, top: int = 10) -> Poisoning:
-    """How many forged reports would bring each query and each record into the top."""
+    """The number of forged reports that would bring each query and each record into the top."""
     robust = release.manifest.settings.robust and release.manifest.settings.estimator == "likelihood"
     queries = _Rows.of(release.queries[:-1])
     apart = spread(*_groups(release.queries)) if robust else 0.0
@@ -78,20 +79,19 @@ def poisoning(release: Release, response: Response, top: int = 10) -> Poisoning:
     at_query = _Attack(
         queries, np.full(len(queries), hit), np.full(len(queries), miss), s + (t - s) * queries.client, robust, apart
     )
-    found = at_query.least(top, release.manifest.reports)
-    by_query = _named(release.queries[:-1], found)
+    by_query = _named(release.queries[:-1], at_query.least(top, release.manifest.reports))
     by_record: tuple[Forgery, ...] = ()
     if release.head_list.levels == 2 and len(queries):
         listed = np.array([row.url is not None for row in release.records])
         of_query = np.repeat(np.arange(layout.counts.size), layout.counts)[listed]
         base, gain, leak = (layout.per_cell(values)[listed] for values in (response.base, response.gain, response.leak))
-        shown = [row for row in release.records if row.url is not None]
-        rows = _Rows.of(shown)
+        records = [row for row in release.records if row.url is not None]
+        rows = _Rows.of(records)
         seen = base + gain * rows.client + leak * queries.client[of_query]
         at_record = _Attack(
             rows, (1 - base - leak * hit) / gain, (0 - base - leak * miss) / gain, seen, robust, apart, (at_query, of_query)
         )
-        by_record = _named(shown, at_record.least(top, release.manifest.reports))
+        by_record = _named(records, at_record.least(top, release.manifest.reports))
     return Poisoning(top, release.manifest.reports, by_query, by_record)
 
 
@@ -123,7 +123,7 @@ class _Rows:
 
 @dataclass(frozen=True)
 class _Attack:
-    """Forged reports for each of these rows: what they make of it (`hit`), and of the rows of other queries (`miss`)."""
+    """Forged reports for each of these rows: their estimate of that row (`hit`), and of rows of other queries (`miss`)."""
 
     rows: _Rows
     hit: Floats
@@ -132,14 +132,14 @@ class _Attack:
     robust: bool
     apart: float
     queries: tuple[_Attack, Integers] | None = None
-    """For records: the attack on their queries, and which query each of them has."""
+    """For records: the attack on their queries, and the query of each record."""
 
     def least(self, top: int, reports: int) -> list[int | None]:
-        """How many forged reports each row needs; 0 for those that are in the top already, None if no number does."""
+        """The number of forged reports that each row needs; 0 if it is already in the top, None if no number suffices."""
         if not len(self.rows):
             return []
         best = np.argsort(-self.rows.share, kind="stable")[:top]
-        low, high = np.zeros(len(self.rows), np.int64), np.full(len(self.rows), _MOST * reports, np.int64)
+        low, high = np.zeros(len(self.rows), np.int64), np.full(len(self.rows), _MAX_FACTOR * reports, np.int64)
         never = ~self._enters(high, reports, best)
         while np.any(high - low > 1):
             middle = (low + high) // 2
@@ -155,14 +155,14 @@ class _Attack:
         return enters
 
     def _share(self, index: Integers, x: Floats, *, wanted: bool) -> Floats:
-        """What would be published of these rows if a share x of all reports were forged, for them or for another query."""
+        """The published shares of these rows if a share x of all reports were forged, for them or for another query."""
         rows = self.rows
         before = _mean(rows, index, rows.client[index], rows.client_variance[index], self._trust(index, 0 * x, wanted=False))
         client, variance = self._clients(index, x, wanted=wanted)
         trust = self._trust(index, x, wanted=wanted)
-        # What the mean does not explain of the share that was published is kept, as far as opt-in users are believed.
-        kept = (rows.share[index] - before) * trust
-        published: Floats = _mean(rows, index, client, variance, trust) + kept
+        # The part of the published share that the mean does not explain remains, scaled by the trust in opt-in users.
+        unexplained = (rows.share[index] - before) * trust
+        published: Floats = _mean(rows, index, client, variance, trust) + unexplained
         return published
 
     def _clients(self, index: Integers, x: Floats, *, wanted: bool) -> tuple[Floats, Floats]:
@@ -184,7 +184,7 @@ class _Attack:
 
 
 def _mean(rows: _Rows, index: Integers, client: Floats, variance: Floats, trust: Floats) -> Floats:
-    """Both groups' estimates, weighted with their precision."""
+    """The mean of both groups' estimates, weighted by their precision."""
     precision = trust / rows.opt_in_variance[index]
     mean: Floats = (precision * rows.opt_in[index] + client / variance) / (precision + 1 / variance)
     return mean
@@ -204,10 +204,10 @@ def _groups(rows: Sequence[QueryEstimate]) -> tuple[Estimate, Estimate]:
     return Estimate(o_share, o_variance), Estimate(c_share, c_variance)
 
 
-def _named(rows: Sequence[QueryEstimate], found: list[int | None]) -> tuple[Forgery, ...]:
+def _named(rows: Sequence[QueryEstimate], numbers: list[int | None]) -> tuple[Forgery, ...]:
     urls = [row.url if isinstance(row, RecordEstimate) else None for row in rows]
-    made = [Forgery(row.query or "", url, forged) for row, url, forged in zip(rows, urls, found, strict=True) if forged != 0]
-    return tuple(sorted(made, key=_cost))
+    outside = [(row, url, forged) for row, url, forged in zip(rows, urls, numbers, strict=True) if forged != 0]
+    return tuple(sorted((Forgery(row.query or "", url, forged) for row, url, forged in outside), key=_cost))
 
 
 def _cost(forgery: Forgery) -> tuple[float, str, str]:

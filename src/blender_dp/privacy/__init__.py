@@ -1,1 +1,1 @@
-"""Declared privacy: the unit, the loss, exact divergences and what an audit finds."""
+"""Privacy promises: the unit, the loss, exact divergences and the findings of an audit."""

@@ -1,7 +1,7 @@
 """Exact divergences between two output distributions, in rational arithmetic.
 
-A distribution pair is a list of (p, q): the weights two neighbouring inputs give to one output, or to a group of outputs
-with one ratio p/q. Weights are integers over a common scale.
+A pair of distributions is a list of (p, q): the weights of one output under two neighbouring inputs, or the weights of a
+group of outputs with the same ratio p/q. Weights are integers over a common scale.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from itertools import product
 Pair = tuple[int, int]
 
 Scaled = tuple[Sequence[Pair], int]
-"""Pairs, and what their weights are over."""
+"""Pairs, and the common scale of their weights."""
 
 
 def hockey_stick(pairs: Iterable[Pair], factor: Fraction, scale: int) -> Fraction:
@@ -24,24 +24,24 @@ def hockey_stick(pairs: Iterable[Pair], factor: Fraction, scale: int) -> Fractio
 
 
 def largest_ratio(pairs: Iterable[Pair]) -> Fraction:
-    """Return the largest p/q over the outputs that both inputs can give; 1 if there is none."""
+    """Return the largest p/q over the outputs that both inputs can produce; 1 if there are none."""
     return max((Fraction(p, q) for p, q in pairs if p and q), default=Fraction(1))
 
 
 def independent(first: Sequence[Pair], second: Sequence[Pair]) -> Iterable[Pair]:
-    """The pairs of two independent outputs seen together; the scale is the product of the scales."""
+    """The pairs of two independent outputs observed together; the scale is the product of the scales."""
     return ((p * r, q * s) for (p, q), (r, s) in product(first, second))
 
 
 def vanishing(listed: Fraction) -> Scaled:
-    """The pairs of a record that one user alone holds, and that the neighbour lacks: listed, as probable as that, or not."""
+    """The pairs of a record that only one user has and the neighbour lacks: listed with this probability, or not."""
     return [(listed.numerator, 0), (listed.denominator - listed.numerator, listed.denominator)], listed.denominator
 
 
 def substituted(losing: Sequence[Scaled], factor: Fraction) -> tuple[Fraction, Fraction]:
-    """The largest ratio and the exact δ if a user substitutes a record: one loses a user, another one gains it.
+    """The largest ratio and the exact δ if a user substitutes a record: one record loses a user and another gains one.
 
-    `losing` has the pairs of every kind of record that may lose a user; one that gains it is the same, swapped.
+    `losing` has the pairs of every kind of record that may lose a user; a record that gains one has them swapped.
     """
     cases = [(loss, (swapped(gain), scale)) for loss, (gain, scale) in product(losing, losing)]
     worst = max(largest_ratio(loss) * largest_ratio(gain) for (loss, _), (gain, _) in cases)
@@ -52,7 +52,7 @@ def _both(losing: Scaled, gaining: Scaled, factor: Fraction) -> Fraction:
     (loss, one), (gain, other) = losing, gaining
     if largest_ratio(loss) * largest_ratio(gain) > factor:
         return hockey_stick(independent(loss, gain), factor, one * other)
-    # What both neighbours can give adds nothing, so a square of pairs need not be added up: what one cannot give counts.
+    # Outputs that both neighbours can produce add nothing, so only those that one of them cannot produce are counted.
     shared = [sum(p for p, q in pairs if q) for pairs in (loss, gain)]
     return 1 - Fraction(shared[0] * shared[1], one * other)
 

@@ -1,4 +1,4 @@
-"""What an audit finds: the claim beside the exact loss of the shipped integers."""
+"""The result of an audit: the claim and the exact loss of the integers in use."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from blender_dp.privacy.loss import Loss
 class Finding:
     """One mechanism's claim and its exact worst case over all neighbours.
 
-    `epsilon` is the largest log-ratio over the outputs that both neighbours can give (rounded up); `delta` is the
-    exact divergence at the *claimed* ε, which is what the promise bounds.
+    `epsilon` is the largest log-ratio over the outputs that both neighbours can produce (rounded up); `delta` is the
+    exact divergence at the *claimed* ε, which is what the promise limits.
     """
 
     mechanism: str
@@ -24,10 +24,10 @@ class Finding:
 
     @property
     def holds(self) -> bool:
-        """Whether the integers keep the claim."""
+        """Whether the integers satisfy the claim."""
         return self.delta <= self.claim.delta
 
 
 def nothing_holds(mechanism: str, claim: Loss) -> Finding:
-    """The finding for integers that are not even a distribution: no bound at all."""
+    """The finding for integers that are not a valid distribution: no bound at all."""
     return Finding(mechanism, claim, math.inf, Fraction(1))

@@ -1,4 +1,4 @@
-"""When ε and δ protect too little: what is refused unless the caller allows it, and what only causes a warning.
+"""When ε and δ protect too little: which values are refused unless allowed, and which only cause a warning.
 
 Discovery may publish a record that only one user has with probability δ, so about δ·n unique records of n discovery users
 are exposed. With δ ≥ 1/n that is at least one; beyond ε = 20 the factor e^ε bounds nothing. One pure function decides.
@@ -32,12 +32,12 @@ class Weakness:
 
     @property
     def warning(self) -> str:
-        """The text of the warning, for a caller who allows this."""
+        """The text of the warning if weak privacy was allowed."""
         return f"{self.field}: {self.problem}. This was allowed explicitly." if self.is_refused else str(self)
 
 
 def weaknesses(epsilon: Fraction, delta: Fraction | None = None, opt_in_users: int | None = None) -> tuple[Weakness, ...]:
-    """What is weak about a promise to this many opt-in users; without their number only ε is judged."""
+    """The weaknesses of a promise to this many opt-in users; without their number only ε is judged."""
     return (*_of_epsilon(epsilon), *(_of_delta(delta, opt_in_users) if delta is not None and opt_in_users else ()))
 
 
@@ -45,12 +45,12 @@ def check_privacy(
     epsilon: Fraction, delta: Fraction | None = None, opt_in_users: int | None = None, *, allowed: bool = False
 ) -> None:
     """Raise if a promise is too weak and that is not `allowed`; warn (`PrivacyWarning`) about other weaknesses."""
-    found = weaknesses(epsilon, delta, opt_in_users)
-    for one in found:
-        if one.is_refused and not allowed:
-            raise ParameterError(one.field, one.problem, one.fix)
-    for one in found:
-        warnings.warn(one.warning, PrivacyWarning, stacklevel=3)
+    problems = weaknesses(epsilon, delta, opt_in_users)
+    for weakness in problems:
+        if weakness.is_refused and not allowed:
+            raise ParameterError(weakness.field, weakness.problem, weakness.fix)
+    for weakness in problems:
+        warnings.warn(weakness.warning, PrivacyWarning, stacklevel=3)
 
 
 def expected_exposures(delta: Fraction, discovery_users: int) -> Fraction:
@@ -80,12 +80,12 @@ def _of_epsilon(epsilon: Fraction) -> tuple[Weakness, ...]:
 def _of_delta(delta: Fraction, opt_in_users: int) -> tuple[Weakness, ...]:
     if delta * opt_in_users * 10 <= 1:
         return ()
-    shown, most = readable(delta), rounded_up(Fraction(1, opt_in_users))
-    good = f"1e-{len(str(10 * opt_in_users - 1))}"  # the next power of ten below
+    shown, limit = readable(delta), rounded_up(Fraction(1, opt_in_users))
+    safe = f"1e-{len(str(10 * opt_in_users - 1))}"  # the next power of ten below
     if delta * opt_in_users < 1:
         problem = f"{shown} is more than a tenth of 1 / {opt_in_users:,} opt-in users"
-        return (Weakness("delta", problem, f"Use {good} or less if you can", is_refused=False),)
+        return (Weakness("delta", problem, f"Use {safe} or less if you can", is_refused=False),)
     problem = (
-        f"{shown} is not below 1 / {opt_in_users:,} opt-in users ({most}): it would expose records that only one person has"
+        f"{shown} is not below 1 / {opt_in_users:,} opt-in users ({limit}): it would expose records that only one person has"
     )
-    return (Weakness("delta", problem, f"Use {good} or less, or {_ALLOW}", is_refused=True),)
+    return (Weakness("delta", problem, f"Use {safe} or less, or {_ALLOW}", is_refused=True),)

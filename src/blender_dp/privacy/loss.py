@@ -10,13 +10,13 @@ from fractions import Fraction
 class Model(StrEnum):
     """Who sees the raw record."""
 
-    CENTRAL = "central"  # the curator does, and publishes only private results
-    LOCAL = "local"  # nobody does: it is randomised on the device
+    CENTRAL = "central"  # the curator, who publishes only private results
+    LOCAL = "local"  # only the user's device, which randomises it
 
 
 @dataclass(frozen=True)
 class Loss:
-    """An (ε, δ) bound on how much an output can tell about one user."""
+    """An (ε, δ) bound on how much an output can reveal about one user."""
 
     epsilon: Fraction
     delta: Fraction
@@ -24,7 +24,7 @@ class Loss:
 
 @dataclass(frozen=True)
 class Promise:
-    """What one group of users is promised: the loss, the unit it protects and between which data sets it holds."""
+    """The promise to one group of users: the loss, the unit of protection and which data sets are neighbours."""
 
     group: str
     model: Model

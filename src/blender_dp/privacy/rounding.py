@@ -1,4 +1,4 @@
-"""Numbers for people, never rounded in our favour, and bounds on powers and logarithms."""
+"""Readable numbers that never understate a risk, and bounds on powers and logarithms."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _FLOATS_END = 300
 
 
 def readable(value: Fraction) -> str:
-    """A number for people: a decimal if a short one is exact, otherwise the fraction."""
+    """A readable number: a decimal if a short one is exact, otherwise the fraction."""
     context = decimal.Context(prec=_LONGEST_DECIMAL, traps=[decimal.Inexact])
     try:
         short = context.divide(Decimal(value.numerator), Decimal(value.denominator))
@@ -24,13 +24,13 @@ def readable(value: Fraction) -> str:
 
 
 def rounded_up(value: Fraction, digits: int = 3) -> str:
-    """A decimal of a few digits that is never below the value: what is said about a risk is never flattered."""
+    """A decimal of a few digits that is never below the value, so that a risk is never understated."""
     context = decimal_context(digits, decimal.ROUND_CEILING)
     return f"{float(context.divide(Decimal(value.numerator), Decimal(value.denominator))):.{digits}g}"
 
 
 def exp_below(x: Fraction, count: int) -> list[Fraction]:
-    """Return count powers of e^x, from the 0th, each a little below the real one or equal to it."""
+    """Return `count` powers of e^x, starting with the 0th, each equal to the real one or slightly below it."""
     base = exp_bounds(x)[0]
     powers, context = [Decimal(1)], decimal_context(FIRST_DIGITS, decimal.ROUND_FLOOR)
     factor = context.divide(Decimal(base.numerator), Decimal(base.denominator))
@@ -40,8 +40,8 @@ def exp_below(x: Fraction, count: int) -> list[Fraction]:
 
 
 def log_above(ratio: Fraction, places: int = 12) -> float:
-    """Return a float just above ln(ratio): what is printed as a loss is never flattered."""
+    """Return a float just above ln(ratio), so that a printed loss is never understated."""
     context = decimal_context(FIRST_DIGITS, decimal.ROUND_CEILING)
     value = context.ln(context.divide(Decimal(ratio.numerator), Decimal(ratio.denominator)))
     rounded = float(context.quantize(value, Decimal(1).scaleb(-places)))
-    return rounded + 0.0  # no negative zero
+    return rounded + 0.0  # avoids a negative zero

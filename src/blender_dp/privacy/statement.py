@@ -22,7 +22,7 @@ _OUTPUT = {"central": "any published result", "local": "any report"}
 
 
 def statement(group: str, users: int, model: str, epsilon: Fraction, delta: Fraction, reports_from: str) -> str:
-    """What the promise means for one member of the group. Numbers are exact, or rounded so as not to promise too much."""
+    """What the promise means for one member of the group. Numbers are exact, or rounded to never promise too much."""
     slack = f", plus a probability of {rounded_up(delta)}" if delta else ""
     return (
         f"{group.capitalize()} ({users:,}): changing one person's data changes the probability of {_OUTPUT[model]} by at "

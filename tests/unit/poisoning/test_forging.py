@@ -84,13 +84,13 @@ def test_so_many_do_it_and_fewer_do_not(epsilon: str, top: int, size: int | None
 def test_it_takes_few_releases(monkeypatch: pytest.MonkeyPatch) -> None:
     """A release of 500 queries takes 30 ms: these may be a few dozen."""
     made: list[int] = []
-    shares = module._Remade.shares
+    shares = module._ForgedRelease.shares
 
-    def counting(self: module._Remade, forged: int, cell: int) -> object:
+    def counting(self: module._ForgedRelease, forged: int, cell: int) -> object:
         made.append(forged)
         return shares(self, forged, cell)
 
-    monkeypatch.setattr(module._Remade, "shares", counting)
+    monkeypatch.setattr(module._ForgedRelease, "shares", counting)
     forging(*collected("4", None))
     assert len(made) < 10 * 2 * module._TRIED
 
@@ -113,7 +113,7 @@ def test_an_empty_list() -> None:
 
 def test_what_no_number_does(monkeypatch: pytest.MonkeyPatch) -> None:
     """A row that stays where it is, whatever comes."""
-    honest = module._Remade.shares
-    monkeypatch.setattr(module._Remade, "shares", lambda self, *_: honest(self, 0, 0))
+    honest = module._ForgedRelease.shares
+    monkeypatch.setattr(module._ForgedRelease, "shares", lambda self, *_: honest(self, 0, 0))
     found = forging(*collected("4", None))
     assert {one.forged for one in (*found.queries, *found.records)} == {None}
