@@ -15,8 +15,8 @@ from blender_dp.logs.tally import Tally
 from blender_dp_device.digests import ListDigest
 
 Work = Callable[[Iterator[pa.RecordBatch]], pa.Table]
-"""Turns many rows into few, where the rows are: an engine may call it once, or on every part of the rows somewhere else.
-It has to be fit for that: no state that is changed, and nothing in it that cannot be sent to another process."""
+"""Reduces many rows to few. An engine may call it once, or once per part of the rows on other machines, so it must not
+change any state, and must be possible to send to another process."""
 
 
 class Group(Protocol):
@@ -24,15 +24,15 @@ class Group(Protocol):
 
     @property
     def users(self) -> int:
-        """How many users the group has; a user without a usable record counts."""
+        """The number of users in the group; a user without a usable record counts."""
         ...
 
     def over_records(self, work: Work) -> list[pa.Table]:
-        """Do some work on every user's record(s): batches of user, query and url, null where a user has none."""
+        """Apply `work` to every user's record(s): batches of user, query and url, null where a user has no record."""
         ...
 
     def over_record_counts(self, work: Work) -> list[pa.Table]:
-        """Do some work on every distinct record with the number of users who hold it: query, url, count."""
+        """Apply `work` to every distinct record with the number of users who have it: query, url, count."""
         ...
 
     def split(self, share: Fraction, key: str, purpose: str) -> tuple[Self, Self]:
@@ -44,16 +44,16 @@ class Group(Protocol):
         ...
 
     def shared_users(self, other: Self) -> int:
-        """How many users are in both groups."""
+        """The number of users who are in both groups."""
         ...
 
 
 class Engine(Protocol):
-    """Reads logs and makes groups. The type of a log is the engine's own; no other code looks inside."""
+    """Reads logs and makes groups. Every engine has its own type of log, which no other code inspects."""
 
     @property
     def ordered(self) -> bool:
-        """Whether rows always come in one order and to this process: a seeded simulation repeats itself only then."""
+        """Whether rows always arrive in the same order and in this process; only then is a seeded simulation repeatable."""
         ...
 
     def read(self, source: Source) -> Any:  # noqa: ANN401
@@ -65,11 +65,11 @@ class Engine(Protocol):
         ...
 
     def bound(self, log: Any, m: int, key: str) -> tuple[Group, Tally]:  # noqa: ANN401
-        """Keep at most m usable records of every user, chosen by keyed hash, and return what became of the rows."""
+        """Choose at most m usable records of every user by keyed hash; also return a tally of the rows."""
         ...
 
     def report_counts(self, source: Source, digest: ListDigest, cells: int) -> tuple[NDArray[np.int64], Tally]:
-        """How often every cell of the head list with this digest is reported; reports that answer no cell of it are bad."""
+        """Count the reports of every cell of the list with this digest; reports for other lists or cells are bad."""
         ...
 
     def bad_rows(self, source: Source) -> Iterator[dict[str, object]]:

@@ -1,4 +1,4 @@
-"""An engine by its name."""
+"""Choose an engine by its name."""
 
 from __future__ import annotations
 

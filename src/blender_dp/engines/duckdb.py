@@ -37,7 +37,7 @@ from blender_dp.logs.source import PLAIN_COLUMNS, Columns, Format, Source
 from blender_dp.logs.tally import Problem, Tally
 from blender_dp_device.digests import ListDigest
 
-_BATCH_ROWS = 1 << 16  # larger ones are given back to the system and faulted in again, smaller ones cost calls
+_BATCH_ROWS = 1 << 16  # larger batches cause page faults each time, smaller ones cause more calls
 _ENOUGH = 350_000_000  # bytes with which DuckDB was as fast as with more
 _GROUP = pa.schema([(name, pa.string()) for name in ("user", "query", "url")])
 
@@ -49,7 +49,7 @@ def _hash(key: str, user: str, query: str, url: str) -> dt.UInt64:
 
 @dataclass(frozen=True)
 class DuckDBLog:
-    """A log that DuckDB can see: its rows, where it comes from, and the lines that DuckDB itself refused."""
+    """A log that DuckDB can read: its rows, its source, and the table of the lines that DuckDB itself rejected."""
 
     rows: ir.Table
     name: str
@@ -62,34 +62,34 @@ class DuckDBLog:
 class DuckDBEngine:
     """Reads, bounds, splits and counts with an in-process DuckDB.
 
-    Ibis writes the statements, DuckDB runs them. With `memory` (such as "2GB") it goes to disk rather than beyond.
+    Ibis generates the statements, DuckDB runs them. With a limit on `memory` (such as "2GB"), it spills to disk.
     """
 
     def __init__(
         self, *, ordered: bool = False, portable: bool = False, memory: str | None = None, spill: bool = True
     ) -> None:
-        """With `ordered`, rows always come in one order, so that a seeded simulation repeats itself.
+        """With `ordered`, rows always arrive in the same order, so that a seeded simulation is repeatable.
 
         With `portable`, a key chooses the same records as on any other engine; DuckDB's own hash is faster.
-        Without `spill`, rows never go to the disk: where memory is short, the work fails.
+        Without `spill`, rows are never written to disk: if memory runs out, the work fails.
         """
         self.ordered = ordered
-        self._lottery = expressions.portable_hash if portable else _own_hash
+        self._record_hash = expressions.portable_hash if portable else _own_hash
         self._connection = duckdb.connect()
-        self._scratch = mkdtemp(prefix="blender-dp-")  # readable for this user only
+        self._scratch = mkdtemp(prefix="blender-dp-")  # readable by this user only
         finalize(self, rmtree, self._scratch, ignore_errors=True)
         self._connection.execute("SET enable_progress_bar = true; SET enable_progress_bar_print = false")
-        # The smaller side of every join is written on the right. DuckDB cannot tell: it knows no file's number of lines.
+        # The smaller side of every join is written on the right. DuckDB, which does not know how long a file is, cannot.
         self._connection.execute("SET disabled_optimizers = 'build_side_probe_side'")
-        # Rows in one order come from ORDER BY; kept in their order besides, they would wait for each other.
+        # ORDER BY provides the order where one is needed; preserving it elsewhere would make threads wait for each other.
         self._connection.execute("SET preserve_insertion_order = false")
-        self._connection.execute(f"SET temp_directory = {text(self._scratch if spill else '')}")  # without a name, none
+        self._connection.execute(f"SET temp_directory = {text(self._scratch if spill else '')}")  # an empty name disables it
         if memory is not None:
             self._limit(memory)
         self._names = (f"blender_{number}" for number in count())
 
     def read(self, source: Source) -> DuckDBLog:
-        """Open log files; little more than their headers is read yet."""
+        """Open log files. Little more than their headers is read yet."""
         rejects, source = next(self._names), as_utf8(source, self._scratch)
         if source.format is Format.PARQUET:
             self._check_columns(parquet_sql(source), source.columns, source.name)
@@ -98,13 +98,13 @@ class DuckDBEngine:
         )
 
     def load(self, data: pa.Table, columns: Columns = PLAIN_COLUMNS, name: str = "table") -> DuckDBLog:
-        """Let the engine see a table where it is, without a copy."""
+        """Use a table in memory as a log, without copying it."""
         table = self._register(data)
         self._check_columns(table, columns, name)
         return DuckDBLog(self._view(table_sql(table, columns), name), name, columns.levels)
 
     def bound(self, log: DuckDBLog, m: int, key: str) -> tuple[DuckDBGroup, Tally]:
-        """Keep at most m usable records of every user, chosen by keyed hash, and return what became of the rows."""
+        """Choose at most m usable records of every user by keyed hash; also return a tally of the rows."""
         try:
             return self._bound(log, m, key)
         except duckdb.IOException:
@@ -132,7 +132,7 @@ class DuckDBEngine:
 
     def _bad_rows(self, source: Source) -> Iterator[dict[str, object]]:
         log = self.read(source)
-        # All are found before the first one is handed out: if a file turns out to be cut off, none was.
+        # All bad rows are collected before the first is yielded: if a file turns out to be cut off, nothing was yielded yet.
         bad = self.hold(log.rows.filter(log.rows.problem.notnull()))
         for batch in self._run(bad).to_arrow_reader(_BATCH_ROWS):
             for row in batch.to_pylist():
@@ -141,15 +141,15 @@ class DuckDBEngine:
             yield from RejectedLines(self._connection, log.source or source, log.rejects).lines()
 
     def report_counts(self, source: Source, digest: ListDigest, cells: int) -> tuple[NDArray[np.int64], Tally]:
-        """How often every cell of the head list with this digest is reported; reports that answer no cell of it are bad."""
+        """Count the reports of every cell of the list with this digest; reports for other lists or cells are bad."""
         rejects, name, counts = next(self._names), next(self._names), np.zeros(cells, np.int64)
         problems: Counter[Problem] = Counter()
         with _typed_errors(source.name):
             self._connection.execute(f"CREATE TEMP VIEW {name} AS {reports_sql(source, rejects)}")
-            found = self._run(expressions.cell_counts(expressions.reports(name), digest, cells)).fetchall()
+            rows = self._run(expressions.cell_counts(expressions.reports(name), digest, cells)).fetchall()
             if source.format is not Format.PARQUET:
                 problems.update(RejectedLines(self._connection, source, rejects).problems())
-        for cell, problem, reports in found:
+        for cell, problem, reports in rows:
             if problem is None:
                 counts[cell] = reports
             else:
@@ -162,35 +162,35 @@ class DuckDBEngine:
         return self._connection.query_progress()
 
     def hold(self, expression: ir.Table) -> ir.Table:
-        """Run an expression once and keep its rows in the engine, on disk if memory is short."""
+        """Run an expression once and store its rows in the engine, on disk if memory is short."""
         name = next(self._names)
         self._connection.execute(f"CREATE TABLE {name} AS {expressions.sql(expression, 'duckdb')}")
         return ibis.table(expression.schema(), name=name)
 
     def stream(self, expression: ir.Table, order: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
-        """Run an expression and hand out its rows batch by batch. Finish one stream before the next statement."""
+        """Run an expression and yield its rows in batches. Finish one stream before the next statement."""
         return iter(self._run(expression.order_by(order) if self.ordered else expression).to_arrow_reader(_BATCH_ROWS))
 
     def over(self, expression: ir.Table, order: tuple[str, ...], work: Work) -> list[pa.Table]:
-        """Do some work on an expression's rows, all of them here."""
+        """Apply `work` to all rows of an expression, in this process."""
         return [work(self.stream(expression, order))]
 
     def number(self, expression: ir.IntegerScalar) -> int:
-        """Run an expression that gives one number."""
+        """Run an expression whose result is one number."""
         return int(self._run(expression).fetchall()[0][0])
 
     def users(self, names: pa.Array) -> ir.Table:
-        """Named users as a table; null names nobody."""
+        """The named users as a table, without nulls."""
         return expressions.group(self._register(pa.table({"user": names.drop_null()}))).select("user")
 
     def _bound(self, log: DuckDBLog, m: int, key: str) -> tuple[DuckDBGroup, Tally]:
         parts: list[tuple[int | None, int, int]] = []
         if m == 1:
-            drawn = self.stream(expressions.drawn(log.rows, key, self._lottery, structs=True), ("user",))
+            drawn = self.stream(expressions.drawn(log.rows, key, self._record_hash, structs=True), ("user",))
         else:
             parts += self._run(expressions.tally(log.rows)).fetchall()
-            drawn = self.stream(expressions.drawn_many(log.rows, m, key, self._lottery), ("user", "query", "url"))
-        # Streamed through the canonical form into a table, on a second connection: the first one is busy handing out.
+            drawn = self.stream(expressions.drawn_many(log.rows, m, key, self._record_hash), ("user", "query", "url"))
+        # Stream the records through the canonical form into a table. This needs a second connection: the first is streaming.
         name, writer, strays = next(self._names), self._connection.cursor(), list[pa.Array]()
         form = partial(canonical, filtered=log.source is None or log.source.filtered, levels=log.levels)
         batches = (batch for table in _usable(drawn, parts, strays, form) for batch in table.to_batches())
@@ -206,7 +206,7 @@ class DuckDBEngine:
         return DuckDBGroup(self, expressions.group(name), m), Tally.of(parts, unread)
 
     def _add_users(self, group: str, users: list[pa.Array], m: int) -> None:
-        """Give a group the users that it lacks, without a record: those whom only bad rows name."""
+        """Add the users who appear in bad rows only to a group, without a record."""
         if not sum(map(len, users)):
             return
         named = self._register(pa.table({"user": pa.chunked_array(users, pa.string())}))
@@ -232,14 +232,14 @@ class DuckDBEngine:
 
     def _check_columns(self, table: str, columns: Columns, where: str) -> None:
         with _typed_errors(where):
-            there = self._connection.sql(f"FROM {table}").columns
-        check_columns(there, columns, where)
+            present = self._connection.sql(f"FROM {table}").columns
+        check_columns(present, columns, where)
 
     def _limit(self, memory: str) -> None:
-        """Let the process as a whole stay within an amount, however large the log.
+        """Limit the memory of the whole process, however large the log.
 
-        DuckDB gets a quarter of it, or half of a small one. The rest is for Python, for batches on their way, and for the
-        system's cache of the files, where it does more good: with more for itself DuckDB only fills it.
+        DuckDB gets a quarter of the memory, or half if that is little. The rest is for Python, for batches in transit, and
+        for the system's file cache, where it is more useful: DuckDB would fill more memory without becoming faster.
         """
         try:
             ((amount,),) = self._connection.execute("SELECT parse_formatted_bytes(?)", [memory]).fetchall()
@@ -250,20 +250,20 @@ class DuckDBEngine:
 
 @dataclass(frozen=True)
 class DuckDBGroup(TableGroup):
-    """One group's records in DuckDB. Who is in it is decided once, and kept."""
+    """The records of one group in DuckDB. Its members are determined once, and stored."""
 
     engine: DuckDBEngine
 
     def split(self, share: Fraction, key: str, purpose: str) -> tuple[DuckDBGroup, DuckDBGroup]:
         """Split the users in two by keyed hash: about this share, and the rest."""
-        return self._parted(expressions.drawn_users(self.table, share, key, purpose))
+        return self._split_by(expressions.drawn_users(self.table, share, key, purpose))
 
     def part(self, users: pa.Array) -> tuple[DuckDBGroup, DuckDBGroup]:
         """Split the users in two: the named ones, and the rest."""
-        return self._parted(self.table.user.isin(self.engine.users(users).user))
+        return self._split_by(self.table.user.isin(self.engine.users(users).user))
 
-    def _parted(self, predicate: ir.BooleanValue) -> tuple[DuckDBGroup, DuckDBGroup]:
-        """The users of whom something is true, and the others: decided once, and kept."""
+    def _split_by(self, predicate: ir.BooleanValue) -> tuple[DuckDBGroup, DuckDBGroup]:
+        """Split the users by a predicate, which is evaluated once and stored."""
         held = self.engine.hold(self.table.mutate(inside=predicate))
         inside, outside = (held.filter(chosen).drop("inside") for chosen in (held.inside, ~held.inside))
         return DuckDBGroup(self.engine, inside, self.slots), DuckDBGroup(self.engine, outside, self.slots)
@@ -275,8 +275,8 @@ def _usable(
     strays: list[pa.Array],
     form: Callable[[pa.Table], pa.Table],
 ) -> Iterator[pa.Table]:
-    """The users' canonical records. If the rows say it, what became of a user's rows is added to the parts on the way,
-    and the users of bad rows, who may have good ones as well, to the strays.
+    """Yield the users' canonical records. If the rows have a problem column, their counts are added to `parts` on the way,
+    and the users of bad rows, who may also have good rows, to `strays`.
     """
     for batch in drawn:
         table = pa.Table.from_batches([batch])
@@ -291,8 +291,8 @@ def _usable(
 
 
 def _own_hash(rows: ir.Table, key: str) -> ir.Value:
-    # As a signed number: DuckDB has a fast way to find the least one of these only. Ibis takes the shifted number for
-    # signed already, and would leave the cast out.
+    # DuckDB finds the minimum fast for signed numbers only. Ibis assumes that the shifted number is already signed and would
+    # omit the cast, hence the first cast.
     return (_hash(key, rows.user, rows.query, rows.url) >> 1).cast("uint64").cast("int64")
 
 
@@ -305,7 +305,7 @@ def _typed_errors(name: str) -> Iterator[None]:
 
 
 def _unreadable(name: str) -> LogError:
-    """Instead of DuckDB's error, which quotes the rows it stumbles over."""
+    """The error that replaces DuckDB's, which quotes the rows that cause it."""
     return LogError(
         name, "cannot be read: a file is damaged, or not what its format says", "Check the files, or pass --format"
     )

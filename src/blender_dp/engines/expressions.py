@@ -1,7 +1,7 @@
 """The counting as Ibis expressions, the same for every engine.
 
-A log has the columns user, query and url, all text, and problem: what is wrong with a row, or null. A bad row has a user
-if it is known whose it is. A group has the first three columns. A slot without a record has null in both query and url
+A log has the columns user, query and url, all text, and problem: the number of a row's problem, or null. A bad row has a
+user if the user is known. A group has the first three columns. A slot without a record has null in both query and url
 (a single item has no url): under substitution the number of users is public, so a user whose rows are unusable must not
 disappear.
 """
@@ -19,7 +19,7 @@ from blender_dp.logs.tally import Problem
 from blender_dp_device.digests import ListDigest
 
 Hash = Callable[[ir.Table, str], ir.Value]
-"""A hash of a key and a row's user, query and url, as a column that can be compared."""
+"""A hash of a key and a row's user, query and url, as a comparable column."""
 
 _SEPARATOR = "\x1f"
 _HEX_DIGITS = 32
@@ -28,17 +28,17 @@ _RECORD = dt.Struct({"query": str, "url": str})
 
 @ibis.udf.agg.builtin  # type: ignore[untyped-decorator]
 def min_by(text, ticket) -> str:  # type: ignore[no-untyped-def,empty-body]  # noqa: ANN001 (any type that compares)
-    """The text with the least ticket; a null ticket takes no part. Ibis' own `argmin` sorts on some engines."""
+    """The text with the smallest ticket; null tickets are ignored. Ibis' own `argmin` sorts on some engines."""
 
 
 @ibis.udf.agg.builtin(name="min_by")  # type: ignore[untyped-decorator]
 def min_record_by(record, ticket) -> _RECORD:  # type: ignore[no-untyped-def,valid-type]  # noqa: ANN001
-    """Likewise of whole records, which costs half as much where there are structs."""
+    """The record with the smallest ticket. This costs half as much as `min_by` for each field, but needs structs."""
 
 
 @ibis.udf.scalar.builtin  # type: ignore[untyped-decorator]
 def md5(text: str) -> str:  # type: ignore[empty-body]
-    """The digest in small hexadecimal digits. Ibis' own `hexdigest` is known to few engines, this function to most."""
+    """The digest in lower-case hexadecimal digits. Few engines support Ibis' own `hexdigest`; most have this function."""
 
 
 def log(name: str) -> ir.Table:
@@ -52,34 +52,35 @@ def group(name: str) -> ir.Table:
 
 
 def portable_hash(rows: ir.Table, key: str) -> ir.Value:
-    """The same on every engine, and several times as slow as an engine's own."""
+    """The same hash on every engine, but several times slower than an engine's own."""
     return md5(_joined(key, rows.user, rows.query, rows.url))
 
 
-def drawn(rows: ir.Table, key: str, lottery: Hash, *, structs: bool = False) -> ir.Table:
-    """One record of every user, that of the least hash, and what became of the user's rows.
+def drawn(rows: ir.Table, key: str, record_hash: Hash, *, structs: bool = False) -> ir.Table:
+    """One record of every user, the one with the smallest hash, and counts of the user's rows.
 
-    The hash of (key, user, record) is blind to the order of the rows and to how often one is repeated. Not every engine
-    knows `structs`; those that do are faster with them. A user's bad rows of a kind are a row of their own in the result,
-    with its problem: a user who has no other one counts, without a record.
+    The hash of (key, user, record) depends neither on the order of the rows nor on repeated rows. Not every engine supports
+    `structs`; those that do are faster with them. The result has a separate row for each problem of a user's rows: a user
+    who has only such rows counts, without a record.
     """
-    tickets = rows.mutate(ticket=ibis.cases((_whole(rows), lottery(rows, key))))
-    # Cheaper than to count every problem for every user.
-    grouped, told = tickets.group_by(["user", "problem"]), {"rows": tickets.count(), "records": tickets.ticket.count()}
+    tickets = rows.mutate(ticket=ibis.cases((_whole(rows), record_hash(rows, key))))
+    # This is cheaper than counting every problem for every user.
+    grouped, counts = tickets.group_by(["user", "problem"]), {"rows": tickets.count(), "records": tickets.ticket.count()}
     if not structs:
         chosen = {name: min_by(tickets[name], tickets.ticket) for name in ("query", "url")}
-        return grouped.agg(**chosen, **told)
+        return grouped.agg(**chosen, **counts)
     record = ibis.struct({"query": tickets.query, "url": tickets.url})
-    found = grouped.agg(record=min_record_by(record, tickets.ticket), **told)
-    return found.select("user", "problem", "rows", "records", query=found.record["query"], url=found.record["url"])
+    chosen_rows = grouped.agg(record=min_record_by(record, tickets.ticket), **counts)
+    fields = chosen_rows.record
+    return chosen_rows.select("user", "problem", "rows", "records", query=fields["query"], url=fields["url"])
 
 
-def drawn_many(rows: ir.Table, m: int, key: str, lottery: Hash) -> ir.Table:
-    """Exactly m slots per user: m of the user's distinct records by keyed hash, the rest empty."""
+def drawn_many(rows: ir.Table, m: int, key: str, record_hash: Hash) -> ir.Table:
+    """Exactly m slots per user: up to m of the user's distinct records, chosen by keyed hash; the other slots are empty."""
     whole = rows.filter(_whole(rows))
-    distinct = whole.mutate(ticket=lottery(whole, key)).drop("problem").distinct()
+    distinct = whole.mutate(ticket=record_hash(whole, key)).drop("problem").distinct()
     ranked = distinct.mutate(slot=ibis.row_number().over(group_by="user", order_by=["ticket", "query", "url"]))
-    # A reader that sees only the user would not notice that the rest of a line is no text. So the rest is asked for.
+    # A reader that reads only the user's column would not notice that the rest of a line is not text. So the rest is used.
     known = rows.filter(rows.user.notnull())
     users = known.group_by("user").agg(records=known.count(where=_whole(known)))
     slots = users.filter(users.records.coalesce(0) >= 0).select("user").mutate(slot=ibis.range(m).unnest().cast("int64"))
@@ -87,7 +88,7 @@ def drawn_many(rows: ir.Table, m: int, key: str, lottery: Hash) -> ir.Table:
 
 
 def tally(rows: ir.Table) -> ir.Table:
-    """What became of the rows: how many have each problem or none, and how many records are among them."""
+    """The number of rows with each problem, or none, and the number of records among them."""
     return rows.group_by("problem").agg(rows=rows.count(), records=rows.count(where=_whole(rows)))
 
 
@@ -97,7 +98,7 @@ def reports(name: str) -> ir.Table:
 
 
 def cell_counts(reports: ir.Table, digest: ListDigest, cells: int) -> ir.Table:
-    """How often each cell of a head list was reported (cell, null problem), and each problem met (null cell, problem)."""
+    """The number of reports of each cell of a head list (cell, null problem), and of each problem (null cell, problem)."""
     problem = ibis.cases(
         (reports.problem.notnull(), reports.problem),
         (ibis.coalesce(reports.head_list, "") != digest, Problem.ANOTHER_HEAD_LIST.value),
@@ -109,27 +110,27 @@ def cell_counts(reports: ir.Table, digest: ListDigest, cells: int) -> ir.Table:
 
 
 def drawn_users(table: ir.Table, share: Fraction, key: str, purpose: str) -> ir.BooleanValue:
-    """Whether a user is among the given share, by a portable keyed hash: the same user, always the same answer.
+    """Whether a user belongs to a share of all users, by a portable keyed hash: always the same for the same user.
 
-    Hexadecimal digests of one length sort like the numbers they write, so one comparison of texts decides.
+    Hexadecimal digests of equal length sort like the numbers they represent, so comparing strings is enough.
     """
     threshold = f"{int(share * 16**_HEX_DIGITS):0{_HEX_DIGITS}x}"
     return md5(_joined(key, ibis.literal(purpose), table.user)) < threshold
 
 
 def record_counts(table: ir.Table) -> ir.Table:
-    """How many users hold each record."""
-    held = table.filter(table.query != "")
-    return held.group_by(["query", "url"]).agg(count=held.count())
+    """The number of users who have each record."""
+    records = table.filter(table.query != "")
+    return records.group_by(["query", "url"]).agg(count=records.count())
 
 
 def sql(expression: ir.Expr, dialect: str) -> str:
-    """The expression in an engine's own words."""
+    """The expression as SQL in a dialect."""
     return str(ibis.to_sql(expression, dialect=dialect))
 
 
 def _whole(rows: ir.Table) -> ir.BooleanValue:
-    """Whether a row has a record: nothing is wrong, and neither part is empty (or null, of which nothing is true)."""
+    """Whether a row has a record: it has no problem, and neither part is empty or null (no comparison with null is true)."""
     return (rows.url != "") & (rows.query != "") & rows.problem.isnull()
 
 

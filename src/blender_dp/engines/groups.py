@@ -1,4 +1,4 @@
-"""Groups as expressions: an engine that can run expressions has groups already."""
+"""Groups as expressions, for every engine that can run expressions."""
 
 from __future__ import annotations
 
@@ -14,42 +14,42 @@ from blender_dp.engines.base import Work
 
 
 class Runner(Protocol):
-    """What groups ask of their engine."""
+    """What a group needs from its engine."""
 
     def over(self, expression: ir.Table, order: tuple[str, ...], work: Work) -> list[pa.Table]:
-        """Do some work on an expression's rows; in this order, if the engine is ordered."""
+        """Apply `work` to an expression's rows; in this order if the engine is ordered."""
         ...
 
     def number(self, expression: ir.IntegerScalar) -> int:
-        """Run an expression that gives one number."""
+        """Run an expression whose result is one number."""
         ...
 
     def users(self, names: pa.Array) -> ir.Table:
-        """Named users as a table with the column user; null names nobody."""
+        """The named users as a table with the column user, without nulls."""
         ...
 
 
 @dataclass(frozen=True)
 class TableGroup:
-    """One group's records: some rows of a table that the engine holds, chosen whenever they are asked for."""
+    """The records of one group: some rows of a table in the engine, selected each time they are needed."""
 
     engine: Runner
     table: ir.Table
     slots: int = 1
     held: object = None
-    """What has to stay for as long as any part of the group does."""
+    """A reference to whatever must live as long as any part of the group."""
 
     @property
     def users(self) -> int:
-        """How many users the group has; a user without a usable record counts."""
+        """The number of users in the group; a user without a usable record counts."""
         return self.engine.number(self.table.count()) // self.slots
 
     def over_records(self, work: Work) -> list[pa.Table]:
-        """Do some work on every user's record(s), null where a user has none."""
+        """Apply `work` to every user's record(s), null where a user has no record."""
         return self.engine.over(self.table, ("user", "query", "url"), work)
 
     def over_record_counts(self, work: Work) -> list[pa.Table]:
-        """Do some work on every distinct record with the number of users who hold it."""
+        """Apply `work` to every distinct record with the number of users who have it."""
         return self.engine.over(expressions.record_counts(self.table), ("query", "url"), work)
 
     def split(self, share: Fraction, key: str, purpose: str) -> tuple[Self, Self]:
@@ -64,5 +64,5 @@ class TableGroup:
         return replace(self, table=inside), replace(self, table=outside)
 
     def shared_users(self, other: Self) -> int:
-        """How many users are in both groups."""
+        """The number of users who are in both groups."""
         return self.engine.number(self.table.semi_join(other.table, "user").user.nunique())

@@ -1,6 +1,6 @@
-"""The engine for logs that one machine cannot hold: Spark, on this machine or on many.
+"""The engine for logs that are too large for one machine: Spark, on one machine or many.
 
-Every worker needs blender-dp with the extra `spark`, and sees the log's files under the names that they have here.
+Every worker needs blender-dp with the extra `spark`, and access to the log's files under the same paths.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from blender_dp.engines.spark_session import LARGEST_PIECE, OPEN_COST, start_ses
 
 _BATCH_ROWS = 1 << 16
 _SETTINGS = {
-    "spark.sql.variable.substitute": "false",  # or a key with ${...} in it would be another key
+    "spark.sql.variable.substitute": "false",  # otherwise a key that contains ${...} would be changed
     "spark.sql.parser.escapedStringLiterals": "false",
     "spark.sql.execution.arrow.maxRecordsPerBatch": str(_BATCH_ROWS),
     "spark.sql.files.maxPartitionNum": str(2**31 - 1),  # together with a high cost of opening: see `readers.spark.FIRST`
@@ -61,7 +61,7 @@ def _hash(key: str, user: str, query: str, url: str) -> int:  # type: ignore[emp
 
 @dataclass(frozen=True)
 class SparkLog:
-    """A log that Spark can see: its rows, and where it comes from."""
+    """A log that Spark can read: its rows and its source."""
 
     rows: ir.Table
     name: str
@@ -73,7 +73,7 @@ class SparkLog:
 class SparkEngine:
     """Reads, bounds, splits and counts with Spark.
 
-    Ibis writes the statements, Spark runs them. What comes back to this process is sums, and what `Work` makes of rows.
+    Ibis generates the statements, Spark runs them. Only sums and the results of `Work` come back to this process.
     """
 
     def __init__(
@@ -88,25 +88,25 @@ class SparkEngine:
         """Use the given session's cluster, or start Spark with this master and this much memory (such as "2GB").
 
         With `portable`, a key chooses the same records as on any other engine; Spark's own hash is faster. With
-        `ordered`, rows come in one order and to this process, so that a seeded simulation repeats itself: it is for logs
-        that are small.
+        `ordered`, rows arrive in one order and in this process, so that a seeded simulation is repeatable: this is for small
+        logs.
         """
-        self._scratch = mkdtemp(prefix="blender-dp-")  # readable for this user only
+        self._scratch = mkdtemp(prefix="blender-dp-")  # readable by this user only
         finalize(self, rmtree, self._scratch, ignore_errors=True)
-        # A session of our own on the same cluster, so that nobody else's settings and views are touched.
+        # A separate session on the same cluster, so that the settings and views of other sessions are not changed.
         self._session = (session or start_session(master, memory, self._scratch)).newSession()
         for name, value in _SETTINGS.items():
             self._session.conf.set(name, value)
         self._session.conf.set(OPEN_COST, str(self._session.conf.get(LARGEST_PIECE)))
         self.ordered = ordered
-        self._lottery = expressions.portable_hash if portable else _own_hash
+        self._record_hash = expressions.portable_hash if portable else _own_hash
         self._names = (f"blender_{number}" for number in count())
 
     def read(self, source: Source) -> SparkLog:
-        """Open log files; little more than their headers is read yet."""
+        """Open log files. Little more than their headers is read yet."""
         source = self._in_utf8(source)
         with _typed_errors(source.name):
-            frame = self._opened(source)
+            frame = self._open(source)
             if source.format.has_header:
                 frame, source = self._below_header(frame, source)
         if source.format is Format.PARQUET:
@@ -118,7 +118,7 @@ class SparkEngine:
         return SparkLog(rows, source.name, source.columns.levels, source)
 
     def load(self, data: pa.Table, columns: Columns = PLAIN_COLUMNS, name: str = "table") -> SparkLog:
-        """Hand a table to Spark; it has to fit into this process, of course."""
+        """Send a table to Spark. It must fit into this process."""
         check_columns(data.column_names, columns, name)
         with _typed_errors(name):
             floats = {role for role, column in columns.named.items() if pa.types.is_floating(data[column].type)}
@@ -129,7 +129,7 @@ class SparkEngine:
             return SparkLog(self._log(spark_reader.table_sql(self._view(frame), renamed)), name, columns.levels)
 
     def bound(self, log: SparkLog, m: int, key: str) -> tuple[TableGroup, Tally]:
-        """Keep at most m usable records of every user, chosen by keyed hash, and return what became of the rows."""
+        """Choose at most m usable records of every user by keyed hash; also return a tally of the rows."""
         try:
             return self._bound(log, m, key)
         except (PySparkException, Py4JError):
@@ -140,15 +140,15 @@ class SparkEngine:
         return self.bound(replace(self.read(source), cut_off=cut_off), m, key)
 
     def report_counts(self, source: Source, digest: ListDigest, cells: int) -> tuple[NDArray[np.int64], Tally]:
-        """How often every cell of the head list with this digest is reported; reports that answer no cell of it are bad."""
+        """Count the reports of every cell of the list with this digest; reports for other lists or cells are bad."""
         counts, problems = np.zeros(cells, np.int64), Counter[Problem]()
         with _typed_errors(source.name):
-            frame = self._opened(source)
+            frame = self._open(source)
             if source.format is not Format.PARQUET:
                 frame = self._json(frame, spark_reader.JSON_REPORTS, spark_reader.REPORT_ROWS)
             view = self._view(self._session.sql(spark_reader.reports_sql(source, self._view(frame))))
-            found = self._frame(expressions.cell_counts(expressions.reports(view), digest, cells)).collect()
-        for cell, problem, reports in found:
+            rows = self._frame(expressions.cell_counts(expressions.reports(view), digest, cells)).collect()
+        for cell, problem, reports in rows:
             if problem is None:
                 counts[cell] = reports
             else:
@@ -157,7 +157,7 @@ class SparkEngine:
         return counts, Tally(counted + problems.total(), counted, dict(sorted(problems.items())))
 
     def bad_rows(self, source: Source) -> Iterator[dict[str, object]]:
-        """The bad rows, so that the log can be fixed: the reason, and the fields if there are any."""
+        """The bad rows, so that the log can be fixed: the reason, and the fields, if any."""
         try:
             bad, cut_off = self._bad_rows(source), 0
         except (PySparkException, Py4JError):
@@ -174,7 +174,7 @@ class SparkEngine:
                 yield {"reason": str(Problem(fields.pop("problem"))), **fields}
 
     def progress(self) -> float:
-        """The finished share of the tasks that Spark has started, in per cent; negative if there are none."""
+        """The finished share of the tasks that Spark has started, in per cent; negative if there are no tasks."""
         try:
             tracker = self._session.sparkContext.statusTracker()
             stages = [stage for number in tracker.getActiveStageIds() if (stage := tracker.getStageInfo(number))]
@@ -184,10 +184,10 @@ class SparkEngine:
         return 100 * sum(stage.numCompletedTasks for stage in stages) / tasks if tasks else -1
 
     def over(self, expression: ir.Table, order: tuple[str, ...], work: Work) -> list[pa.Table]:
-        """Do some work on every part of an expression's rows, where they are, and collect what comes of it.
+        """Apply `work` to every part of an expression's rows, on the workers, and collect the results.
 
-        Spark may do a part's work again if a worker is lost. It hands out one result of every part, and this asks for
-        them once: whatever is drawn at random inside is seen once.
+        Spark may repeat the work on a part if a worker is lost. It returns one result for every part, and they are collected
+        only once: of everything that is drawn at random inside, only one outcome is ever seen.
         """
         if self.ordered:
             return [work(self._ordered(expression, order))]
@@ -196,82 +196,82 @@ class SparkEngine:
         return [decoded_table(part) for part in parts] or [work(iter(()))]
 
     def number(self, expression: ir.IntegerScalar) -> int:
-        """Run an expression that gives one number."""
+        """Run an expression whose result is one number."""
         with _typed_errors("log"):
             return int(self._frame(expression).collect()[0][0])
 
     def users(self, names: pa.Array) -> ir.Table:
-        """Named users as a table; null names nobody."""
-        texts = pa.table({"user": names.cast(pa.string()).drop_null()})
-        return expressions.group(self._view(self._session.createDataFrame(texts, "user string"))).select("user")
+        """The named users as a table, without nulls."""
+        named = pa.table({"user": names.cast(pa.string()).drop_null()})
+        return expressions.group(self._view(self._session.createDataFrame(named, "user string"))).select("user")
 
     def _bound(self, log: SparkLog, m: int, key: str) -> tuple[TableGroup, Tally]:
         unread = {Problem.FILE_CUT_OFF: log.cut_off}
         if m == 1:
-            kept = self._kept(expressions.drawn(log.rows, key, self._lottery, structs=True), log)
+            stored = self._stored(expressions.drawn(log.rows, key, self._record_hash, structs=True), log)
             known = "count(CASE WHEN problem IS NOT NULL THEN user END)"
             sums = [functions.expr(sum_) for sum_ in ("sum(rows)", "sum(records)", known)]
-            parts = kept.frame.groupBy("problem").agg(*sums).collect()
+            parts = stored.frame.groupBy("problem").agg(*sums).collect()
         else:
-            slots = ibis.literal(m, "int64")  # of the type that is asked for: Spark does not cast what it explodes
-            kept = self._kept(expressions.drawn_many(log.rows, slots, key, self._lottery), log)
+            slots = ibis.literal(m, "int64")  # of the required type, because Spark does not cast an exploded value
+            stored = self._stored(expressions.drawn_many(log.rows, slots, key, self._record_hash), log)
             parts = self._frame(expressions.tally(log.rows)).collect()
-        good, held = kept.frame.where("user IS NOT NULL").select(*GROUP), [kept]
+        good, held = stored.frame.where("user IS NOT NULL").select(*GROUP), [stored]
         if m == 1:
-            good = kept.frame.where("user IS NOT NULL AND problem IS NULL").select(*GROUP)
-            bad = kept.frame.where("user IS NOT NULL AND problem IS NOT NULL")
+            good = stored.frame.where("user IS NOT NULL AND problem IS NULL").select(*GROUP)
+            bad = stored.frame.where("user IS NOT NULL AND problem IS NOT NULL")
             if any(known for *_, known in parts):  # users of bad rows, who count even if they have no other rows
-                held.append(_Kept(bad.select("user").distinct().join(good, "user", "left_anti")))
+                held.append(_StoredRows(bad.select("user").distinct().join(good, "user", "left_anti")))
                 nothing = (f"CAST(NULL AS STRING) AS {name}" for name in GROUP[1:])
                 good = good.unionByName(held[-1].frame.selectExpr("user", *nothing))
         tally = Tally.of(((problem, rows, records) for problem, rows, records, *_ in parts), unread)
         return TableGroup(self, expressions.group(self._view(good)), m, held), tally
 
-    def _kept(self, drawn: ir.Table, log: SparkLog) -> _Kept:
-        """The canonical records, made by the workers and kept there: groups are asked several times."""
+    def _stored(self, drawn: ir.Table, log: SparkLog) -> _StoredRows:
+        """The canonical records, made and stored on the workers, because groups are used several times."""
         frame, filtered = self._frame(drawn), log.source is None or log.source.filtered
         form = partial(canonical, filtered=filtered, levels=log.levels)
-        return _Kept(frame.mapInArrow(partial(usable_records, form=form), frame.schema))
+        return _StoredRows(frame.mapInArrow(partial(usable_records, form=form), frame.schema))
 
-    def _bad_rows(self, source: Source) -> _Kept:
-        """All bad rows, found before the first one is handed out: if a file turns out to be cut off, none was."""
+    def _bad_rows(self, source: Source) -> _StoredRows:
+        """All bad rows, collected before the first is yielded: if a file turns out to be cut off, none was yielded."""
         log = self.read(source)
-        bad = _Kept(self._frame(log.rows.filter(log.rows.problem.notnull())))
+        bad = _StoredRows(self._frame(log.rows.filter(log.rows.problem.notnull())))
         bad.frame.count()
         return bad
 
-    def _opened(self, source: Source) -> DataFrame:
+    def _open(self, source: Source) -> DataFrame:
         paths = [file if isinstance(file, str) else spark_reader.path(str(file.absolute())) for file in source.files]
         reader = self._session.read
         frame = reader.parquet(*paths) if source.format is Format.PARQUET else reader.text(paths)
         if len(frame.inputFiles()) < len(paths):
-            problem = "Spark overlooks a file, because of its name"
-            raise LogError(source.name, problem, "Rename files that begin with a dot or an underscore")
+            problem = "Spark ignores a file because of its name"
+            raise LogError(source.name, problem, "Rename files that start with a dot or an underscore")
         return frame
 
     def _in_utf8(self, source: Source) -> Source:
         if source.encoding != UTF8 and not str(self._session.sparkContext.master).startswith("local"):
-            problem = f"workers read UTF-8, and not {source.encoding}"
+            problem = f"workers read UTF-8, not {source.encoding}"
             raise LogError(source.name, problem, "Convert the files to UTF-8, or use --engine duckdb")
         return as_utf8(source, self._scratch)
 
     def _below_header(self, frame: DataFrame, source: Source) -> tuple[DataFrame, Source]:
-        """The lines without the first one of every file. If nobody could read that before, it is read here."""
+        """The lines without the first line of every file. If the header is not known yet, it is read here."""
         lines = frame.selectExpr("value", f"{spark_reader.FIRST} AS first")
         if source.header:
             return lines.where("NOT first"), source
-        found = lines.where("first").first()  # of one file, which is all that is read
-        line = found["value"] if found else ""
+        row = lines.where("first").first()  # reads one file only
+        line = row["value"] if row else ""
         header = header_of(line, source, source.name)
         return lines.where(spark_reader.below(line)), replace(source, header=header)
 
     def _json(self, frame: DataFrame, query: str, schema: str) -> DataFrame:
-        """What the workers find in JSON lines."""
+        """The rows that the workers read from JSON lines."""
         lines = self._session.sql(spark_reader.lines_sql(self._view(frame)))
         return lines.mapInArrow(partial(spark_reader.json_rows, query=query), schema)
 
     def _ordered(self, expression: ir.Table, order: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
-        """All rows in one order, here: a seeded stream of random words cannot be sent to workers."""
+        """Yield all rows in order, in this process: a seeded stream of random words cannot be sent to workers."""
         frame = self._frame(expression).coalesce(1)
         frame = frame.sortWithinPartitions(*(frame[name].asc_nulls_last() for name in order))
         with _typed_errors("log"):
@@ -290,16 +290,16 @@ class SparkEngine:
         return name
 
 
-class _Kept:
-    """Rows that the workers keep for as long as anybody here holds this: they are people's, and leave no copy behind."""
+class _StoredRows:
+    """Rows that the workers store as long as this object lives. They are personal data, so no copy may be left behind."""
 
     def __init__(self, frame: DataFrame) -> None:
         self.frame = frame.persist(StorageLevel.MEMORY_AND_DISK)
-        finalize(self, _dropped, self.frame).atexit = False  # Spark ends then, and drops them itself
+        finalize(self, _drop, self.frame).atexit = False  # at exit Spark stops, and drops them itself
 
 
-def _dropped(frame: DataFrame) -> None:
-    with suppress(PySparkException, Py4JError, OSError):  # Spark may have been stopped, and them with it
+def _drop(frame: DataFrame) -> None:
+    with suppress(PySparkException, Py4JError, OSError):  # Spark may have been stopped, which drops them
         frame.unpersist()
 
 
@@ -316,6 +316,6 @@ def _typed_errors(name: str) -> Iterator[None]:
 
 
 def _unreadable(name: str) -> LogError:
-    """Instead of Spark's error, which quotes the rows it stumbles over."""
+    """The error that replaces Spark's, which quotes the rows that cause it."""
     problem = "cannot be read: a file is damaged, or not what its format says, or a worker failed"
     return LogError(name, problem, "Check the files, or pass --format; every worker needs blender-dp[spark]")

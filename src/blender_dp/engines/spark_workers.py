@@ -18,7 +18,7 @@ GROUP = ("user", "query", "url")
 
 
 def usable_records(batches: Iterator[pa.RecordBatch], *, form: Callable[[pa.Table], pa.Table]) -> Iterator[pa.RecordBatch]:
-    """The users' canonical records, on a worker; what became of their rows stays beside them."""
+    """The users' canonical records, on a worker; the other columns stay as they are."""
     for batch in batches:
         table = pa.Table.from_batches([batch])
         forms = form(table.select(GROUP))
@@ -28,7 +28,7 @@ def usable_records(batches: Iterator[pa.RecordBatch], *, form: Callable[[pa.Tabl
 
 
 def work_on_part(batches: Iterator[pa.RecordBatch], *, work: Work) -> Iterator[pa.RecordBatch]:
-    """One part's result, on a worker; nothing for a part without rows."""
+    """The result for one part, on a worker; nothing for a part without rows."""
     filled = (batch for batch in batches if batch.num_rows)
     for first in filled:
         yield encoded_table(work(chain([first], filled)))
@@ -40,13 +40,13 @@ def sent_rows(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def encoded_table(table: pa.Table) -> pa.RecordBatch:
-    """A table of any shape as a row of one shape."""
+    """A table with any schema, encoded as one row."""
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as stream:
         stream.write_table(table)
     return pa.RecordBatch.from_pydict({"part": pa.array([sink.getvalue().to_pybytes()], pa.binary())})
 
 
-def decoded_table(row: Any) -> pa.Table:  # noqa: ANN401 (a row of Spark's)
+def decoded_table(row: Any) -> pa.Table:  # noqa: ANN401 (a Spark row)
     """The table in an encoded row."""
     return pa.ipc.open_stream(row["part"]).read_all()

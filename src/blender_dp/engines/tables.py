@@ -1,7 +1,7 @@
-"""Any database that Ibis can write SQL for and that takes and gives tables: an engine in two methods.
+"""An engine with two methods, for any database that Ibis can generate SQL for and that can store and return tables.
 
-It is for logs that are tables in memory or Parquet files, which are copied into the database. For other logs, write
-`read` and `bound` too, as DuckDB and Spark do.
+It supports tables in memory and Parquet files, which are copied into the database. For other logs, implement `read` and
+`bound` as well, as DuckDB and Spark do.
 """
 
 from __future__ import annotations
@@ -30,27 +30,27 @@ from blender_dp.logs.tally import Tally
 from blender_dp_device.digests import ListDigest
 
 TableLog = tuple[ir.Table, int]
-"""A log's rows, and how many parts its records have."""
+"""A log's rows, and the number of parts of its records."""
 
 
 class TableEngine(ABC):
-    """Bounds, splits and counts with SQL in a dialect that Ibis writes."""
+    """Bounds, splits and counts with SQL in a dialect that Ibis supports."""
 
     ordered = True
     dialect: ClassVar[str]
-    """What Ibis calls the database's SQL."""
+    """Ibis' name for the SQL dialect of the database."""
 
     def __init__(self) -> None:
-        self._here = DuckDBEngine()
+        self._duckdb = DuckDBEngine()
         self._names = (f"blender_{number}" for number in count())
 
     @abstractmethod
     def fetch(self, sql: str, schema: pa.Schema) -> pa.Table:
-        """Run a query and get its rows."""
+        """Run a query and return its rows."""
 
     @abstractmethod
     def store(self, name: str, table: pa.Table) -> None:
-        """Make a table of this name with these rows."""
+        """Create a table of this name with these rows."""
 
     def read(self, source: Source) -> TableLog:
         """Copy Parquet files into the database."""
@@ -60,51 +60,51 @@ class TableEngine(ABC):
 
     def load(self, data: pa.Table, columns: Columns = PLAIN_COLUMNS, name: str = "table") -> TableLog:
         """Copy a table into the database."""
-        log = self._here.load(data, columns, name)  # knows what is wrong with a row
-        rows = pa.Table.from_batches(self._here.stream(log.rows, ()), log.rows.schema().to_pyarrow())
+        log = self._duckdb.load(data, columns, name)  # it determines the problem of a row
+        rows = pa.Table.from_batches(self._duckdb.stream(log.rows, ()), log.rows.schema().to_pyarrow())
         return expressions.log(self._stored(rows)), columns.levels
 
     def bound(self, log: TableLog, m: int, key: str) -> tuple[TableGroup, Tally]:
-        """Keep at most m usable records of every user, chosen by keyed hash, and return what became of the rows."""
+        """Choose at most m usable records of every user by keyed hash; also return a tally of the rows."""
         rows, levels = log
         if m == 1:
-            drawn = told = self._table(expressions.drawn(rows, key, expressions.portable_hash))
+            drawn = counted = self._table(expressions.drawn(rows, key, expressions.portable_hash))
         else:
             drawn = self._table(expressions.drawn_many(rows, m, key, expressions.portable_hash))
-            told = self._table(expressions.tally(rows))
-        parts = zip(*(told[name].to_pylist() for name in ("problem", "rows", "records")), strict=True)
+            counted = self._table(expressions.tally(rows))
+        parts = zip(*(counted[name].to_pylist() for name in ("problem", "rows", "records")), strict=True)
         forms = canonical(_every_user(drawn), levels=levels)
         return TableGroup(self, expressions.group(self._stored(forms)), m), Tally.of(parts, {})
 
     def report_counts(self, source: Source, digest: ListDigest, cells: int) -> tuple[NDArray[np.int64], Tally]:
-        """How often every cell is reported. That needs no database."""
-        return self._here.report_counts(source, digest, cells)
+        """Count the reports of every cell. This needs no database."""
+        return self._duckdb.report_counts(source, digest, cells)
 
     def bad_rows(self, source: Source) -> Iterator[dict[str, object]]:
-        """The bad rows themselves. That needs no database."""
-        return self._here.bad_rows(source)
+        """The bad rows. This needs no database."""
+        return self._duckdb.bad_rows(source)
 
     def progress(self) -> float:
-        """Unknown, so negative."""
+        """Return a negative number: the progress is unknown."""
         return -1
 
     def over(self, expression: ir.Table, order: tuple[str, ...], work: Work) -> list[pa.Table]:
-        """Do some work on an expression's rows, all of them here."""
+        """Apply `work` to all rows of an expression, in this process."""
         return [work(iter(self._table(expression.order_by(order)).to_batches()))]
 
     def number(self, expression: ir.IntegerScalar) -> int:
-        """Run an expression that gives one number."""
+        """Run an expression whose result is one number."""
         return int(self._table(expression.name("number").as_table())["number"][0].as_py())
 
     def users(self, names: pa.Array) -> ir.Table:
-        """Named users as a table; null names nobody."""
+        """The named users as a table, without nulls."""
         return expressions.group(self._stored(pa.table({"user": names.cast(pa.string()).drop_null()}))).select("user")
 
     def _table(self, expression: ir.Table) -> pa.Table:
         try:
             sql = expressions.sql(expression, self.dialect)
         except IbisError:
-            problem = f"Ibis cannot say in {self.dialect} what is to be counted"
+            problem = f"Ibis cannot express this count in {self.dialect}"
             raise ParameterError("engine", problem, "Use one record per client (m_c), or DuckDB") from None
         return self.fetch(sql, expression.schema().to_pyarrow())
 
@@ -115,7 +115,7 @@ class TableEngine(ABC):
 
 
 def _every_user(drawn: pa.Table) -> pa.Table:
-    """A row (or as many as there are slots) of every user; of those whose rows are all bad, without a record."""
+    """One row per slot of every user; users whose rows are all bad have one without a record."""
     known = drawn.select(["user", "query", "url"]).filter(pc.is_valid(drawn["user"]))
     if "problem" not in drawn.column_names:
         return known

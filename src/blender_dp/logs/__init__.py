@@ -1,6 +1,6 @@
 """What a log is and how it is read; tables in memory; synthetic populations.
 
-locate        which files are meant, their format and columns      -> `Source`
+locate        which files to read, their format and columns        -> `Source`
 header, encoding, compression, file_types                         details of text files
 readers/      the rows of each format, for DuckDB and for Spark
 tally         how many rows have a record, and how many are bad    -> `Tally`

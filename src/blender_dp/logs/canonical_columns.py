@@ -1,7 +1,7 @@
-"""`usable_record` for columns: the same answer, at the speed of one regular expression per text.
+"""`usable_record` for columns: the same results, at the speed of one regular expression per string.
 
-Most texts of a log are already canonical and harmless. An expression that accepts only such texts picks them out, and
-the functions of `blender_dp_device.records` decide about each of the others, once.
+Most strings in a log are already canonical and harmless. A regular expression that matches only such strings selects them,
+and the functions of `blender_dp_device.records` handle every other distinct string once.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from blender_dp_device.records.personal import personal_query, personal_url
 
 Form = Callable[[str], str | None]
 
-# Canonical, without @ and %, and with six digits at most, so with no address and no long number. \z is the very end of
-# the text, which $ is not to everybody: there may be a newline.
+# Canonical, without @ and %, and with at most six digits, so without an address or a long number. \z is the very end of
+# the string; in some dialects $ also matches before a final newline.
 _SIGN = r"[!-$&-/:-?\[-~]"
 _PLAIN_QUERY = rf"\A(?:(?:{_SIGN} ?)*[0-9] ?){{0,5}}(?:{_SIGN} ?)*[!-$&-?\[-~]\z"
 
-# Canonical, whatever it says.
+# Canonical, with any content.
 _CANONICAL_QUERY = r"\A[!-@\[-~]+(?: [!-@\[-~]+)*\z"
 
-# Canonical, or so once a slash is at the end of the host; with a host that ends like most public ones, so no address and
-# no private name, of which none has two letters; and with a path that has no 20 letters and digits in a row, so
-# no token; no digit after a dash or a dot, so no written number; and no 12 letters and digits after one, so no UUID.
+# Canonical, or canonical once a slash is appended to the host. The host ends like most public ones, so it is no address and
+# no private name (none of those ends in two letters). The path never has 20 letters and digits in a row, so no token; no
+# digit after a dash or a dot, so no formatted number; and no 12 letters and digits after one, so no UUID.
 _LABEL = "[a-z0-9](?:[a-z0-9-]*[a-z0-9])?"
 _PATH = "[A-Za-z0-9]{0,19}(?:[/_~][A-Za-z0-9]{0,19}|[-.]+(?:[A-Za-z][A-Za-z0-9]{0,10})?)*"
 _PUBLIC = "[a-z]{2}|com|net|org|edu|gov|mil|info|biz|name|app|dev|xyz|online|site|shop|example"
@@ -35,10 +35,10 @@ _PLAIN_URL = rf"\Ahttps?://(?:{_LABEL}\.)+(?:{_PUBLIC})(?:/{_PATH})?\z"
 
 
 def canonical(table: pa.Table, *, filtered: bool = True, levels: int = 2) -> pa.Table:
-    """The canonical records of the columns user, query and url; a row without a usable one has null in both.
+    """The canonical records of the columns user, query and url; a row without a usable record has null for query and url.
 
-    Not `filtered` are logs whose queries and URLs are numbers already: all of them look personal. With one level the URL
-    has no say, and is null.
+    Pass `filtered=False` for logs whose queries and URLs are only numbers, which would all look personal. With one level
+    the URL is ignored, and null.
     """
     query_form, url_form = (_usable_query, _usable_url) if filtered else (canonical_query, canonical_url)
     query = _queries(_short(table["query"]), _PLAIN_QUERY if filtered else _CANONICAL_QUERY, query_form)
@@ -57,26 +57,26 @@ def canonical(table: pa.Table, *, filtered: bool = True, levels: int = 2) -> pa.
 
 
 def _short(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """The texts, but for giant ones, on which the expressions of `blender_dp_device.records` could take very long."""
+    """The strings, with null for giant ones, on which the expressions of `blender_dp_device.records` could be very slow."""
     texts = column.cast(pa.string())
     giant = pc.greater(pc.binary_length(texts), LONGEST_TEXT)
     return pc.if_else(giant, pa.scalar(None, pa.string()), texts) if pc.any(giant).as_py() else texts
 
 
 def _queries(column: pa.ChunkedArray, plain: str, form: Form) -> pa.ChunkedArray:
-    return _decided(column, pc.match_substring_regex(column, plain), form)
+    return _apply_form(column, pc.match_substring_regex(column, plain), form)
 
 
 def _urls(column: pa.ChunkedArray, form: Form) -> pa.ChunkedArray:
     plain = pc.match_substring_regex(column, _PLAIN_URL)
-    bare = pc.and_(plain, pc.equal(pc.count_substring(column, "/"), 2))  # those of the scheme: there is no path
+    bare = pc.and_(plain, pc.equal(pc.count_substring(column, "/"), 2))  # only the two of the scheme: there is no path
     if pc.any(bare).as_py():
         column = pc.binary_join_element_wise(column, pc.if_else(bare, "/", ""), "")
-    return _decided(column, plain, form)
+    return _apply_form(column, plain, form)
 
 
-def _decided(column: pa.ChunkedArray, plain: pa.ChunkedArray, form: Form) -> pa.ChunkedArray:
-    """Leave plain texts and nulls as they are, and apply the form to every other distinct text once."""
+def _apply_form(column: pa.ChunkedArray, plain: pa.ChunkedArray, form: Form) -> pa.ChunkedArray:
+    """Keep plain strings and nulls, and apply the form once to every other distinct string."""
     others = pc.invert(plain.fill_null(True)).combine_chunks()
     if not pc.any(others).as_py():
         return column

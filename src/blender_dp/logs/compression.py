@@ -1,4 +1,4 @@
-"""Compressed files. Of a truncated file, whatever can be read is used, and the file is counted as cut off."""
+"""Compressed files. The readable part of a truncated file is used, and the file is counted as cut off."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def first_bytes(path: Path) -> bytes:
 
 
 def without_cut_off_ends(source: Source, folder: str) -> tuple[Source, int] | None:
-    """The same log without incomplete last lines, and how many files were truncated; None if none was."""
+    """The same log without incomplete last lines, and the number of truncated files; None if no file was truncated."""
     if source.is_remote:
         return None
     whole = [_whole_lines(path, Path(folder)) if path.suffix.lower() == ".gz" else path for path in source.local]
@@ -44,9 +44,9 @@ def _whole_lines(path: Path, folder: Path) -> Path:
         return path
     copy = folder / f"{abs(hash(path))}-{path.stem}"
     with copy.open("wb") as file:
-        kept = b""
+        rest = b""
         for piece in pieces(path):
-            head, newline, kept = (kept + piece).rpartition(b"\n")
+            head, newline, rest = (rest + piece).rpartition(b"\n")
             file.write(head + newline)
     return copy
 
@@ -60,7 +60,7 @@ def is_complete(path: Path) -> bool:
 
 
 def pieces(path: Path) -> Iterator[bytes]:
-    """The decompressed content of a file in pieces; of a truncated file, whatever can be read."""
+    """The decompressed content of a file in pieces; of a truncated file, the readable part."""
     if path.suffix.lower() == ".gz":
         yield from (piece for piece, _ in _unzipped(path))
         return
@@ -80,5 +80,5 @@ def _unzipped(path: Path) -> Iterator[tuple[bytes, bool]]:
                 except zlib.error:
                     return
                 piece = unzip.unused_data
-                if unzip.eof and piece:  # files may be several zipped ones, one after the other
+                if unzip.eof and piece:  # a file may consist of several concatenated gzip members
                     unzip = zlib.decompressobj(_GZIP)

@@ -1,4 +1,4 @@
-"""Text files that are not UTF-8: the engines read copies that are."""
+"""Text files that are not UTF-8: the engines read UTF-8 copies of them."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from blender_dp.logs.compression import is_complete, pieces
 from blender_dp.logs.source import UTF8, Source
 
 _COMPRESSED = {".gz", ".zst"}
-_MARKED = {"utf-16", "utf-32"}  # their files say in the first bytes which end of a number comes first
-_INVALID = "\udcff"  # UTF-8 does not have it
+_MARKED = {"utf-16", "utf-32"}  # their files start with a byte order mark
+_INVALID = "\udcff"  # not valid in UTF-8
 _WIDE_ERRORS = "blender-dp-invalid"
 codecs.register_error(_WIDE_ERRORS, lambda error: (_INVALID, error.end))  # type: ignore[attr-defined]
 
 
 def as_utf8(source: Source, folder: str) -> Source:
-    """The same log in UTF-8: in the folder, if its files are in another encoding.
+    """The same log in UTF-8. If its files have another encoding, they are copied to the folder.
 
-    What is not valid in the encoding is not valid in the copy either, so that it is counted as a bad row.
+    Bytes that are invalid in the encoding are also invalid in the copy, so that their row is counted as bad.
     """
     if source.encoding == UTF8:
         return source
@@ -30,14 +30,14 @@ def as_utf8(source: Source, folder: str) -> Source:
 
 
 def decoded(content: Iterator[bytes], encoding: str, where: str) -> Iterator[str]:
-    """Bytes as text, piece by piece; what is not valid in the encoding becomes lone surrogates."""
+    """Decode bytes piece by piece; invalid bytes become lone surrogates."""
     decoder = codecs.getincrementaldecoder(encoding)(_errors(encoding))
     for piece in content:
         try:
             yield decoder.decode(piece)
-        except UnicodeError:  # nothing in it is
+        except UnicodeError:  # e.g. no byte order mark
             kinds = f"{encoding}-le or {encoding}-be" if encoding in _MARKED else "another one"
-            problem = f"is not {encoding} text" + (" that begins with a byte order mark" if encoding in _MARKED else "")
+            problem = f"is not {encoding} text" + (" that starts with a byte order mark" if encoding in _MARKED else "")
             raise LogError(where, problem, f"Pass its encoding (--encoding), such as {kinds}") from None
     try:
         yield decoder.decode(b"", final=True)

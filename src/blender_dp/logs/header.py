@@ -33,10 +33,10 @@ def header_of(line: str, source: Source, where: str) -> tuple[str, ...]:
     names = tuple(next(fields, ()))
     if not any(names):
         raise LogError(where, "is empty", "Use a log whose first line names its columns")
-    alike = len(set(names)) < len(names)
-    if not alike or not set(names) & set(source.columns.named.values()):
+    repeated = len(set(names)) < len(names)
+    if not repeated or not set(names) & set(source.columns.named.values()):
         check_header(names, source.columns, where)
-    if alike:
+    if repeated:
         raise LogError(where, "has two columns with the same name", "Rename one of them")
     return names
 
@@ -58,11 +58,11 @@ def check_header(header: Sequence[str], columns: Columns, where: str) -> None:
     _refuse(missing, where, f"its first line names {len(header)} columns{among}")
 
 
-def check_columns(there: Sequence[str], columns: Columns, where: str) -> None:
+def check_columns(present: Sequence[str], columns: Columns, where: str) -> None:
     """Check that every requested column is in the schema of a table."""
-    missing = {role: name for role, name in columns.named.items() if name not in there}
+    missing = {role: name for role, name in columns.named.items() if name not in present}
     if missing:
-        _refuse(missing, where, f"its columns are {', '.join(there)}")
+        _refuse(missing, where, f"its columns are {', '.join(present)}")
 
 
 def _refuse(missing: Mapping[str, str], where: str, described: str) -> NoReturn:
@@ -74,8 +74,8 @@ def _refuse(missing: Mapping[str, str], where: str, described: str) -> NoReturn:
 
 def _separator(line: str) -> str | None:
     """A likely separator of a line that has only one column."""
-    found = max(_OTHER_SEPARATORS, key=line.count)
-    return found if found in line else None
+    likely = max(_OTHER_SEPARATORS, key=line.count)
+    return likely if likely in line else None
 
 
 def _example(columns: Columns) -> str:

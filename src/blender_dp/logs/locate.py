@@ -1,4 +1,4 @@
-"""Locate log files: which files a path or pattern means, their format and their columns."""
+"""Locate log files: which files a path or pattern matches, their format and their columns."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _SUFFIXES = {
     ".txt": Format.TSV,
 }
 _COMPRESSED = {".gz", ".zst"}
-# The meaning of a byte depends on earlier lines, or a line break has other encodings.
+# Encodings in which the meaning of a byte depends on earlier lines, or a line break is encoded differently.
 _STATEFUL = ("iso2022", "hz", "utf-7", "idna", "punycode", "unicode", "raw-unicode", "raw_unicode")
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 
@@ -63,7 +63,7 @@ def find(
     if chosen is Format.PARQUET and coding != UTF8:
         raise LogError(name, "Parquet files have no encoding", "Leave --encoding out")
     if uris and coding != UTF8:
-        raise LogError(name, f"files at URIs are read as UTF-8, and not as {coding}", "Convert them, or copy them here")
+        raise LogError(name, f"files at URIs are read as UTF-8, not as {coding}", "Convert them, or copy them here")
     if chosen is Format.AOL and columns == replace(PLAIN_COLUMNS, url=columns.url and PLAIN_COLUMNS.url):
         columns = replace(_AOL_COLUMNS, url=columns.url and _AOL_COLUMNS.url)
     if chosen is Format.YANDEX:
@@ -138,14 +138,14 @@ def _checked_encoding(encoding: str | None, name: str) -> str:
         return UTF8
     try:
         "".encode(encoding)
-        found = codecs.lookup(encoding).name
+        known = codecs.lookup(encoding).name
     except (LookupError, ValueError):
         problem = f"{encoding!r} is not a known encoding"
         raise LogError(name, problem, "Use one such as latin-1, cp1252, utf-16 or shift_jis") from None
-    if found.startswith(_STATEFUL):
-        problem = f"cannot be read as {found}: one row could change how the next one is read"
+    if known.startswith(_STATEFUL):
+        problem = f"cannot be read as {known}: one row could change how the next one is read"
         raise LogError(name, problem, "Convert the files to UTF-8")
-    return UTF8 if found in {"utf-8-sig", "ascii"} else found
+    return UTF8 if known in {"utf-8-sig", "ascii"} else known
 
 
 def _named(log_format: str, name: str) -> Format:
@@ -158,8 +158,8 @@ def _named(log_format: str, name: str) -> Format:
 def _detected(files: Iterable[Path | str], encoding: str, name: str) -> Format:
     formats = {_format_of(file, encoding) for file in files}
     if len(formats) > 1:
-        found = ", ".join(sorted(formats))
-        raise LogError(name, f"the files are in different formats ({found})", "Use files of one format, or pass it")
+        listed = ", ".join(sorted(formats))
+        raise LogError(name, f"the files are in different formats ({listed})", "Use files of one format, or pass it")
     return formats.pop()
 
 
@@ -208,7 +208,7 @@ def reading(file: Path | str) -> Iterator[None]:
     try:
         yield
     except PermissionError:
-        problem = "permission denied: this account may not read it"
+        problem = "permission denied: this account cannot read it"
         raise LogError(
             str(file), problem, "Change the permissions of the file or its folder, or use another account"
         ) from None

@@ -21,7 +21,7 @@ class Columns:
 
     @property
     def levels(self) -> int:
-        """How many parts a record has."""
+        """The number of parts of a record."""
         return 1 if self.url is None else 2
 
     @property
@@ -92,5 +92,5 @@ class Source:
 
     @property
     def filtered(self) -> bool:
-        """Whether records that look personal are left out. Not in logs of numbers only, where every record would."""
+        """Whether records that look personal are removed. False for logs of numbers, where every record looks personal."""
         return self.format is not Format.YANDEX

@@ -1,7 +1,7 @@
 """Synthetic populations shaped like published logs. No real user's data is in here.
 
 The shapes are those of the two logs in the BLENDER papers, AOL's and Yandex': their size, their top shares, a power law
-behind them, and a long tail of queries that nobody else asked. They are for demonstrations, experiments and tests.
+for the rest, and a long tail of queries that only one user asked. They are for demonstrations, experiments and tests.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ _TOP = (
     ("ebay", "https://www.ebay.com/"),
 )
 _SYLLABLES = [c + v for c in "bdfgklmnprstvz" for v in "aeiou"]
-_SCATTER = 7919  # prime to the number of words, so neighbouring ranks get unlike words and no two the same
+_SCATTER = 7919  # coprime to the number of words, so neighbouring ranks get different-looking words and no two the same
 _FEWER_URLS = 0.3  # the number of a query's URLs is geometric with this parameter
 
 
 @dataclass(frozen=True)
 class Shape:
-    """How many users there are and how likely each query is, from the most popular down; the rest ask alone."""
+    """The number of users and the share of each query, most popular first; every other user has a unique query."""
 
     users: int
     query_shares: Floats
@@ -52,7 +52,7 @@ def aol_shape() -> Shape:
 
 
 def yandex_shape() -> Shape:
-    """A log of the size of the Yandex one: three popular queries and one power law."""
+    """A log of the size of the Yandex log: three popular queries and one power law."""
     return Shape(4_970_073, np.concatenate([[0.03, 0.018, 0.014], 0.012 * np.arange(4.0, 1_000_001) ** -0.9]))
 
 
@@ -75,12 +75,12 @@ def population(shape: Shape, seed: int) -> pa.Table:
     entropy = Entropy.seeded(f"population {seed}")
     listed = shape.query_shares.size
     query = np.searchsorted(np.cumsum(shape.query_shares), _uniform(shape.users, entropy), side="right")
-    alone = query == listed
-    query[alone] += np.arange(np.count_nonzero(alone))  # nobody shares these
+    unique = query == listed
+    query[unique] += np.arange(np.count_nonzero(unique))  # every one of these has only one user
     url_counts = 1 + np.floor(np.log(_uniform(listed, entropy)) / np.log(1 - _FEWER_URLS)).astype(np.int64)
     exponents = 1.5 + 1.5 * _uniform(listed, entropy)
     place = np.minimum(query, listed - 1)
-    url = _url_ranks(np.where(alone, 1, url_counts[place]), exponents[place], _uniform(shape.users, entropy))
+    url = _url_ranks(np.where(unique, 1, url_counts[place]), exponents[place], _uniform(shape.users, entropy))
     return pa.table({"user": pa.array(np.arange(shape.users)).cast(pa.string()), **_names(query, url)})
 
 
@@ -115,5 +115,5 @@ def _words(numbers: Integers) -> pa.Array:
 
 
 def _uniform(count: int, entropy: Entropy) -> Floats:
-    """Uniform numbers in (0, 1): good enough for made-up people, never used for private noise."""
+    """Uniform numbers in (0, 1): good enough for synthetic data, never used for private noise."""
     return ((entropy.words(count) >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53

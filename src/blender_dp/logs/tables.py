@@ -14,7 +14,7 @@ _SCHEMA = pa.schema([("user", pa.string()), ("query", pa.string()), ("url", pa.s
 _SHAPES = "Pass an Arrow, pandas or (collected) polars frame, or rows of (user, query, url)"
 
 TableLike = Any
-"""Anything that speaks the Arrow stream protocol, or an iterable of (user, query, url)."""
+"""Anything that supports the Arrow stream protocol, or an iterable of (user, query, url)."""
 
 
 def as_table(data: TableLike, source: str = "table", *, levels: int = 2) -> pa.Table:
@@ -32,8 +32,8 @@ def as_table(data: TableLike, source: str = "table", *, levels: int = 2) -> pa.T
 def _from_frame(frame: TableLike, source: str) -> pa.Table:
     try:
         table = pa.table(frame)
-        table.validate(full=True)  # above all, text that is not UTF-8
-    except (pa.ArrowException, TypeError, ValueError):  # their messages quote what they stumble over
+        table.validate(full=True)  # mainly to find text that is not UTF-8
+    except (pa.ArrowException, TypeError, ValueError):  # their messages quote the data
         raise LogError(source, "is not a valid table, or contains text that is not UTF-8", _SHAPES) from None
     if len(set(table.column_names)) < table.num_columns:
         raise LogError(source, "has two columns with the same name", "Rename one of them")
@@ -60,6 +60,6 @@ def _text(value: object, number: int, source: str) -> str | None:
             return str(int(value))
         case None:
             return None
-        case float() if value != value:  # noqa: PLR0124 (NaN is how pandas says "missing")
+        case float() if value != value:  # noqa: PLR0124 (pandas uses NaN for missing values)
             return None
     raise LogError(source, f"row {number} contains a {type(value).__name__}", "Pass users, queries and URLs as strings")

@@ -9,7 +9,7 @@ from enum import IntEnum
 
 
 class Problem(IntEnum):
-    """Why a row is bad. Engines count the numbers; people read the names."""
+    """Why a row is bad. Engines use the numbers; people see the names."""
 
     WRONG_NUMBER_OF_COLUMNS = 1
     BROKEN_QUOTES = 2
@@ -32,7 +32,7 @@ LONGEST_ROW = 1_999_999
 """Maximum bytes of a line, or of user, query and URL in a table: the limit of DuckDB's reader. A longer row is bad."""
 
 LONGEST_TEXT = 8192
-"""Maximum bytes of a query or URL. Nobody types more: a longer one is not bad, but not a record either."""
+"""Maximum bytes of a query or URL. Nobody types more. A row with a longer one is not bad, but has no record."""
 
 
 @dataclass(frozen=True)
@@ -45,10 +45,10 @@ class Tally:
 
     @classmethod
     def of(cls, parts: Iterable[tuple[int | None, int, int]], more: Mapping[Problem, int]) -> Tally:
-        """Add up parts of the rows (problem or None, rows, records), and bad rows that are in no part."""
+        """Add up parts of the rows (problem or None, rows, records) and additional bad rows."""
         problems, good, records = Counter(more), 0, 0
-        for problem, rows, found in parts:
-            records += found
+        for problem, rows, with_record in parts:
+            records += with_record
             if problem is None:
                 good += rows
             else:

@@ -72,5 +72,5 @@ def test_it_reads_no_text(sqlite, tmp_path):
 
 
 def test_what_its_sql_cannot_say_is_an_error(sqlite):
-    with pytest.raises(ParameterError, match="Ibis cannot say in sqlite"):
+    with pytest.raises(ParameterError, match="Ibis cannot express this count in sqlite"):
         Blender(epsilon=4, delta=1e-5, m_c=2, profile="paper").run_log(DATA, 0.5, engine=sqlite())

@@ -157,7 +157,7 @@ def test_a_missing_permission_is_called_so(name):
         if os.geteuid() == 0:  # to whom everything is permitted
             os.seteuid(65534)
         try:
-            with pytest.raises(LogError, match="permission denied: this account may not read it"):
+            with pytest.raises(LogError, match="permission denied: this account cannot read it"):
                 find(path)
         finally:
             os.seteuid(os.getuid())
@@ -193,7 +193,7 @@ def test_encodings(tmp_path):
             find(tmp_path / "b.csv", encoding=stateful)
     for name in ("b.csv", "b.jsonl"):
         write(tmp_path / name, "user,query,url\n")
-        with pytest.raises(LogError, match=r"is not utf-16 text that begins with .* utf-16-le or utf-16-be"):
+        with pytest.raises(LogError, match=r"is not utf-16 text that starts with .* utf-16-le or utf-16-be"):
             DuckDBEngine().read(find(tmp_path / name, encoding="utf-16"))
     with pytest.raises(LogError, match="Parquet files have no encoding"):
         find(write(tmp_path / "c.parquet", ""), encoding="latin-1")

@@ -1,7 +1,7 @@
-"""Log files as SQL for DuckDB: a row each of user, query, url, and what is wrong with it.
+"""Log files as SQL for DuckDB: rows of user, query, url and problem.
 
-Nothing is guessed from the rows, and a row is a line: no quote reaches beyond its line. If it did, or if the dialect was
-guessed, one user's row could change how everybody else's rows are read.
+Nothing is guessed from the rows, and a row is a line: no quoted field spans lines. If it did, or if the dialect were
+guessed, one user's row could change how everyone else's rows are read.
 """
 
 from __future__ import annotations
@@ -15,23 +15,23 @@ from blender_dp.logs.source import Columns, Format, Source
 from blender_dp.logs.tally import LONGEST_ROW, Problem
 
 _TAB = "\t"
-_CONTROL, _NULL = "\x01", "\x02"  # no text has them; the second one stands for null
-_UNSPLIT = "\x01\x02\x01\x03"  # what separates the columns where a line is to stay whole
+_CONTROL, _NULL = "\x01", "\x02"  # they do not occur in text; the second one stands for null
+_UNSPLIT = "\x01\x02\x01\x03"  # a separator that does not occur, so that a line stays whole
 _HAS_CONTROL = {f"contains(line, '{_CONTROL}')": Problem.CONTROL_CHARACTER}
 _CELL = "CASE WHEN TRY_CAST({0} AS BIGINT) = TRY_CAST({0} AS DOUBLE) THEN TRY_CAST({0} AS BIGINT) END AS cell"
 _NONE: Mapping[str, Problem] = MappingProxyType({})
 _YANDEX_PROBLEMS = (Problem.CONTROL_CHARACTER, Problem.WRONG_NUMBER_OF_COLUMNS, Problem.SESSION_OF_SEVERAL_USERS)
 
 NO_URL = "'-'"
-"""What stands in for the URL in a log that has none: the rows of all logs look alike."""
+"""The URL in logs without URLs, so that the rows of all logs have the same form."""
 
 YANDEX_FIELDS = 16
-"""Of a results page, which has the most: six, and ten results."""
+"""The number of fields of a results page, the longest line: six, and ten results."""
 
 
 def rows_sql(source: Source, rejects: str) -> str:
-    """A query for the rows of a log. Lines that DuckDB itself refuses are kept in the table called `rejects`."""
-    _files(source)  # refuses URIs, whose first lines nobody has read
+    """A query for the rows of a log. Lines that DuckDB itself rejects are stored in the table `rejects`."""
+    _files(source)  # refuses URIs, whose first lines are unknown
     match source.format:
         case Format.TSV | Format.AOL:
             return _tab_separated(source, rejects)
@@ -46,7 +46,7 @@ def rows_sql(source: Source, rejects: str) -> str:
 
 
 def reports_sql(source: Source, rejects: str) -> str:
-    """A query for clients' reports: the head list they answer, the cell they report, and what is wrong with them."""
+    """A query for clients' reports: the head list, the reported cell, and the problem."""
     if source.format is Format.PARQUET:
         columns = f"head_list::VARCHAR AS head_list, {_CELL.format('cell')}, NULL::TINYINT AS problem"
         return f"SELECT {columns} FROM {parquet_sql(source)}"
@@ -64,7 +64,7 @@ def parquet_sql(source: Source) -> str:
 
 
 def table_sql(table: str, columns: Columns) -> str:
-    """A query for the rows of a table that has a schema. NaN in a column of numbers is a missing value."""
+    """A query for the rows of a table that has a schema. NaN in a numeric column is a missing value."""
     roles = {
         role: f"CASE WHEN typeof({quoted(name)}) IN ('FLOAT', 'DOUBLE') THEN nullif({quoted(name)}::VARCHAR, 'nan') "
         f"ELSE {quoted(name)}::VARCHAR END"
@@ -75,10 +75,10 @@ def table_sql(table: str, columns: Columns) -> str:
 
 
 def _tab_separated(source: Source, rejects: str) -> str:
-    """Columns, of which there is one more than there should be: a line that fills it has too many."""
+    """Read one column more than the header has: a line that fills it has too many fields."""
     names = [f"c{i}" for i in range(len(source.header) + 1)]
     roles = {role: names[source.header.index(name)] for role, name in source.columns.named.items()}
-    wrong = f"({names[-1]} IS NOT NULL OR {names[-2]} IS NULL)"  # what is missing is padded with nulls
+    wrong = f"({names[-1]} IS NOT NULL OR {names[-2]} IS NULL)"  # missing fields are padded with nulls
     known = f"{names[source.user_place + 1]} IS NOT NULL" if source.user_leads else f"NOT {wrong}"
     roles["user"] = f"CASE WHEN {known} THEN {roles['user']} END"
     return _checked(_read(source, names, _TAB, rejects), roles, {wrong: Problem.WRONG_NUMBER_OF_COLUMNS})
@@ -108,22 +108,22 @@ def _json_lines(source: Source, rejects: str) -> str:
 def _yandex(source: Source, rejects: str) -> str:
     """The clicks, with the user of their session, and the query and domain that their results page has.
 
-    A session has a row without a record besides: the user of one without a click must not disappear. If lines name
-    several users for a session, nobody knows whose its clicks are: they are bad, and each of the users has such a row.
+    Each session also has a row without a record, so that a user without clicks does not disappear. If the lines of a
+    session name several users, its clicks cannot be attributed: they are bad, and each of the users has such a row.
 
-    The file is read twice. Results pages are most of it, and are not kept: they pass by the clicks. Those whose name is
-    another's too, which should not happen, are made one, in a third reading that ends at once if there are none.
+    The file is read twice. Results pages are most of it, and are not stored: they are streamed past the clicks. Pages that
+    share a name, which should not happen, are merged in a third pass, which ends at once if there are none.
     """
     names = [f"c{i}" for i in range(YANDEX_FIELDS + 1)]
     read = _read(source, names, _TAB, rejects, header=False)
     results, too_many = names[6:-1], f"{names[-1]} IS NOT NULL"
-    own, page, item = "coalesce(c0, '')", "coalesce(c3, '')", "coalesce(c4, '')"  # null would equal no other null
+    own, page, item = "coalesce(c0, '')", "coalesce(c3, '')", "coalesce(c4, '')"  # nulls are not equal to each other
 
     def pages(columns: str, which: str) -> str:
         return f"""SELECT {own} AS session, {page} AS page, {item} AS query, {columns} FROM {read}
             WHERE NOT {too_many} AND c1 <> 'M' AND c2 IN ('Q', 'T') AND hash({own}, {page}) {which} (FROM shared)"""
 
-    # Numbers compare faster than texts: what a line is, or, above 0, what is wrong with it.
+    # Numbers compare faster than strings: the kind of a line or, above 0, its problem.
     session, click, results_page, contested_click = -1, -2, -3, Problem.SESSION_OF_SEVERAL_USERS.value
     kind = f"""CASE WHEN c1 = 'M' THEN {session} WHEN {too_many} THEN {Problem.WRONG_NUMBER_OF_COLUMNS:d}
         WHEN c2 = 'C' THEN {click} WHEN c2 IN ('Q', 'T') THEN {results_page}
@@ -166,10 +166,10 @@ def _yandex(source: Source, rejects: str) -> str:
 
 
 def _lines(source: Source, rejects: str, *, header: bool = False) -> str:
-    """Whole lines. Four characters that no text has, found in one, split it: what they cut is joined again."""
+    """Whole lines. If a line contains the four characters of the separator, its parts are joined again."""
     read = _read(source, ["line", "rest"], _UNSPLIT, rejects, header=header)
     whole = f"CASE WHEN rest IS NULL THEN line ELSE line || {text(_UNSPLIT)} || rest END"
-    return f"(SELECT {whole} AS line FROM {read} WHERE line <> '' OR rest IS NOT NULL)"  # blank lines are no rows
+    return f"(SELECT {whole} AS line FROM {read} WHERE line <> '' OR rest IS NOT NULL)"  # blank lines are skipped
 
 
 def _read(source: Source, names: list[str], delimiter: str, rejects: str, *, header: bool = True) -> str:
@@ -183,7 +183,7 @@ def _read(source: Source, names: list[str], delimiter: str, rejects: str, *, hea
         "comment": "''",
         "nullstr": text(_NULL),
         "null_padding": "true",
-        "strict_mode": "false",  # a carriage return ends a line as well
+        "strict_mode": "false",  # a carriage return also ends a line
         "columns": f"{{{columns}}}",
         "store_rejects": "true",
         "rejects_table": text(rejects),
@@ -193,9 +193,9 @@ def _read(source: Source, names: list[str], delimiter: str, rejects: str, *, hea
 
 
 def _checked(table: str, roles: Mapping[str, str], problems: Mapping[str, Problem] = _NONE) -> str:
-    """Choose the columns, and add what is wrong with a row: first what the format knows, then what any row can have.
+    """Select the columns, and add the problem of a row: first those of the format, then those that any row can have.
 
-    The user of a bad row is null unless it is known: `known_users` says when it is.
+    The user of a bad row is null unless it is known; see `known_users`.
     """
     roles = {**roles, "user": f"nullif({roles['user']}, '')", "url": roles.get("url", NO_URL)}
     every = {**problems, f"{roles['user']} IS NULL": Problem.NO_USER}

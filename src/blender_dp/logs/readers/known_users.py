@@ -2,7 +2,7 @@
 
 A user is known if the user's field is complete and its place is certain. In a line with the right number of columns the
 place is certain. In any other line a stray separator may have moved the fields, so it is certain only if the user's
-column comes before the query and the URL, which are what people write. In a broken JSON line it is certain up to the
+column comes before the query and the URL, which contain what people type. In a broken JSON line it is certain up to the
 point where the line stops being an object.
 """
 
@@ -19,7 +19,7 @@ _DEPTH = 6  # how deeply arrays and objects before the user's field may be neste
 
 
 def line_user(source: Source, line: str) -> str:
-    """The user of a whole line, or null or an empty text if it is unknown."""
+    """The user of a whole line, or null or an empty string if it is unknown."""
     match source.format:
         case Format.CSV:
             return csv_user(source, csv_fields(source, line), line)
@@ -53,18 +53,18 @@ def csv_user(source: Source, fields: str, line: str) -> str:
     """The user of a CSV line with these fields."""
     field, delimiter = csv_field(source.delimiter), re.escape(source.delimiter)
     before = f"^(?:{field}{delimiter}){{{source.user_place}}}" if source.user_place else "^"
-    found = f"regexp_extract({line}, {text(f'{before}({field}){delimiter}')}, 1)"
-    return _in_place(source, fields, f"{_unquoted(f'[{found}]')}[1]")
+    field_of_user = f"regexp_extract({line}, {text(f'{before}({field}){delimiter}')}, 1)"
+    return _in_place(source, fields, f"{_unquoted(f'[{field_of_user}]')}[1]")
 
 
 def json_fields(columns: Columns, line: str) -> str:
-    """The values of a JSON line as texts, in the order of the columns; null if the line is invalid."""
+    """The values of a JSON line as strings, in the order of the columns; null if the line is invalid."""
     paths = ", ".join(_path(name) for name in columns.named.values())
     return f"CASE WHEN json_valid({line}) THEN json_extract_string({line}, [{paths}]) END"
 
 
 def json_roles(columns: Columns, line: str, fields: str) -> dict[str, str]:
-    """What the columns hold, given the line and its fields; the user also if the line is invalid."""
+    """The values of the columns, given the line and its fields; the user even if the line is invalid."""
     roles = {
         role: _without_nan(f"{fields}[{place}]", line, _path(name))
         for place, (role, name) in enumerate(columns.named.items(), 1)
@@ -85,9 +85,9 @@ def _broken_json_user(columns: Columns, line: str) -> str:
 
 
 def _without_nan(value: str, line: str, path: str) -> str:
-    """NaN, which is a number for DuckDB, is a missing value."""
-    looks_so = f"strlen({value}) < 5 AND lower({value}) IN ('nan', '-nan')"
-    return f"CASE WHEN {looks_so} AND json_type({line}, {path}) = 'DOUBLE' THEN NULL ELSE {value} END"
+    """Replace NaN, which DuckDB reads as a number, by null."""
+    is_spelled_nan = f"strlen({value}) < 5 AND lower({value}) IN ('nan', '-nan')"
+    return f"CASE WHEN {is_spelled_nan} AND json_type({line}, {path}) = 'DOUBLE' THEN NULL ELSE {value} END"
 
 
 def _path(name: str) -> str:
@@ -95,17 +95,17 @@ def _path(name: str) -> str:
 
 
 def text(value: str) -> str:
-    """A text as an SQL literal."""
+    """A string as an SQL literal."""
     return "'" + value.replace("'", "''") + "'"
 
 
 def quoted(name: str) -> str:
-    """A name in SQL."""
+    """A quoted SQL identifier."""
     return '"' + name.replace('"', '""') + '"'
 
 
 def _in_place(source: Source, fields: str, leading: str) -> str:
-    """The user among a line's fields if there are as many as there should be, otherwise only if it leads the line."""
+    """The user of a line with the right number of fields; of any other line only if the user's column comes first."""
     otherwise = leading if source.user_leads else "NULL"
     return f"CASE WHEN len({fields}) = {len(source.header)} THEN {fields}[{source.user_place + 1}] ELSE {otherwise} END"
 

@@ -1,8 +1,8 @@
 """The lines that DuckDB's reader rejects because they are too long or not UTF-8, and the users they name.
 
-DuckDB keeps a refused line in a table, but with a question mark for every byte that is not UTF-8, and only its beginning
-if it is long. Where that leaves the user in doubt, the line is read again from its file. DuckDB drops lines of tens of
-megabytes without a word, so they are looked for here.
+DuckDB stores a rejected line in a table, but with a question mark for every byte that is not UTF-8, and only the start of a
+long line. If that makes the user uncertain, the line is read again from its file. DuckDB silently drops lines of tens of
+megabytes, so this module looks for them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from blender_dp.logs.source import Format, Source
 from blender_dp.logs.tally import Problem
 
 _PROBLEMS = {"INVALID ENCODING": Problem.NOT_UTF8, "LINE SIZE OVER MAXIMUM": Problem.TOO_LONG}
-_KEPT_CHARACTERS = 10_000  # of a long line
+_STORED_CHARACTERS = 10_000  # of a long line
 _STEP = 8_000_000  # DuckDB loses no line that is shorter than twice this
 _COMPRESSED = {".gz", ".zst"}
 _LINE_END = re.compile(rb"[\r\n]")
@@ -36,7 +36,7 @@ class RejectedLines:
     def __init__(self, connection: duckdb.DuckDBPyConnection, source: Source, rejects: str) -> None:
         self._connection = connection
         self._source = source
-        # Each line once: it is kept for every field that is wrong, and for every time the log is read.
+        # Each line once: DuckDB stores it for every invalid field, and every time the log is read.
         self._lines = f"""(
             SELECT file_path, line_byte_position - 1 AS place, min(error_type::VARCHAR) AS error, any_value(line) AS line,
                 any_value(csv_line) AS content
@@ -46,29 +46,29 @@ class RejectedLines:
 
     def problems(self) -> Counter[Problem]:
         """The number of rejected lines by reason."""
-        found: Counter[Problem] = Counter({Problem.TOO_LONG: len(self._giants)})
+        counts: Counter[Problem] = Counter({Problem.TOO_LONG: len(self._giants)})
         for error, lines in self._connection.sql(f"FROM {self._lines} SELECT error, count(*) GROUP BY error").fetchall():
-            found[_problem(error)] += lines
-        return +found
+            counts[_problem(error)] += lines
+        return +counts
 
     def lines(self) -> Iterator[dict[str, object]]:
-        """The lines as far as DuckDB keeps them, for the person who has to repair the log."""
+        """The lines, as far as DuckDB stores them, so that the log can be fixed."""
         query = f"FROM {self._lines} SELECT error, line, content ORDER BY file_path, place"
         for error, line, content in self._connection.execute(query).fetchall():
             yield {"reason": str(_problem(error)), "line": line, "content": content}
         yield from ({"reason": str(Problem.TOO_LONG), "file": file, "byte": place} for file, place in self._giants)
 
     def users(self) -> pa.Array:
-        """The users that the lines name, in no order, some more than once."""
+        """The users that the lines name, unordered and with repetitions."""
         user = f"nullif({line_user(self._source, 'content')}, '')"
-        # A field that leads the line is complete in the kept beginning of it; so is whatever is found in JSON.
-        found_is_enough = self._source.format in {Format.JSONL, Format.YANDEX} or self._source.user_leads
-        cut = f"length(content) >= {_KEPT_CHARACTERS}" + (" AND found IS NULL" if found_is_enough else "")
-        asked = self._connection.sql(f"""
+        # A leading field is complete in the stored start of the line, and so is a user that was found in JSON.
+        start_is_enough = self._source.format in {Format.JSONL, Format.YANDEX} or self._source.user_leads
+        cut = f"length(content) >= {_STORED_CHARACTERS}" + (" AND found IS NULL" if start_is_enough else "")
+        candidates = self._connection.sql(f"""
             SELECT file_path, place, found, coalesce(contains(found, '?'), false) OR {cut} AS doubtful
             FROM (SELECT file_path, place, content, {user} AS found FROM {self._lines})
         """)  # noqa: S608 (our own names)
-        table = asked.to_arrow_table()
+        table = candidates.to_arrow_table()
         certain = table.filter(pc.invert(table["doubtful"]))["found"].drop_null()
         doubtful = table.filter(table["doubtful"]).select(["file_path", "place"]).to_pylist()
         places = [(row["file_path"], row["place"]) for row in doubtful] + self._giants
@@ -78,21 +78,21 @@ class RejectedLines:
         by_file: dict[str, list[int]] = defaultdict(list)
         for file, place in places:
             by_file[file].append(place)
-        found: list[str] = []
+        users: list[str] = []
         for file, positions in by_file.items():
             for line in _lines_at(Path(file), sorted(positions)):
                 self._connection.register("refused_line", pa.table({"line": [line.decode("utf-8", "replace")]}))
                 query = f"FROM refused_line SELECT {line_user(self._source, 'line')}"
-                found += [user for (user,) in self._connection.execute(query).fetchall() if user and _UNKNOWN not in user]
+                users += [user for (user,) in self._connection.execute(query).fetchall() if user and _UNKNOWN not in user]
                 self._connection.unregister("refused_line")
-        return pa.array(found, pa.string())
+        return pa.array(users, pa.string())
 
     def _missing_giants(self) -> list[tuple[str, int]]:
         giants = [(str(path), place) for path in self._source.local for place in _giant_lines(path)]
         if not giants:
             return []
-        kept = set(self._connection.execute(f"FROM {self._lines} SELECT file_path, place").fetchall())
-        return [giant for giant in giants if giant not in kept]
+        stored = set(self._connection.execute(f"FROM {self._lines} SELECT file_path, place").fetchall())
+        return [giant for giant in giants if giant not in stored]
 
 
 def _problem(error: str) -> Problem:
@@ -100,7 +100,7 @@ def _problem(error: str) -> Problem:
 
 
 def _giant_lines(path: Path) -> Iterator[int]:
-    """Where lines begin that have a whole step in them without a line end; compressed files are not looked into."""
+    """The positions of lines with a whole step without a line end in them; compressed files are not searched."""
     size = path.stat().st_size
     if path.suffix.lower() in _COMPRESSED or size < _STEP:
         return
@@ -114,46 +114,48 @@ def _giant_lines(path: Path) -> Iterator[int]:
 
 
 def _line_end(content: mmap.mmap, start: int, end: int) -> int:
-    """The first line end between the two, or -1."""
+    """The position of the first line end between start and end, or -1."""
     newline = content.find(b"\n", start, end)
     carriage = content.find(b"\r", start, end if newline == -1 else newline)
     return newline if carriage == -1 else carriage
 
 
 def _lines_at(path: Path, places: list[int]) -> Iterator[bytes]:
-    """The lines that begin at these places of the decompressed file, in order; a place where none begins is skipped."""
+    """The lines that start at these places of the decompressed file, in order; places where no line starts are skipped."""
     if path.suffix.lower() in _COMPRESSED:
         yield from _streamed(pieces(path), places)
         return
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
         for place in places:
-            if _begins(content, place):
+            if _is_line_start(content, place):
                 start = place + (content[place : place + 1] == b"\n")
                 end = _line_end(content, start, len(content))
                 yield content[start : len(content) if end == -1 else end]
 
 
 def _streamed(content: Iterable[bytes], places: list[int]) -> Iterator[bytes]:
-    wanted, offset, kept = iter(places), 0, b""
+    wanted, offset, buffer = iter(places), 0, b""
     place = next(wanted, None)
     for piece in content:
-        kept += piece
-        while place is not None and (end := _LINE_END.search(kept, place - offset + 1)):
-            yield from _line(kept, place - offset, end.start())
+        buffer += piece
+        while place is not None and (end := _LINE_END.search(buffer, place - offset + 1)):
+            yield from _line(buffer, place - offset, end.start())
             place = next(wanted, None)
         if place is None:
             return
-        passed = max(0, min(place - 1 - offset, len(kept)))  # the byte before the line stays, to see that it ends a line
-        offset, kept = offset + passed, kept[passed:]
-    if place is not None and place - offset < len(kept):
-        yield from _line(kept, place - offset, len(kept))
+        passed = max(
+            0, min(place - 1 - offset, len(buffer))
+        )  # keep the byte before the line, which shows whether a line ends there
+        offset, buffer = offset + passed, buffer[passed:]
+    if place is not None and place - offset < len(buffer):
+        yield from _line(buffer, place - offset, len(buffer))
 
 
 def _line(content: bytes, start: int, end: int) -> Iterator[bytes]:
-    if _begins(content, start):
+    if _is_line_start(content, start):
         yield content[start:end].removeprefix(b"\n")
 
 
-def _begins(content: bytes | mmap.mmap, place: int) -> bool:
-    """Whether a line begins here. After a carriage return and a newline, DuckDB says that it begins with the newline."""
+def _is_line_start(content: bytes | mmap.mmap, place: int) -> bool:
+    """Whether a line starts here. After a carriage return and a newline, DuckDB's line starts with the newline."""
     return place == 0 or content[place - 1 : place] in {b"\n", b"\r"}

@@ -1,7 +1,7 @@
 """Log files as SQL for Spark: the same rows, and the same problems, as `readers.duckdb`.
 
-A file of text comes as a view with a column `value`: a line each, its bytes as they are. Lines end where DuckDB ends
-them. Headers are left out already.
+A text file is a view with a column `value`: one line per row, with its bytes unchanged. Lines end where DuckDB ends them.
+Headers have been removed.
 """
 
 from __future__ import annotations
@@ -19,36 +19,36 @@ from blender_dp.logs.source import Columns, Format, Source
 from blender_dp.logs.tally import LONGEST_ROW, Problem
 
 LOG_ROWS = "user string, query string, url string, valid boolean, unread tinyint"
-"""What `json_rows` makes of the lines of a log."""
+"""The schema of the rows that `json_rows` reads from a log."""
 
 REPORT_ROWS = "head_list string, cell bigint, valid boolean, unread tinyint"
-"""What `json_rows` makes of the lines of clients' reports."""
+"""The schema of the rows that `json_rows` reads from clients' reports."""
 
 FIRST = f"(_metadata.file_block_start = 0 AND monotonically_increasing_id() % {1 << 33} = 0)"
-"""Whether a line is the first one of its file: it is the first line of a piece that begins where the file begins.
+"""Whether a line is the first of its file: the first line of a piece that starts where the file starts.
 
-The function numbers the rows of every task, from 0, in the order in which they are read (and has the task's number above
-the lowest 33 bits). So no task may read two pieces, which is why opening a file must seem to cost as much as a piece.
+The function numbers the rows of every task from 0 in the order in which they are read (the task's number is above the
+lowest 33 bits). So no task may read two pieces, which is why the cost of opening a file is set to that of a whole piece.
 """
 
 _TAB = "\t"
-_CONTROL = "\x01"  # what DuckDB splits at where nothing is to be split, so it is refused here as well
+_CONTROL = "\x01"  # part of DuckDB's separator for whole lines, so it is refused here as well
 _NONE: Mapping[str, Problem] = MappingProxyType({})
 _AS_NAMED: Mapping[str, str] = MappingProxyType({role: role for role in ("user", "query", "url")})
 
-# As for DuckDB, but possessive: what has matched is never tried again, so no line takes long and none fills Java's stack.
+# As for DuckDB, but possessive: there is no backtracking, so no line takes long or overflows Java's stack.
 _FIELD = r"""(?:"(?:[^"]++|"")*+"|[^{0}"]*+)"""
-_RESULTS = r"(?s)\A(?:[^\t]*+\t){5}[^\t]*+(.*)\z"  # what follows the six fields of a Yandex query
-_UNKNOWN = "\N{REPLACEMENT CHARACTER}"  # what Spark puts for bytes that are not UTF-8
+_RESULTS = r"(?s)\A(?:[^\t]*+\t){5}[^\t]*+(.*)\z"  # everything after the six fields of a Yandex query
+_UNKNOWN = "\N{REPLACEMENT CHARACTER}"  # Spark's replacement for bytes that are not UTF-8
 
 
 def below(line: str) -> str:
-    """A condition for lines that are not `first`; a file whose first line is not the given one is an error."""
+    """A condition for lines that are not `first`; a file with another first line is an error."""
     return f"CASE WHEN NOT first THEN true WHEN value = {text(line)} THEN false ELSE raise_error('first lines differ') END"
 
 
 def rows_sql(source: Source, view: str) -> str:
-    """A query for the rows of a log, given a view of its lines; for JSON, of what `json_rows` makes of them."""
+    """A query for the rows of a log, given a view of its lines; for JSON, a view of the rows from `json_rows`."""
     match source.format:
         case Format.TSV | Format.AOL:
             place = source.user_place
@@ -65,19 +65,19 @@ def rows_sql(source: Source, view: str) -> str:
 
 
 def lines_sql(view: str, *, in_columns: bool = False) -> str:
-    """The lines that are not blank, and why one cannot be read."""
+    """The lines that are not blank, and the reason if one cannot be read."""
     unread = {
         "NOT is_valid_utf8(value)": Problem.NOT_UTF8,
         f"octet_length(value) > {LONGEST_ROW}": Problem.TOO_LONG,
     }
     if not in_columns:
         unread[f"contains(value, {text(_CONTROL)})"] = Problem.CONTROL_CHARACTER
-    found = f"SELECT value, CAST({_first(unread)} AS TINYINT) AS unread FROM {view} WHERE value <> ''"
-    return f"SELECT CASE WHEN unread IS NULL THEN value ELSE make_valid_utf8(value) END AS line, unread FROM ({found})"
+    checked = f"SELECT value, CAST({_first(unread)} AS TINYINT) AS unread FROM {view} WHERE value <> ''"
+    return f"SELECT CASE WHEN unread IS NULL THEN value ELSE make_valid_utf8(value) END AS line, unread FROM ({checked})"
 
 
 def table_sql(view: str, columns: Columns) -> str:
-    """A query for the rows of a table that has a schema. NaN in a column of numbers is a missing value."""
+    """A query for the rows of a table that has a schema. NaN in a numeric column is a missing value."""
     texts = {"url": NO_URL} | {
         role: f"CASE WHEN typeof({quoted(name)}) IN ('float', 'double') THEN nullif(CAST({quoted(name)} AS STRING), 'NaN') "
         f"ELSE CAST({quoted(name)} AS STRING) END"
@@ -95,7 +95,7 @@ def table_sql(view: str, columns: Columns) -> str:
 
 
 def reports_sql(source: Source, view: str) -> str:
-    """A query for clients' reports, given a view of Parquet files or of what `json_rows` makes of lines."""
+    """A query for clients' reports, given a view of Parquet files or of the rows from `json_rows`."""
     if source.format is Format.PARQUET:
         columns = (
             "CAST(head_list AS STRING) AS head_list, try_cast(cell AS BIGINT) AS cell, CAST(NULL AS TINYINT) AS problem"
@@ -106,7 +106,7 @@ def reports_sql(source: Source, view: str) -> str:
 
 
 def json_log(columns: Columns) -> str:
-    """A query for a worker's DuckDB: what JSON `lines` of a log say."""
+    """A query for a worker's DuckDB: the fields of the JSON `lines` of a log."""
     fields = known_users.json_fields(columns, "line")
     roles = {"url": NO_URL} | known_users.json_roles(columns, "line", "fields")
     texts = ", ".join(f"{roles[role]} AS {known_users.quoted(role)}" for role in _AS_NAMED)
@@ -114,26 +114,26 @@ def json_log(columns: Columns) -> str:
 
 
 def json_rows(batches: Iterator[pa.RecordBatch], query: str) -> Iterator[pa.RecordBatch]:
-    """What JSON lines say, on a worker. DuckDB reads them there too: no two readers of JSON agree on every line."""
+    """Parse JSON lines on a worker, with DuckDB as well, because no two JSON parsers agree on every line."""
     with duckdb.connect() as connection:
-        connection.execute("SET threads = 1")  # Spark has a worker for every core already
+        connection.execute("SET threads = 1")  # Spark already has a worker for every core
         for batch in batches:
             connection.register("lines", pa.Table.from_batches([batch]))
             yield from connection.sql(query).to_arrow_table().to_batches()
 
 
 def path(file: str) -> str:
-    """A file's name for Spark, which takes a name for a pattern."""
+    """A file's path for Spark, escaped because Spark treats paths as patterns."""
     return "file://" + re.sub(r"([\\\[\]{}*?])", r"\\\1", file)
 
 
 def text(value: str) -> str:
-    """A text as an SQL literal."""
+    """A string as an SQL literal."""
     return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
 def quoted(name: str) -> str:
-    """A name in SQL."""
+    """A quoted SQL identifier."""
     return "`" + name.replace("`", "``") + "`"
 
 
@@ -143,7 +143,7 @@ def _json(name: str) -> str:
 
 JSON_REPORTS = f"""SELECT {_json("head_list")} AS head_list, TRY_CAST({_json("cell")} AS BIGINT) AS cell, valid, unread
     FROM (SELECT *, json_valid(line) AS valid FROM lines)"""
-"""A query for a worker's DuckDB: what JSON `lines` of clients' reports say."""
+"""A query for a worker's DuckDB: the fields of the JSON `lines` of clients' reports."""
 
 
 def _separated(source: Source, lines: str, fields: str, leading: str) -> str:
@@ -234,7 +234,7 @@ def _yandex(view: str) -> str:
 
 
 def _checked(table: str, roles: Mapping[str, str], problems: Mapping[str, Problem] = _NONE) -> str:
-    """Choose the columns, and add what is wrong with a row: first why it was not read, then as for DuckDB."""
+    """Select the columns, and add the problem of a row: first why it could not be read, then as for DuckDB."""
     known = f"nullif({roles['user']}, '')"
     certain = f"CASE WHEN unread = {Problem.NOT_UTF8:d} AND contains({known}, {text(_UNKNOWN)}) THEN NULL ELSE {known} END"
     roles = {**roles, "user": certain, "url": roles.get("url", NO_URL)}
