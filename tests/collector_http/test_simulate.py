@@ -81,7 +81,7 @@ def test_devices_believe_the_pinned_key_alone(live, crowd, tmp_path):
         some.report(found)
 
 
-@pytest.mark.parametrize(("changes", "said"), [({"epsilon": "3"}, "another ε"), ({"delta": "1e-9"}, "larger δ")])
+@pytest.mark.parametrize(("changes", "said"), [({"epsilon": "3"}, "different ε"), ({"delta": "1e-9"}, "larger δ")])
 def test_devices_upload_for_their_own_promise_alone(live, crowd, changes, said):
     live.campaign(name="searches", **FEW)
     with pytest.raises(DocumentError, match=said):

@@ -1,4 +1,4 @@
-"""Everything of blender-dp that runs on a device: it verifies, randomises, keeps account, sends and searches."""
+"""The part of blender-dp that runs on a device: it verifies, randomises, accounts, sends and searches."""
 
 from __future__ import annotations
 

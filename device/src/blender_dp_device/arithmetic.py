@@ -1,7 +1,7 @@
-"""Exact numbers: parameters as fractions, and e^x between two fractions.
+"""Exact numbers: parameters as fractions, and e^x bounded by two fractions.
 
-Private outcomes are decided by integers only. Where a formula has an e^x in it, the integer is fixed by bounds on both
-sides of the real value, so every machine and every language arrives at the same one.
+Private outcomes are decided by integers only. Where a formula contains e^x, the integer is determined by bounds on
+both sides of the real value, so every machine and every language computes the same one.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _MOST_DIGITS = 350  # the smallest float has 324, and a published number may hav
 
 
 def exact(value: Number, field: str) -> Fraction:
-    """Read a number as the fraction its author wrote: 0.1 is 1/10, not the nearest binary float.
+    """Read a number as the exact fraction that was written: 0.1 is 1/10, not the nearest binary float.
 
     A number of more than 350 digits is refused before it costs time, and before anyone publishes it.
     """
@@ -42,7 +42,7 @@ def exact(value: Number, field: str) -> Fraction:
 
 
 def _digits(value: Number) -> int:
-    """An upper bound of the digits of numerator and denominator, without computing them."""
+    """An upper bound on the digits of numerator and denominator, without computing them."""
     if isinstance(value, Fraction):
         return max(abs(value.numerator), value.denominator).bit_length() * 3 // 10
     if isinstance(value, int):
@@ -56,7 +56,7 @@ def _digits(value: Number) -> int:
 
 
 EXACT_TEXT = r"^(0|[1-9][0-9]{0,399})(/[1-9][0-9]{0,399})?$"
-"""The published form of exact numbers: "4" or "7/3", in lowest terms. The limit keeps a hostile file from using memory."""
+"""The published form of exact numbers: "4" or "7/3", in lowest terms. The limit stops a hostile file from filling memory."""
 
 
 def read_exact(text: str, field: str) -> Fraction:

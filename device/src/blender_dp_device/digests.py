@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from typing import Any, NewType
 
 ListDigest = NewType("ListDigest", str)
-"""Identifies a head list with its channel, whoever publishes it. `Report` and exported reports name it."""
+"""Identifies a head list with its channel, regardless of who publishes it. `Report` and exported reports name it."""
 
 DocumentDigest = NewType("DocumentDigest", str)
-"""Identifies a signed document by its bytes. It is fetched by this name, and reports sent to a collector name it."""
+"""Identifies a signed document by its bytes. Documents are fetched by it, and reports sent to a collector name it."""
 
 
 def list_digest(document: Mapping[str, Any]) -> ListDigest:

@@ -3,17 +3,16 @@
     BlenderError               subject, problem, fix
     ├── ParameterError         a value is out of range; the subject is the field
     ├── DocumentError          a saved or received document is invalid; the subject is its source
-    └── StateError             the request does not fit the current state; `kind` says why
+    └── StateError             the current state does not allow the request; `kind` says why
 
-Each message names the thing, says what is wrong with it and what to change. None of them depends on what a user's record
-says.
+Each message says what is wrong with which subject, and how to fix it. None of them depends on a user's record.
 """
 
 from __future__ import annotations
 
 
 class BlenderError(ValueError):
-    """The root of every error this package raises on purpose."""
+    """The base of every error that this package raises on purpose."""
 
     def __init__(self, subject: str, problem: str, fix: str) -> None:
         super().__init__(f"{subject}: {problem}. {fix}.")
@@ -31,7 +30,7 @@ class DocumentError(BlenderError):
 
 
 class StateError(BlenderError):
-    """The request does not fit the current state: `kind` is `conflict`, `missing` or `forbidden`."""
+    """The current state does not allow the request: `kind` is `conflict`, `missing` or `forbidden`."""
 
     def __init__(self, subject: str, problem: str, fix: str, *, kind: str = "conflict") -> None:
         super().__init__(subject, problem, fix)

@@ -1,4 +1,4 @@
-"""Small files that must not be lost, not be half written, and not be read by others; and a lock between processes.
+"""Small files that must not be lost, half written or readable by others; and a lock between processes.
 
 On Windows a file mode protects nothing (a user's folder does), and a folder cannot be synced (renaming is durable there).
 """
@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-_BINARY = getattr(os, "O_BINARY", 0)  # or Windows would translate line ends
+_BINARY = getattr(os, "O_BINARY", 0)  # otherwise Windows would translate line ends
 _RETRY_SECONDS = 0.05
 _TRIES = 100
 
@@ -45,7 +45,7 @@ else:
 
 
 def write_over(path: Path, content: bytes) -> None:
-    """Replace a whole file: a reader finds the old or the new one, and the new one is on the disk."""
+    """Replace a whole file: a reader sees either the old or the new one, and the new one is on disk."""
     partial = path.with_suffix(".partial")
     partial.unlink(missing_ok=True)  # left by a crash
     handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, 0o600)
@@ -58,7 +58,7 @@ def write_over(path: Path, content: bytes) -> None:
 
 
 def replace(source: Path, target: Path) -> None:
-    """Rename a file over another one. Windows refuses that while somebody reads the other one, for a moment."""
+    """Rename a file over another one; on Windows, retry while the other one is being read."""
     for _ in range(_TRIES if sys.platform == "win32" else 0):
         try:
             source.replace(target)
@@ -70,7 +70,7 @@ def replace(source: Path, target: Path) -> None:
 
 
 def create(path: Path) -> None:
-    """Create an empty file, durably; it may exist already."""
+    """Create an empty file durably, unless it already exists."""
     handle = os.open(path, os.O_WRONLY | os.O_CREAT, 0o600)
     try:
         os.fsync(handle)
@@ -80,14 +80,14 @@ def create(path: Path) -> None:
 
 
 def write_whole(handle: int, content: bytes) -> None:
-    """Write all bytes to the disk; a disk that takes only a part of them is full."""
+    """Write all bytes to disk; if only some of them are written, the disk is full."""
     if os.write(handle, content) != len(content):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     os.fsync(handle)
 
 
 def sync_folder(folder: Path) -> None:
-    """Write a folder's list of files to the disk."""
+    """Write a folder's list of files to disk."""
     if sys.platform == "win32":
         return
     handle = os.open(folder, os.O_RDONLY)
@@ -99,7 +99,7 @@ def sync_folder(folder: Path) -> None:
 
 @contextmanager
 def exclusive(path: Path) -> Iterator[None]:
-    """Hold a lock that one process, and one thread of it, has at a time. It ends with the process, whatever happens."""
+    """Hold a lock that only one thread of one process has at a time. It is released when the process ends."""
     handle = os.open(path, os.O_RDWR | os.O_CREAT | _BINARY, 0o600)
     try:
         _lock(handle)

@@ -45,9 +45,9 @@ def nothing_left(device: Agent, fake: FakeCollector, lifetime: int = 8) -> bool:
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        ({"epsilon": "8"}, "another ε"),
-        ({"epsilon": "1"}, "another ε"),
-        ({"epsilon": "4.0000000001"}, "another ε"),
+        ({"epsilon": "8"}, "different ε"),
+        ({"epsilon": "1"}, "different ε"),
+        ({"epsilon": "4.0000000001"}, "different ε"),
         ({"delta": "1.1e-6"}, "larger δ"),
         ({"delta": "1"}, "larger δ"),
         ({"campaign": "d" * 32}, "another campaign"),

@@ -24,8 +24,8 @@ NO_QUERIES = reporting(HeadList(()), epsilon=4)
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        ({"channel": {"epsilon": "8"}}, "another ε"),
-        ({"channel": {"epsilon": "2"}}, "another ε"),
+        ({"channel": {"epsilon": "8"}}, "different ε"),
+        ({"channel": {"epsilon": "2"}}, "different ε"),
         ({"campaign": "d" * 32}, "another campaign"),
         ({"round_id": "2" * 32}, "not the list of this round"),
         ({"list_digest": "0" * 64}, "not the list of this round"),
@@ -117,7 +117,7 @@ class TestNames:
     def test_a_receipt(self, agent, fake, wrong):
         fake.state["state"] = "open"
         fake.receipt = wrong or "x"
-        with pytest.raises(DocumentError, match="another receipt"):
+        with pytest.raises(DocumentError, match="different receipt"):
             agent().upload("t", "query", "a.example")
         assert agent().withdraw() == 1
 

@@ -162,7 +162,7 @@ class TestRecords:
 
     def test_an_answer_about_another_receipt(self, agent, fake):
         fake.receipt = "f" * 64
-        with pytest.raises(DocumentError, match="another receipt"):
+        with pytest.raises(DocumentError, match="different receipt"):
             agent().upload("t", "query", "a.example")
         assert agent().uploaded[0].receipt != "f" * 64
         assert agent().withdraw() == 1

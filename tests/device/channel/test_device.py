@@ -113,7 +113,7 @@ def test_the_vectors_have_single_items():
 @pytest.mark.parametrize("count", [0, 8, 15])
 def test_too_few_random_bytes_are_refused(small_list, randomiser, count):
     device = device_for(small_list, epsilon=1, randomiser=randomiser)
-    with pytest.raises(ParameterError, match=f"random_bytes: {count} of them are too few"):
+    with pytest.raises(ParameterError, match=f"random_bytes: {count} bytes are too few"):
         device.answer("google", "x.example", bytes(count))
 
 
@@ -122,7 +122,7 @@ def test_a_larger_report_needs_more_random_bytes(small_list):
     device = device_for(small_list, epsilon=1, subset_size=2)
     assert isinstance(device.channel, SubsetChannel)
     assert len(device.answer("google", "x.example", bytes(7 * 8)).cells) == 2
-    with pytest.raises(ParameterError, match="55 of them are too few"):
+    with pytest.raises(ParameterError, match="55 bytes are too few"):
         device.answer("google", "x.example", bytes(7 * 8 - 1))
     refused = b"\xff" * 8  # the last word would favour somebody below 5, so it is drawn again
     short, long = (bytes(16) + part + bytes(n * 8) for part, n in ((refused, 4), (refused, 7)))

@@ -123,7 +123,7 @@ GOOD = {"schema": "blender-dp/head-list/1", "canonical_version": 1, "queries": [
         ({"queries": None}, "needs schema"),
         ({"canonical_version": "1"}, "has canonical form '1'"),
         ({"canonical_version": True}, "has canonical form True"),
-        ({"canonical_version": 99}, "has canonical form 99, and this version knows only 1"),
+        ({"canonical_version": 99}, "has canonical form 99, but this version supports only 1"),
         ({"queries": [{"query": "a"}]}, r"queries\[0\]: needs a query"),
         ({"queries": [{"query": "a", "urls": ["b"]}, {"query": "b", "urls": []}]}, "only some of its queries have URLs"),
         ({"queries": [{"query": "a", "urls": None}]}, "needs a query"),

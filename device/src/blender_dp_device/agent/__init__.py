@@ -1,1 +1,1 @@
-"""A device in a campaign: it verifies, randomises, keeps account, sends and searches."""
+"""A device in a campaign: it verifies, randomises, accounts, sends and searches."""

@@ -1,7 +1,7 @@
-"""A device's own account on its disk: everything it has sent, what that has cost, and whether its user opted out.
+"""A device's own account on disk: everything it has sent, what that has cost, and whether its user has opted out.
 
-It is read from the disk whenever it is needed, and changed by one process at a time. The lock is never held while
-waiting for the network, and opting out does not need it: nothing can keep a user from that.
+It is read from disk whenever it is needed, and changed by one process at a time. The lock is never held while waiting for
+the network, and opting out does not need it: nothing can prevent a user from opting out.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from blender_dp_device.errors import DocumentError, StateError
 from blender_dp_device.files import create, exclusive, sync_folder, write_over
 from blender_dp_device.wire.shapes import MAX_ROUNDS, as_document, digest_name, finite, identifier, text, whole
 
-# What this device writes as a cost; a short string can stand for a number without end.
+# What this device writes as a cost; a short string such as 1e999999999 could stand for an enormous number.
 _COST = re.compile("[0-9]{1,1000}(/0{0,9}[1-9][0-9]{0,999})?")
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What a device allows, whatever a collector asks for: ε of one round, ε of its life, and the time between rounds."""
+    """What a device allows, whatever a collector asks for: ε per round, ε in its lifetime, and the time between rounds."""
 
     epsilon: Fraction
     lifetime_epsilon: Fraction
@@ -36,7 +36,7 @@ class Limits:
 class Sent:
     """One report in the account: its round, its cost, its exact bytes, and whether they have arrived.
 
-    `over` is true for a report that never will arrive, because its round is over.
+    `over` is true for a report that will never arrive, because its round is over.
     """
 
     campaign: str
@@ -53,7 +53,7 @@ class Uploaded:
     """An opt-in user's upload in the account: its round, its cost, and the receipt that withdraws it.
 
     It is stored before anything leaves, so a lost response loses nothing, and it stays, `withdrawn` or not: the device
-    does not report in this round. Whether the upload had a record in it is not stored. Uploads of earlier versions have
+    does not report in this round. Whether the upload contained a record is not stored. Uploads of earlier versions have
     no number, ε or δ.
     """
 
@@ -68,9 +68,9 @@ class Uploaded:
 
 @dataclass
 class Account:
-    """Everything, of all campaigns. A round is looked up with its campaign: another collector could use the same id.
+    """Everything, for all campaigns. A round is looked up with its campaign: another collector could use the same id.
 
-    `newest` has the highest round of each campaign that this device has taken part in, `bundles` the one it searches.
+    For each campaign, `newest` is the highest round that this device participated in, `bundles` the one it searches.
     """
 
     sent: list[Sent] = field(default_factory=list)
@@ -96,11 +96,11 @@ class Account:
     def charge(self, entry: Sent | Uploaded, cost: Fraction, limits: Limits, now: float) -> None:
         """Add a report or an upload that is about to leave.
 
-        A round is known by its number, because the signer of documents chooses ids at will. Documents that come faster
-        than rounds do are refused, or a lifetime's budget could be drained in a minute.
+        A round is identified by its number, because the signer of documents chooses ids at will. Documents that come too
+        fast are refused; otherwise a lifetime's budget could be drained in a minute.
         """
         if entry.round <= self.newest.get(entry.campaign, 0):
-            problem = "belongs to an older round than one that this device has taken part in, or has the same number"
+            problem = "belongs to a round that this device participated in, or to an older round"
             raise DocumentError("signed document", problem, "Wait for the next round")
         if self.spent(limits.epsilon) + cost > limits.lifetime_epsilon:
             raise StateError("budget", "of this device is used up", "Do not participate in more rounds")
@@ -119,7 +119,7 @@ class Account:
         self.records = [replace(one, withdrawn=True) if one.receipt == upload.receipt else one for one in self.records]
 
     def settle(self, sent: Sent, *, arrived: bool) -> Sent:
-        """Note what became of a report; one that has arrived once has arrived."""
+        """Note whether a report has arrived; one that has arrived stays so."""
         known = (sent.campaign, sent.round_id)
         place = next(i for i, one in enumerate(self.sent) if (one.campaign, one.round_id) == known)
         arrived = arrived or self.sent[place].arrived
@@ -128,13 +128,13 @@ class Account:
 
 
 class AccountFile:
-    """An account on the disk."""
+    """An account on disk."""
 
     def __init__(self, folder: Path) -> None:
         new = [one for one in (folder, *folder.parents) if not one.exists()]
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         for one in new:
-            sync_folder(one.parent)  # or a power failure could take the folder, and the account in it
+            sync_folder(one.parent)  # otherwise a power failure could remove the folder with the account
         self._lock = folder / "lock"
         self._file = folder / "account.json"
         self._opted_out = folder / "opted-out"
@@ -145,14 +145,14 @@ class AccountFile:
         return self._opted_out.exists()
 
     def opt_out(self) -> None:
-        """Store an opt-out, for good, without waiting for anything."""
+        """Store an opt-out permanently, without waiting for anything."""
         create(self._opted_out)
 
     def read(self) -> Account:
         """The account as stored."""
         if not self._file.exists():
             return Account()
-        with as_document(str(self._file)):  # an unreadable account is not started anew: its budget may be used up
+        with as_document(str(self._file)):  # an unreadable account is not replaced: its budget may be used up
             stored = json.loads(self._file.read_text(encoding="utf-8"))
             return Account(
                 [_sent(**one) for one in stored["sent"]],

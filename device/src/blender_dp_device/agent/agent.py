@@ -1,7 +1,7 @@
-"""One device over its life: it verifies, charges its account, sends, and searches offline.
+"""One device over its lifetime: it verifies, charges its account, sends, and searches offline.
 
-The account is on the disk before a report leaves. A report that may not have arrived is sent again byte by byte: the
-same report twice costs nothing, a second one would.
+The account is on disk before a report leaves. A report that may not have arrived is sent again unchanged: sending the
+same report twice costs nothing; a second report would.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ from blender_dp_device.wire.shapes import as_document, digest_name, identifier
 from blender_dp_device.wire.suggestions import Row, Suggester, bundle_rows
 
 LEAST_SECONDS = 86_400
-"""The time between two rounds of a device: no campaign has a reason for more than one round a day."""
+"""The minimum time between two rounds of a device: no campaign needs more than one round a day."""
 
 _KEY_BYTES = 32
-_GONE = {404, 409}  # the round is over, or unknown by now
+_GONE = {404, 409}  # the round is over, or no longer known
 
 
 class Agent:
     """A device with its own folder that participates in one campaign.
 
     `key` is the collector's public key and `campaign` the campaign's id, both pinned; `epsilon` is what one round may
-    cost, `lifetime_epsilon` what all rounds may cost, and `least_seconds` the time between two. `delta` is the largest δ
-    of a round that an opt-in user's record is uploaded to; without it nothing is uploaded. None of these comes from the
-    collector.
+    cost, `lifetime_epsilon` what all rounds may cost, and `least_seconds` the minimum time between two. `delta` is the
+    largest δ of a round that an opt-in user's record is uploaded to; without it nothing is uploaded. None of these comes
+    from the collector.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class Agent:
 
     @property
     def left(self) -> Fraction:
-        """The ε that this device may still spend in its life."""
+        """The ε that this device may still spend in its lifetime."""
         return self.lifetime_epsilon - self.spent
 
     @property
@@ -98,42 +98,42 @@ class Agent:
         return self._file.opted_out
 
     def opt_out(self) -> None:
-        """Send nothing from now on, even if a request is under way. An update does not forget it."""
+        """Send nothing from now on, even if a request is under way. The opt-out survives updates."""
         self._file.opt_out()
 
     def take_part(self, query: str | None, url: str | None = None) -> Sent | None:
-        """Report one record in the current round, unless that is done already; nothing is sent after an opt-out.
+        """Report one record in the current round, unless already done; nothing is sent after an opt-out.
 
         Reports of earlier rounds that may not have arrived are sent again first.
         """
         if self.opted_out:
             return None
-        query, url = canonical_parts(query, url)  # before any request: the time it takes must not show between two
+        query, url = canonical_parts(query, url)  # before any request: the time it takes must not be observable
         self._file.read()  # a device whose account cannot be read sends no requests; its user can still opt out
         pointer = self._pointer("round")
         listed = pointer if pointer and pointer["state"] == "listed" else None
         self._send_again(listed["id"] if listed else None)
         account = self._file.read()
         if listed is None or account.record(self._campaign, listed["id"]):
-            return None  # no device is in both groups, whatever became of the upload
+            return None  # no device is in both groups, whatever happened to the upload
         sent = account.report(self._campaign, listed["id"]) or self._charge_report(self._randomise(listed, query, url))
         return sent if sent is None or sent.arrived else self._deliver(sent)
 
     def upload(self, token: str, query: str | None, url: str | None = None) -> Uploaded | None:
         """Upload an opt-in user's record in the open round, in place of an earlier one of that round.
 
-        Call it in every round, whether there is a record or not: one that is missing, looks personal or is too long is
+        Call it in every round, whether or not there is a record: one that is missing, looks personal or is too long is
         uploaded as no record, in a message of the same length, because the number of opt-in users is public and must not
         depend on anyone's record. Nothing leaves, not even the token, unless the pinned key has signed the opening of
         the round, with this device's ε and at most its δ. The upload is charged to the account before it leaves, once for
         all uploads of the round, which share one receipt. From then on this device does not report in that round,
-        whatever becomes of the upload, and after a withdrawal it does not upload to it again.
+        whatever happens to the upload, and after a withdrawal it does not upload to that round again.
         """
         if self.delta is None:
-            raise ParameterError("delta", "is not set, and an upload needs a limit", "Pass Agent a delta, such as 1e-6")
+            raise ParameterError("delta", "is not set, but an upload needs a limit", "Pass Agent a delta, such as 1e-6")
         if self.opted_out:
             return None
-        record = upload_record(query, url)  # before any request: the time it takes must not show between two
+        record = upload_record(query, url)  # before any request: the time it takes must not be observable
         self._file.read()  # a device whose account cannot be read sends no requests
         pointer = self._pointer("round")
         if pointer is None or pointer["state"] != "open":
@@ -155,32 +155,32 @@ class Agent:
         response = self._collector.post_bytes(path, body, Authorization=f"Bearer {token}")
         with as_document("response"):
             if response["receipt"] != uploaded.receipt:
-                raise DocumentError("response", "names another receipt than the one that was sent", "Withdraw the record")
+                raise DocumentError("response", "names a different receipt from the one sent", "Withdraw the record")
         return uploaded
 
     def withdraw(self) -> int:
-        """Withdraw all records that still can be, also after an opt-out, and return their number.
+        """Withdraw all records that still can be withdrawn, even after an opt-out, and return their number.
 
         A record can be withdrawn until its round's list is made.
         """
         count = 0
         for one in self.uploaded:
             if one.campaign != self._campaign or one.withdrawn:
-                continue  # a receipt of another campaign is none of this collector's business
+                continue  # a receipt of another campaign does not concern this collector
             try:
                 self._collector.delete(f"/v1/records/{one.receipt}")
                 count += 1
             except ResponseError as error:
                 if error.status not in _GONE:
                     raise
-                continue  # it may be in a list, or still on its way
+                continue  # it may be in a list already, or still on its way
             with self._file.locked() as account:
                 account.withdraw(one)
                 self._file.save(account)
         return count
 
     def refresh_bundle(self) -> None:
-        """Fetch and verify the bundle for offline search; one of an older round than before is refused."""
+        """Fetch and verify the bundle for offline search; a bundle older than the stored one is refused."""
         self._file.read()
         pointer = self._pointer("released")
         if pointer is None:
@@ -195,7 +195,7 @@ class Agent:
             write_over(self._bundle, body)
 
     def search(self, typed: str, n: int = 10) -> list[Row]:
-        """The typed query and the most popular ones that start with it, from the verified bundle, without a connection."""
+        """The typed query and the most popular ones that start with it, from the verified bundle, offline."""
         return Suggester(self._rows(self._stored_bundle())).matching(typed, n)
 
     def suggestions(self, typed: str, n: int = 10) -> list[Any]:
@@ -203,8 +203,8 @@ class Agent:
         return Suggester(self._rows(self._stored_bundle())).opensearch(typed, n)
 
     def index(self) -> SearchIndex | None:
-        """The verified bundle as a database that also finds words; it is built again when there is another bundle."""
-        with self._file.locked():  # a process that fetches another bundle meanwhile waits
+        """The verified bundle as a database that also finds words; it is rebuilt when the bundle changes."""
+        with self._file.locked():  # a process that fetches another bundle must wait
             body = self._stored_bundle()
             rows = self._rows(body)
             return SearchIndex.of(self._index, document_digest(body), rows) if rows else None
@@ -220,7 +220,7 @@ class Agent:
             return bundle_rows(content) if content["campaign"] == self._campaign else []
 
     def _pointer(self, which: str) -> dict[str, Any] | None:
-        """The collector's pointer to a round. It is not signed, and only believed as far as signed documents go."""
+        """The collector's pointer to a round. It is not signed, so signed documents must confirm it."""
         with as_document("current round"):
             pointer: dict[str, Any] | None = self._collector.get("/v1/rounds/current", campaign=self._campaign)[which]
             if pointer is None:
@@ -234,7 +234,7 @@ class Agent:
         body = self._collector.document(path)
         digest = document_digest(body)
         if digest != name:
-            raise DocumentError(path, "does not have the digest that it is named by", "It is not used")
+            raise DocumentError(path, "does not have the digest in its name", "It is not used")
         return body, digest
 
     def _randomise(self, pointer: dict[str, Any], query: str | None, url: str | None) -> Sent:
@@ -255,9 +255,9 @@ class Agent:
     def _charge_report(self, sent: Sent) -> Sent | None:
         """Charge a report to the account before it leaves. If another process was faster, its report is returned."""
         with self._file.locked() as account:
-            now = self._clock()  # after waiting for the lock, or another process's time would look like a clock set back
+            now = self._clock()  # after waiting for the lock; otherwise the clock could seem set back
             if self.opted_out or account.record(sent.campaign, sent.round_id):
-                return None  # or an upload has started meanwhile: no device is in both groups
+                return None  # or an upload has started: no device is in both groups
             if known := account.report(sent.campaign, sent.round_id):
                 return known
             self._charge(account, sent, self.epsilon, now)
@@ -271,7 +271,7 @@ class Agent:
                 return None
             if known := account.record(opening.campaign, opening.round_id):
                 if known.round != opening.round:
-                    raise DocumentError("opening", "gives this round another number than before", "Nothing is uploaded")
+                    raise DocumentError("opening", "gives this round a different number than before", "Nothing is uploaded")
                 return known
             receipt, costs = system_bytes(32).hex(), (str(opening.epsilon), str(opening.delta))
             uploaded = Uploaded(opening.campaign, opening.round_id, receipt, opening.round, *costs)
@@ -279,14 +279,14 @@ class Agent:
         return uploaded
 
     def _charge(self, account: Account, entry: Sent | Uploaded, cost: Fraction, now: float) -> None:
-        if account.charged is not None and now < account.charged:  # the clock was set back: the wait starts anew,
+        if account.charged is not None and now < account.charged:  # the clock was set back: restart the wait,
             account.charged = now  # so that it neither ends early nor lasts for years
             self._file.save(account)
         account.charge(entry, cost, self._limits, now)
         self._file.save(account)
 
     def _send_again(self, current: str | None) -> None:
-        """Send again what may not have arrived in earlier rounds of this campaign; reports of others go elsewhere.
+        """Resend reports of earlier rounds of this campaign that may not have arrived.
 
         A report whose round is over stays in the account and is not sent again.
         """
@@ -299,7 +299,7 @@ class Agent:
                 if error.status in _GONE:
                     self._settle(one, arrived=False)
             except NoResponseError:
-                return  # later
+                return  # try again later
             except BlenderError:
                 continue  # refused, or the response is invalid
 
@@ -328,7 +328,7 @@ def _not_negative(value: Number, field: str) -> Fraction:
 
 
 def _checked_key(key: str) -> str:
-    """The key, if it is valid: a mistake would otherwise look like a dishonest collector."""
+    """The key, if valid: otherwise a typing mistake would look like a dishonest collector."""
     try:
         if len(base64.b64decode(key, validate=True)) == _KEY_BYTES:
             return key

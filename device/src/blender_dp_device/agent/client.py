@@ -1,7 +1,7 @@
 """The collector as a device or an operator sees it: HTTP requests with bounded responses, and problems as short errors.
 
-Reports must not be linkable, so there are no cookies and no headers besides those that `_head` writes. Nobody must read
-along, so a collector on another machine needs TLS. Redirects are not followed.
+Reports must not be linkable, so there are no cookies and no headers other than those that `_head` writes. Nobody may
+eavesdrop, so a collector on another machine needs TLS. Redirects are not followed.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from blender_dp_device.errors import DocumentError, ParameterError, StateError
 
 _SECONDS = 120.0
 _RESPONSE_BYTES = 256_000
-_DOCUMENT_BYTES = 8_000_000  # a list of 10,000 queries has about 1 MB, its bundle about 2; with long URLs, thrice as much
+_DOCUMENT_BYTES = 8_000_000  # a list of 10,000 queries has about 1 MB, its bundle about 2; three times that with long URLs
 _HEADER_BYTES = 256_000
 _PIECE_BYTES = 65_536
 _SHOWN_CHARACTERS = 200  # of a remote machine's text, in an error
@@ -43,7 +43,7 @@ class NoResponseError(StateError):
 
 
 class ResponseError(StateError):
-    """The collector refuses; `status` is that of HTTP. The collector's own words are shown in short and as plain text."""
+    """The collector refuses, with this HTTP `status`. The collector's own words are shortened and made printable."""
 
     def __init__(self, subject: str, problem: str, fix: str, *, status: int, kind: str = "conflict") -> None:
         super().__init__(subject, _plain(problem), _plain(fix), kind=kind)
@@ -59,10 +59,10 @@ class BusyError(ResponseError):
 
 
 class CollectorClient:
-    """Talks to one collector, with the rights of `token` if there is one. Safe for several threads.
+    """Sends requests to one collector, with the rights of `token` if there is one. Thread-safe.
 
-    `allow_http` is for a collector on a network that nobody listens to; on this machine it is not needed. A request with
-    its response takes at most `seconds`. `max_bytes` is for operators, who receive longer responses than devices. `tls`
+    `allow_http` is for a collector on a trusted network; on this machine it is not needed. A request and its response
+    take at most `seconds`. `max_bytes` is for operators, who receive longer responses than devices. `tls`
     replaces the system's certificates and settings.
     """
 
@@ -94,7 +94,7 @@ class CollectorClient:
         return _parsed(self._request("GET", f"{path}?{urlencode(query)}" if query else path))
 
     def document(self, path: str) -> bytes:
-        """Request a signed document, byte by byte."""
+        """Request a signed document, as exact bytes."""
         return self._request("GET", path, max_bytes=self._document_bytes, coding="gzip")
 
     def download(self, path: str, file: Path) -> None:
@@ -166,7 +166,7 @@ class CollectorClient:
 
 
 def _origin(url: str) -> Origin | None:
-    """Where a URL points to, or None if it is not a valid URL of a collector."""
+    """The server that a URL points to, or None if it is not a valid URL of a collector."""
     try:
         parts = urlsplit(url)
         port = parts.port or (443 if parts.scheme == "https" else 80)
@@ -179,7 +179,7 @@ def _origin(url: str) -> Origin | None:
 
 
 def _is_safe(origin: Origin | None) -> bool:
-    """Whether nobody can read along: TLS, or a connection that does not leave this machine."""
+    """Whether nobody can eavesdrop: TLS, or a connection that does not leave this machine."""
     if origin is None or origin.is_tls:
         return origin is not None
     try:
@@ -203,20 +203,20 @@ def _body(response: HTTPResponse, max_bytes: int) -> bytes:
 
 
 def _pieces(response: HTTPResponse) -> Iterator[bytes]:
-    """The body in short pieces. Only gzip is decompressed, a piece at a time, so that a few bytes never become many."""
+    """The body in short pieces. Only gzip is decompressed, bit by bit, so that a small response cannot fill the memory."""
     coding = response.headers.get("content-encoding", "identity").lower()
     if coding not in {"identity", "gzip"}:
         raise StateError("collector", "responds in a content coding that was not requested", "Do not use it")
-    unzipped = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16) if coding == "gzip" else None
+    decompressor = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16) if coding == "gzip" else None
     while piece := _read(response):
-        while unzipped and piece and not unzipped.eof:
+        while decompressor and piece and not decompressor.eof:
             with _network_errors():
-                more = unzipped.decompress(piece, _PIECE_BYTES)
-            piece = unzipped.unconsumed_tail
+                more = decompressor.decompress(piece, _PIECE_BYTES)
+            piece = decompressor.unconsumed_tail
             yield more
-        if not unzipped:
+        if not decompressor:
             yield piece
-    if response.length or (unzipped and not unzipped.eof):
+    if response.length or (decompressor and not decompressor.eof):
         raise _no_response("cut short")
 
 
@@ -257,7 +257,7 @@ def _problem(response: HTTPResponse, body: bytes) -> ResponseError:
 
 
 def _detail_and_fix(problem: dict[str, Any]) -> tuple[str, str]:
-    """What a problem document says is wrong, with the places, and what to do if it says that."""
+    """What is wrong and where, according to a problem document, and what to do about it if it says so."""
     detail = str(problem["detail"])
     text, _, fix = detail.removesuffix(".").rpartition(". ")
     if not text or not detail.endswith("."):  # not a sentence with advice after it

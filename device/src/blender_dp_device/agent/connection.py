@@ -1,4 +1,4 @@
-"""HTTP/1.1 connections to one server, on the standard library, with limits of time and length for every exchange.
+"""HTTP/1.1 connections to one server, on the standard library, with limits on the time and length of every exchange.
 
 The caller's own thread sends and receives, so nothing leaves the device after a request has failed or timed out. Only
 resolving a name and connecting runs in another thread, because the system offers no deadline for it; a connection that
@@ -39,12 +39,12 @@ class Origin(NamedTuple):
 
     @property
     def authority(self) -> str:
-        """Host and port as the Host header names them."""
+        """Host and port, as in the Host header."""
         return self.full_authority.removesuffix(":443" if self.is_tls else ":80")
 
     @property
     def full_authority(self) -> str:
-        """Host and port, also if it is the default port."""
+        """Host and port, even if it is the default port."""
         return f"{f'[{self.host}]' if ':' in self.host else self.host.encode('idna').decode()}:{self.port}"
 
 
@@ -63,7 +63,7 @@ class Allowance:
         return left
 
     def receive(self, count: int) -> int:
-        """Subtract received bytes: whatever length a server announces, this is the end of it."""
+        """Subtract received bytes; `HTTPException` beyond the limit, whatever length the server announces."""
         if self._bytes is not None:
             self._bytes -= count
             if self._bytes < 0:
@@ -98,7 +98,7 @@ class Connection:
         while rest:
             self.socket.settimeout(self.allowance.step())
             rest = rest[self.socket.send(rest) :]
-        response = HTTPResponse(self, method=method)  # type: ignore[arg-type]  # all it uses is `makefile`
+        response = HTTPResponse(self, method=method)  # type: ignore[arg-type]  # it only uses `makefile`
         response.begin()
         return response
 
@@ -108,7 +108,7 @@ class Connection:
 
     @property
     def is_usable(self) -> bool:
-        """Whether an idle connection can take another request: a server that closed it has made it readable."""
+        """Whether an idle connection can be reused: it is readable if the server has closed it."""
         if time.monotonic() - self.idle_since > _IDLE_SECONDS:
             return False
         with selectors.DefaultSelector() as selector:
@@ -117,7 +117,7 @@ class Connection:
 
 
 class Connections:
-    """Connections to one server, kept for a few seconds for the next request. Safe for several threads."""
+    """Connections to one server, kept open for a few seconds for the next request. Thread-safe."""
 
     def __init__(self, origin: Origin, tls: ssl.SSLContext | None = None) -> None:
         self._origin = origin
@@ -127,8 +127,8 @@ class Connections:
 
     @contextmanager
     def exchange(self, allowance: Allowance, method: str, request: bytes) -> Iterator[HTTPResponse]:
-        """Send a request and hand out its response; unless that is read to its end, the connection is closed."""
-        connection = self._taken(allowance) or self._opened(allowance)
+        """Send a request and yield its response; unless it is read to its end, the connection is closed."""
+        connection = self._reuse(allowance) or self._open(allowance)
         try:
             with connection.exchange(method, request) as response:
                 yield response
@@ -150,7 +150,7 @@ class Connections:
         for connection in idle:
             connection.socket.close()
 
-    def _taken(self, allowance: Allowance) -> Connection | None:
+    def _reuse(self, allowance: Allowance) -> Connection | None:
         while True:
             with self._lock:
                 if not self._idle:
@@ -161,10 +161,10 @@ class Connections:
                 return connection
             connection.socket.close()
 
-    def _opened(self, allowance: Allowance) -> Connection:
-        proxy = _proxy(self._origin) if self._origin.is_tls else None  # a proxy must not see what is not encrypted
+    def _open(self, allowance: Allowance) -> Connection:
+        proxy = _proxy(self._origin) if self._origin.is_tls else None  # a proxy must not see unencrypted bytes
         host, port = (proxy.hostname or "", proxy.port or 80) if proxy else self._origin[1:]
-        connection = Connection(_connected(host, port, allowance.step()), allowance)
+        connection = Connection(_connect(host, port, allowance.step()), allowance)
         try:
             connection.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             if proxy:
@@ -191,7 +191,7 @@ def _proxy(origin: Origin) -> SplitResult | None:
 
 
 def _tunnel(connection: Connection, origin: Origin, proxy: SplitResult) -> None:
-    """Have a proxy pass on encrypted bytes, of which it sees the length only."""
+    """Ask a proxy to forward encrypted bytes, of which it sees only the length."""
     head = f"CONNECT {origin.full_authority} HTTP/1.1\r\nHost: {origin.full_authority}\r\n"
     if proxy.username:
         login = f"{unquote(proxy.username)}:{unquote(proxy.password or '')}".encode()
@@ -200,26 +200,26 @@ def _tunnel(connection: Connection, origin: Origin, proxy: SplitResult) -> None:
         raise HTTPException("proxy refused")
 
 
-def _connected(host: str, port: int, seconds: float) -> socket.socket:
-    """Connect, or raise `TimeoutError`; a connection that is made after that is closed at once."""
-    made: Future[socket.socket] = Future()
+def _connect(host: str, port: int, seconds: float) -> socket.socket:
+    """Connect, or raise `TimeoutError`; a connection that succeeds later is closed at once."""
+    result: Future[socket.socket] = Future()
 
     def connect() -> None:
         try:
             one = socket.create_connection((host, port), seconds)
-        except BaseException as error:  # noqa: BLE001 (raised again in the thread that waits)
+        except BaseException as error:  # noqa: BLE001 (raised again in the waiting thread)
             with suppress(InvalidStateError):
-                made.set_exception(error)
+                result.set_exception(error)
             return
         try:
-            made.set_result(one)
-        except InvalidStateError:  # nobody waits any more
+            result.set_result(one)
+        except InvalidStateError:  # nobody is waiting any more
             one.close()
 
     threading.Thread(target=connect, daemon=True).start()
     try:
-        return made.result(seconds)
+        return result.result(seconds)
     except TimeoutError:
-        if not made.cancel() and made.exception() is None:  # it was made at the last moment
-            made.result().close()
+        if not result.cancel() and result.exception() is None:  # it succeeded at the last moment
+            result.result().close()
         raise

@@ -1,4 +1,4 @@
-"""The two bodies that leave a device: a report and an upload. Each has one length for all records."""
+"""The two bodies that leave a device: a report and an upload. The length of each is the same for all records."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ UPLOAD_BYTES = RECORD_BYTES + 256
 
 
 def report_body(head_list: DocumentDigest, cells: Sequence[int], cell_count: int) -> str:
-    """One report with a random id, as long as every other report against this list.
+    """One report with a random id, of the same length as every other report on this list.
 
-    An observer of encrypted bytes learns nothing from their number.
+    An observer of encrypted traffic learns nothing from its length.
     """
     report = {"id": system_bytes(16).hex(), "head_list": head_list, "cells": list(cells)}
     longest = {**report, "cells": [cell_count - 1] * len(cells)}
@@ -24,7 +24,7 @@ def report_body(head_list: DocumentDigest, cells: Sequence[int], cell_count: int
 
 
 def upload_body(query: str | None, url: str | None, receipt: str) -> bytes:
-    """The record, or no record if it cannot be used, in as many bytes as any other."""
+    """The record, or no record if it cannot be used, in a body of always the same length."""
     record = upload_record(query, url)
     message = {"query": record.query, "url": record.url, "receipt": receipt}
     return json.dumps(message, ensure_ascii=False).encode().ljust(UPLOAD_BYTES)

@@ -49,7 +49,7 @@ class SearchIndex:
         return self._rows("query = ?", canonical_query(typed), 1)
 
     def prefix(self, typed: str, n: int = 10) -> list[Row]:
-        """The most popular queries that start like this."""
+        """The most popular queries that start with this text."""
         return self._rows("substr(query, 1, length(?1)) = ?1", canonical_query(typed), n)
 
     def words(self, typed: str, n: int = 10) -> list[Row]:
@@ -61,7 +61,7 @@ class SearchIndex:
 
     def _rows(self, condition: str, value: str, n: int) -> list[Row]:
         chosen = f"SELECT place, query, share FROM queries WHERE {condition} ORDER BY place LIMIT {int(n)}"  # noqa: S608
-        with self._opened() as database:
+        with self._open() as database:
             return [
                 {"query": query, "share": share, "urls": _urls(database, place)}
                 for place, query, share in database.execute(chosen, (value,)).fetchall()
@@ -70,14 +70,14 @@ class SearchIndex:
     def _digest(self) -> str | None:
         """The digest of the indexed bundle; None if the index is missing or damaged."""
         try:
-            with self._opened() as database:
+            with self._open() as database:
                 row = database.execute("SELECT digest FROM bundle").fetchone()
         except sqlite3.Error:
             return None
         return str(row[0]) if row else None
 
     @contextmanager
-    def _opened(self) -> Iterator[sqlite3.Connection]:
+    def _open(self) -> Iterator[sqlite3.Connection]:
         with closing(sqlite3.connect(f"{self.path.absolute().as_uri()}?mode=ro", uri=True)) as database:
             yield database
 

@@ -1,7 +1,7 @@
 """What a device verifies before it uses a document that the pinned key has signed.
 
-The settings it is compared with are the device's own. What the collector says without a signature only tells which round
-is current.
+Documents are compared with the device's own settings. Unsigned responses of the collector are only used to find the
+current round.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from blender_dp_device.wire.shapes import MAX_ROUNDS, MAX_TIME, as_document, ide
 from blender_dp_device.wire.suggestions import Row, bundle_rows
 
 MAX_QUERIES = 20_000
-"""A longer list is refused: every alternative makes this device's report weigh less."""
+"""A longer list is refused: every alternative reduces the weight of this device's report."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Published:
 def verified_opening(
     content: dict[str, Any], *, campaign: str, round_id: str, epsilon: Fraction, max_delta: Fraction, now: float
 ) -> Opening:
-    """Return the opening if it is that of this round, has exactly this ε, at most this δ, and has not expired."""
+    """Return the opening if it belongs to this round, has exactly this ε and at most this δ, and has not expired."""
     with as_document("opening"):
         opening = Opening(
             text(content["campaign"]),
@@ -58,7 +58,7 @@ def verified_opening(
     checks = (
         (opening.campaign == campaign, "belongs to another campaign"),
         (opening.round_id == round_id, "belongs to another round"),
-        (opening.epsilon == epsilon, "has another ε than this device's"),
+        (opening.epsilon == epsilon, "has a different ε from this device's"),
         (opening.delta <= max_delta, "has a larger δ than this device allows"),
         (expires >= now, "has expired"),
     )
@@ -69,7 +69,7 @@ def verified_opening(
 def verified_list(
     content: dict[str, Any], *, campaign: str, round_id: str, epsilon: Fraction, newest: int, now: float
 ) -> Published:
-    """Return the list if it is that of this round, newer than any round before, of a fair length and with exactly this ε."""
+    """Return the list if it belongs to this round, is newer than any before, is not too long and has exactly this ε."""
     with as_document("head list"):
         published = ReportingList.from_document(content["head_list"])
         whole(published.channel.subset_size, 1, MAX_CELLS)
@@ -78,12 +78,12 @@ def verified_list(
             (content["campaign"] == campaign, "belongs to another campaign"),
             (content["round_id"] == round_id, "is not the list of this round"),
             (published.digest == content["list_digest"], "is not the list of this round"),
-            (whole(content["round"], 1, MAX_ROUNDS) > newest, "belongs to an older round than one seen before, or the same"),
+            (whole(content["round"], 1, MAX_ROUNDS) > newest, "belongs to a round seen before, or to an older round"),
             (expires is not None, "does not say when it expires"),
             (expires is None or whole(expires, 0, MAX_TIME) >= now, "has expired"),
-            (queries > 0, "has no queries, so that a report would cost ε and say nothing"),
+            (queries > 0, "has no queries, so a report would cost ε and say nothing"),
             (queries <= MAX_QUERIES, f"has more than {MAX_QUERIES} queries"),
-            (published.channel.epsilon == epsilon, "was made for another ε than this device's"),
+            (published.channel.epsilon == epsilon, "was made for a different ε from this device's"),
         )
         _refuse_if("head list", checks, "Nothing is reported")
         return Published(content["campaign"], content["round"], content["round_id"], published)

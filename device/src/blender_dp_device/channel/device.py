@@ -29,7 +29,7 @@ class Report:
 
 
 class Device:
-    """One client. It has its own ε (and δ and m_c), and refuses a list whose channel was made for others.
+    """One client. It has its own ε (and δ and m_c), and refuses a list whose channel was made for different ones.
 
     The queries, f_C and the subset size come from the list; whatever they are, the loss is within ε and δ.
 
@@ -45,7 +45,7 @@ class Device:
     def __init__(self, reporting_list: ReportingList, *, epsilon: Number, delta: Number | None = None, m_c: int = 1) -> None:
         """Check the list's channel against this device's own ε, δ and m_c.
 
-        `delta` is needed for the randomiser "two-stage" only; the other one has no δ.
+        Only the randomiser "two-stage" needs `delta`; the other one has no δ.
         """
         if not isinstance(reporting_list, ReportingList):
             problem = f"{type(reporting_list).__name__} does not name its channel"
@@ -74,7 +74,7 @@ class Device:
         def next_bytes(count: int) -> bytes:
             part = stream.read(count)
             if len(part) < count:
-                raise ParameterError("random_bytes", f"{len(random_bytes)} of them are too few", "Pass more")
+                raise ParameterError("random_bytes", f"{len(random_bytes)} bytes are too few", "Pass more")
             return part
 
         return self._report(query, url, next_bytes)
@@ -92,5 +92,5 @@ class Device:
 
 def _same(field: str, listed: Fraction | int, own: Fraction | int | None) -> None:
     if listed != own:
-        problem = f"the list was made for {listed}, and this device has {'none' if own is None else own}"
+        problem = f"the list was made for {listed}, but this device has {'none' if own is None else own}"
         raise ParameterError(field, problem, "Do not use this list; a device never changes its own budget")

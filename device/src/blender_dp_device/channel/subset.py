@@ -67,7 +67,7 @@ class SubsetChannel:
 
 
 AnyChannel = Channel | SubsetChannel
-"""The channels of both randomisers."""
+"""The channel of either randomiser."""
 
 
 def slack_free(head_list: HeadList, epsilon: Number, f_c: Number, size: int = 1, m_c: int = 1) -> AnyChannel:
@@ -92,7 +92,7 @@ def slack_free(head_list: HeadList, epsilon: Number, f_c: Number, size: int = 1,
 
 
 def channel_of(head_list: HeadList, settings: ChannelSettings) -> AnyChannel:
-    """The integers of a list's channel, for devices, estimates and audits alike."""
+    """The integers of a list's channel, the same for devices, estimates and audits."""
     s = settings
     if s.delta is not None:
         return Channel.of(head_list, s.epsilon, s.delta, s.f_c, s.m_c)
@@ -113,7 +113,7 @@ def words_from(random_bytes: Callable[[int], bytes]) -> Draw:
 
 
 def _single_honest(count: int, queries: int, step: int, epsilon: Fraction) -> int:
-    """The maximum of words that may keep the true URL, when one query is reported.
+    """The maximum number of words that may keep the true URL when one query is reported.
 
     Limited by another URL of the same query, and by a replaced query, whose URLs have ⌊2^64 / count⌋ words or more.
     """
@@ -126,9 +126,9 @@ def _single_honest(count: int, queries: int, step: int, epsilon: Fraction) -> in
 
 
 def _subset_honest(count: int, for_query: Fraction, for_url: Fraction) -> int:
-    """The maximum of words that may keep the true URL, when several queries are reported.
+    """The maximum number of words that may keep the true URL when several queries are reported.
 
-    The first bound keeps e^ε between the true query and a replaced one, the second one keeps a replaced URL from revealing
+    The first bound keeps e^ε between the true query and a replaced one; the second prevents a replaced URL from revealing
     that its query is not the true one, where another reported query may be.
     """
     first = exp_bounds(for_url)[0] / count

@@ -1,7 +1,7 @@
 """The local channel: the integers that decide every report.
 
 A report is decided by two random words of 64 bits. The first one chooses the query: below `(k-1) * query_step` it names
-one of the k-1 other queries (each has exactly `query_step` of the 2^64 words), above it the true query is kept. The
+one of the k-1 other queries (each has exactly `query_step` of the 2^64 words); otherwise the true query is kept. The
 second one chooses the URL, in the same way with `url_steps[q]` if the query was kept, uniformly if it was replaced.
 
 The steps are rounded up, that is, towards lying more often. The proof is in
@@ -24,7 +24,7 @@ Position = tuple[int, int]
 
 WORD_BITS = 64
 
-# Below this the rounding of the steps by up to k words would start to show in the loss.
+# Below this, rounding the steps by up to k words would start to affect the loss.
 _LEAST_EPSILON = Fraction(1, 1 << 20)
 
 
@@ -32,7 +32,7 @@ _LEAST_EPSILON = Fraction(1, 1 << 20)
 class Channel:
     """The two-stage randomised response of one head list, as integers over 2^bits.
 
-    Lists are indexed by query, ⋆ last. `bits` is 64 in everything that ships; a test enumerates smaller words.
+    Lists are indexed by query, ⋆ last. `bits` is always 64 in production; a test enumerates smaller words.
     """
 
     query_step: int
@@ -90,7 +90,7 @@ def split_budget(levels: int, epsilon: Number, f_c: Number, m_c: int) -> tuple[F
     share = open_unit(f_c, "f_c", "The papers use 0.85")
     for_query = share * budget if levels == 2 else budget
     if min((for_query, budget - for_query)[:levels]) < _LEAST_EPSILON:
-        problem = f"leaves less than {float(_LEAST_EPSILON):g} for a choice that a report makes"
+        problem = f"leaves less than {float(_LEAST_EPSILON):g} for one of the choices in a report"
         raise ParameterError("epsilon", problem, "Raise epsilon, move f_c away from 0 and 1, or lower m_c")
     return for_query, budget - for_query
 

@@ -1,1 +1,1 @@
-"""What a device holds and compares: records, their canonical form, and head lists."""
+"""Records, their canonical form, and head lists."""

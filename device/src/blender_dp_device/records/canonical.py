@@ -1,7 +1,7 @@
-"""The canonical form of queries and URLs: without it one record is counted as many.
+"""The canonical form of queries and URLs: without it, one record would be counted as several.
 
-The form is versioned and pinned by `spec/vectors/canonical.json`. Devices, curator and readers must agree on it to the
-letter, so any change of result is a new `CANONICAL_VERSION`.
+The form is versioned and pinned by `spec/vectors/canonical.json`. Devices, curator and readers must agree on it
+exactly, so any change of a result requires a new `CANONICAL_VERSION`.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from collections.abc import Callable
 from blender_dp_device.records.record import Record
 
 CANONICAL_VERSION = 1
-"""Changes whenever any input would come out differently."""
+"""Changes whenever the result for any input changes."""
 
 TRACKING_PREFIXES = ("hsa_", "mtm_", "pk_", "utm_")
-"""Parameters whose names start like this only track where a visitor came from, and are dropped."""
+"""Parameters with these prefixes only track where a visitor came from, and are dropped."""
 
 TRACKING_NAMES = frozenset(
     {
@@ -25,7 +25,7 @@ TRACKING_NAMES = frozenset(
         "wickedid", "yclid", "ysclid",
     }
 )  # fmt: skip
-"""Parameters of exactly these names are dropped, too."""
+"""Parameters with exactly these names are dropped, too."""
 
 _PLAIN_QUERY = re.compile(r"[!-@\[-~]+(?: [!-@\[-~]+)*")
 _PLAIN_URL = re.compile(
@@ -59,14 +59,14 @@ def canonical_query(text: str) -> str:
 def canonical_url(text: str) -> str:
     """Return the canonical form of a URL.
 
-    Scheme and host are in lower case (a missing scheme is https), default port, fragment and tracking parameters are
-    dropped, escapes are in their shortest form, and an empty path is `/`.
+    Scheme and host are in lower case (the default scheme is https); default port, fragment and tracking parameters are
+    dropped; escapes are in their shortest form; and an empty path is `/`.
     """
     return text if _PLAIN_URL.fullmatch(text) else _settled(_url_step, text)
 
 
 def _settled(step: Callable[[str], str], text: str) -> str:
-    """Apply a step until nothing changes: folding can undo NFKC, dropping a joiner can let letters compose."""
+    """Apply a step until nothing changes: folding can undo NFKC, and dropping a joiner can let letters compose."""
     while (changed := step(text)) != text:
         text = changed
     return text
@@ -84,9 +84,9 @@ def _url_step(text: str) -> str:
         return tidy
     scheme, authority, path, query = parts.groups(default="")
     scheme = scheme.lower()
-    kept = _shortest_escapes("&".join(p for p in query.split("&") if p and not _is_tracking(p.partition("=")[0])))
+    parameters = _shortest_escapes("&".join(p for p in query.split("&") if p and not _is_tracking(p.partition("=")[0])))
     address = f"{scheme}://{_canonical_authority(authority, scheme)}{_shortest_escapes(path) or '/'}"
-    return f"{address}?{kept}" if kept else address
+    return f"{address}?{parameters}" if parameters else address
 
 
 def _is_tracking(name: str) -> bool:
@@ -136,7 +136,7 @@ def _shortest_escape(match: re.Match[str]) -> str:
 
 
 def _visible(text: str) -> str:
-    """Drop control, format and unpaired surrogate characters; white space has its own rule."""
+    """Drop control, format and unpaired surrogate characters; white space has a separate rule."""
     if text.isascii() and text.isprintable():
         return text
     return "".join(c for c in text if c.isspace() or unicodedata.category(c) not in {"Cc", "Cf", "Cs"})

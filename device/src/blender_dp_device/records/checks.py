@@ -1,4 +1,4 @@
-"""Checks of single parameters, as exact numbers."""
+"""Checks of single parameters as exact numbers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from fractions import Fraction
 from blender_dp_device.arithmetic import Number, exact
 from blender_dp_device.errors import ParameterError
 
-# Probabilities are integers over 2^64, which a larger ε could not use: e^44 is already beyond them.
+# Probabilities are integers over 2^64, so a larger ε would gain nothing: e^45 is already above 2^64.
 _LARGEST_EPSILON = 64
 _SMALLEST_EPSILON = Fraction(1, 1 << 19)
 

@@ -1,4 +1,4 @@
-"""The head list: the queries and URLs that clients report against, and the numbers of its cells.
+"""The head list: the queries and URLs that clients report on, and the numbers of its cells.
 
 Every query has its URLs and one place for "any other URL"; after the last query comes one cell for "any other query":
 
@@ -30,7 +30,7 @@ SCHEMA = "blender-dp/head-list/1"
 """A list of names alone, such as public candidates."""
 
 CHANNEL_SCHEMA = "blender-dp/head-list/2"
-"""A list with the channel of its reports (`records.reporting_list`)."""
+"""A list with its channel (`records.reporting_list`)."""
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -99,7 +99,7 @@ class HeadList:
         yield Record(None, None)
 
     def position(self, query: str | None, url: str | None) -> tuple[int, int]:
-        """The position of a canonical record: index of the query and of the URL, with ⋆ for what is not listed.
+        """The position of a canonical record: the indices of its query and URL, or those of ⋆ if they are not listed.
 
         With one level the query alone decides.
         """
@@ -151,7 +151,7 @@ class HeadList:
 
 
 def read_json(path: Path | str) -> object:
-    """Read one JSON file; a missing or broken one is a `DocumentError`."""
+    """Read one JSON file; a missing or invalid one raises a `DocumentError`."""
     try:
         return json.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
@@ -167,7 +167,7 @@ def _checked(document: object, source: str) -> Entries:
             raise DocumentError(source, problem, "Use a matching version of blender-dp")
         case {"schema": _, "canonical_version": version, "queries": list(rows)}:
             if type(version) is not int or version != CANONICAL_VERSION:
-                problem = f"has canonical form {repr(version)[:80]}, and this version knows only {CANONICAL_VERSION}"
+                problem = f"has canonical form {repr(version)[:80]}, but this version supports only {CANONICAL_VERSION}"
                 raise DocumentError(source, problem, "Use a matching version of blender-dp")
             entries = tuple(_entry(row, f"{source}, queries[{i}]") for i, row in enumerate(rows))
             if len({bool(urls) for _, urls in entries}) > 1:
@@ -184,5 +184,5 @@ def _entry(row: object, source: str) -> tuple[str, tuple[str, ...]]:
 
 
 def _is_text(value: object) -> bool:
-    """Whether this is a string that a file can hold: JSON can also write unpaired surrogates."""
+    """Whether this is a non-empty string that UTF-8 can encode: JSON can also contain unpaired surrogates."""
     return isinstance(value, str) and value != "" and not _SURROGATE.search(value)

@@ -1,10 +1,10 @@
 """A filter for records that plainly identify or unlock someone: addresses, numbers, passwords, tokens, private hosts.
 
 It is not a privacy mechanism, and no promise depends on it: differential privacy protects every record, filtered or not. It
-only keeps the obvious cases from being counted at all. It is versioned and pinned by `spec/vectors/personal.json`,
-because a device and a batch must decide alike; any change of a decision is a new `PERSONAL_VERSION`.
+only prevents the obvious cases from being counted at all. It is versioned and pinned by `spec/vectors/personal.json`,
+because devices and batch runs must make the same decisions; any change of a decision requires a new `PERSONAL_VERSION`.
 
-`spec/personal-filter.md` says why every limit is where it is.
+`spec/personal-filter.md` gives the reason for every limit.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from blender_dp_device.records.canonical import canonical_record
 from blender_dp_device.records.record import Record
 
 PERSONAL_VERSION = 2
-"""Changes whenever any record would be decided differently."""
+"""Changes whenever the decision about any record changes."""
 
 QUERY_DIGITS = 7
 """A number in a query with this many digits or more may identify someone."""
@@ -27,7 +27,7 @@ PARAMETER_NAMES = (
     "e_mail", "email", "id_token", "jsessionid", "key", "mail", "mobile", "passwd", "password", "phone", "phpsessid", "pwd",
     "refresh_token", "secret", "session", "session_id", "sessionid", "sid", "ssn", "telephone", "token",
 )  # fmt: skip
-"""Parameters of exactly these names, in any case, carry someone's address, number, password or session."""
+"""Parameters with exactly these names, in upper or lower case, carry someone's address, number, password or session."""
 
 PRIVATE_NAMES = (
     "corp", "home", "home.arpa", "internal", "intranet", "invalid", "lan", "local", "localdomain", "localhost", "private",
@@ -45,7 +45,7 @@ PRIVATE_NETWORKS = (
 They are listed here because the standard library's idea of a private address changes from version to version.
 """
 
-# Neighbouring repetitions share no character, or their number is bounded, so every search takes linear time.
+# Adjacent repetitions share no character, or are bounded, so every search takes linear time.
 _GAP = r"[ ()\[\].‐-―−-]"
 _DATE = r"(?:(?:1[89]|20)[0-9]{2}(?:[-. ][0-3]?[0-9]){2}|(?:[0-3]?[0-9][-. ]){2}(?:1[89]|20)[0-9]{2}|(?:1[89]|20)[0-9]{2})"
 _BREAK = r"[ ()\[\].+-]{1,3}"
@@ -81,9 +81,8 @@ def personal_query(query: str) -> bool:
 
 
 def personal_url(url: str) -> bool:
-    """Whether a canonical URL contains an address, credentials, a revealing parameter, a written number or a token.
-
-    Or leads to a private host. The empty string, which stands for no URL, is not personal.
+    """Whether a canonical URL contains an address, credentials, a revealing parameter, a formatted number or a token,
+    or leads to a private host. The empty string, which stands for no URL, is not personal.
     """
     authority = _AUTHORITY.match(url)
     rest = unquote(url[authority.end() :] if authority else url)
@@ -115,7 +114,7 @@ def _is_private_address(text: str, kind: type[IPv4Address] | type[IPv6Address]) 
         address = kind(text)
     except AddressValueError:
         return True
-    # After a % comes the name of one of this machine's own networks.
+    # A % is followed by the name of one of this machine's own networks.
     return "%" in text or any(address in network for network in _NETWORKS)
 
 

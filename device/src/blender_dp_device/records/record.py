@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 STAR = "⋆"
-"""How "not listed" is shown to people. In data it is None, so a user who really searches for a star is safe."""
+"""How "not listed" is shown to people. In data it is None, so that it cannot be confused with a search for a star."""
 
 
 class Record(NamedTuple):

@@ -1,4 +1,4 @@
-"""The list that devices report against: a head list together with the channel of the reports, under one digest.
+"""The list that devices report on: a head list together with the channel of the reports, under one digest.
 
 The channel belongs to the list. An estimate inverts the channel, so it needs exactly the one that the devices used. Two
 lists with the same queries and different channels are different lists, and their reports must never be mixed.
@@ -23,14 +23,14 @@ RANDOMISERS = ("subset", "two-stage")
 """The ways to randomise a report."""
 
 LARGEST = 1_000_000
-"""The maximum of the subset size and of m_c."""
+"""The upper limit for the subset size and for m_c."""
 
 _FIX = "Use a head-list.json that blender-dp wrote"
 
 
 @dataclass(frozen=True, kw_only=True)
 class ChannelSettings:
-    """Everything besides the names that determines a list's channel, exactly. Make it with `ChannelSettings.of`."""
+    """Everything besides the names that determines a list's channel, exactly. Create it with `ChannelSettings.of`."""
 
     randomiser: str
     epsilon: Fraction
@@ -107,12 +107,12 @@ class ReportingList:
 
     @property
     def report_size(self) -> int:
-        """The number of cells in a report: a list that is not longer than the subset size lowers it."""
+        """The number of cells in a report: the subset size, but not more than the list has queries."""
         return min(self.channel.subset_size, max(1, len(self.head_list)))
 
     @cached_property
     def digest(self) -> ListDigest:
-        """The digest of list and channel, which a `Report` names. A signed document that holds the list has another one."""
+        """The digest of list and channel, which a `Report` names. A signed document with the list in it has another one."""
         return list_digest(self.to_document())
 
     def to_document(self) -> dict[str, Any]:
@@ -150,7 +150,7 @@ class ReportingList:
 
 
 def names_channel(document: object) -> bool:
-    """Whether this document is a list that names its channel, as all do since schema 2."""
+    """Whether this document is a list that names its channel, as all lists do since schema 2."""
     return isinstance(document, dict) and document.get("schema") == CHANNEL_SCHEMA
 
 

@@ -19,7 +19,7 @@ NO_RECORD = Record(None, None)
 def upload_record(query: str | None, url: str | None) -> Record:
     """Return the canonical record to upload, or no record if it looks personal, is incomplete or is too long.
 
-    No record is uploaded, too: the number of opt-in users is public, and must not depend on anyone's record.
+    "No record" is uploaded, too: the number of opt-in users is public, and must not depend on anyone's record.
     """
     record = usable_record(*canonical_parts(query, url))
     return record if len(record_json(record)) <= RECORD_BYTES else NO_RECORD
@@ -28,7 +28,7 @@ def upload_record(query: str | None, url: str | None) -> Record:
 def canonical_parts(query: str | None, url: str | None) -> Record:
     """Return query and URL in canonical form, each by itself; None for one that is too long for any upload.
 
-    It takes at most about 0.1 s, whatever the strings are; making the result canonical again takes far less.
+    It takes at most about 0.1 s, whatever the strings are; canonicalising the result again takes far less.
     """
     if sum(len((text or "").encode(errors="ignore")) for text in (query, url)) > _RAW_BYTES:
         return NO_RECORD
@@ -37,5 +37,5 @@ def canonical_parts(query: str | None, url: str | None) -> Record:
 
 
 def record_json(record: Record) -> bytes:
-    """A record as JSON; every upload and every store pads it to `RECORD_BYTES`."""
+    """A record as JSON; it is padded to `RECORD_BYTES` before it is uploaded or stored."""
     return json.dumps(record, ensure_ascii=False).encode()

@@ -1,11 +1,11 @@
-"""Cells of a head list: what a report may name, and how a store keeps them, 4 bytes each, little-endian."""
+"""Cells of a head list: which ones a report may name, and how they are stored, 4 bytes each, little-endian."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 MAX_CELLS = 10_000
-"""Cells in one report."""
+"""The maximum number of cells in one report."""
 
 CELL_BYTES = 4
 """The length of an encoded cell."""

@@ -14,14 +14,14 @@ from blender_dp_device.errors import DocumentError
 _SIGNATURE_CHARACTERS = 88  # 64 bytes in base64
 
 DOMAIN = b"blender-dp/1\x00"
-"""The beginning of everything that is signed, so that no signature made for another purpose fits."""
+"""The prefix of everything that is signed, so that no signature made for another purpose is valid."""
 
 
 def verified_content(body: bytes, kind: str, key: str, source: str = "document") -> dict[str, Any]:
     """Return the content of a signed document of this kind, if the pinned key signed it.
 
     A document is canonical JSON (RFC 8785), in which names are sorted: the content comes first, then the key, the kind
-    and the signature. So the signed bytes are a part of the document's own bytes, and nothing is serialised again to
+    and the signature. So the signed bytes are part of the document's own bytes, and nothing is serialised again to
     verify them. The same JSON written in any other way is refused.
     """
     refused = DocumentError(source, f"is not signed by the pinned key as {kind!r}", "Do not use it")

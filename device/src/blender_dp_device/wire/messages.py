@@ -47,7 +47,7 @@ class _AnyText:
 
 
 class _WholeNumber:
-    """`true` and `1.0` are equal to 1, and not a version."""
+    """`true` and `1.0` are equal to 1, but are not versions."""
 
     def __get_pydantic_core_schema__(self, source: object, handler: Callable[[object], _Schema]) -> _Schema:
         return {"type": "chain", "steps": [{"type": "int", "strict": True}, handler(source)]}
@@ -67,7 +67,7 @@ def rule(description: str = "", **constraints: Any) -> Rule:  # noqa: ANN401 (as
 
 @dataclass_transform(kw_only_default=True, frozen_default=True)
 def message(cls: type[_Class]) -> type[_Class]:
-    """Make a message of a class: its fields by name, and no others."""
+    """Turn a class into a message with its fields, by name, and no others."""
     schema = {"description": inspect.cleandoc(cls.__doc__ or "")}
     cls.__pydantic_config__ = {"extra": "forbid", "json_schema_extra": schema}  # type: ignore[attr-defined]
     return dataclass(frozen=True, kw_only=True)(cls)
@@ -81,7 +81,7 @@ Number = Annotated[str, rule("An exact number: a decimal or a fraction.", patter
 Time = Annotated[int, rule("Seconds since 1970.", ge=0)]
 RoundNumber = Annotated[int, rule(ge=1)]
 Text = Annotated[str, _AnyText()]
-"""Any string that JSON can hold. What it says must not change the response."""
+"""Any string that JSON can contain. The response must not depend on it."""
 Cell = Annotated[int, rule(ge=0, lt=CELL_LIMIT)]
 Version = Annotated[Literal[1], _WholeNumber()]
 Reason = Literal["malformed", "another head list", "wrong number of cells", "no such cell", "not sorted", "a query twice"]
@@ -91,16 +91,16 @@ Kind = Literal["opening", "head-list", "bundle", "release"]
 
 @message
 class ReportMessage:
-    """One report: 16 random bytes as its id, the list it responds to, and its cells, one for each query, sorted."""
+    """One report: 16 random bytes as its id, the list it refers to, and its cells, one per reported query, sorted."""
 
     id: Identifier
-    head_list: Annotated[Document, rule("The digest of the signed list that it responds to.")]
+    head_list: Annotated[Document, rule("The digest of the signed list that it refers to.")]
     cells: Annotated[list[Cell], rule(min_length=1, max_length=MAX_CELLS)]
 
 
 @message
 class ReportsMessage:
-    """Some reports."""
+    """One or more reports."""
 
     reports: Annotated[list[ReportMessage], rule(min_length=1, max_length=100_000)]
     version: Version = 1
@@ -108,7 +108,7 @@ class ReportsMessage:
 
 @message
 class Refusal:
-    """A report that was refused: its place in the request, and why."""
+    """A refused report: its index in the request, and the reason."""
 
     index: int
     reason: Reason
@@ -138,7 +138,7 @@ class RecordMessage:
 
 @message
 class RecordAnswer:
-    """The receipt that withdraws the record: the one that was sent, or else a new one."""
+    """The receipt that withdraws the record: the one that was sent, or a new one."""
 
     receipt: Receipt
 

@@ -6,14 +6,14 @@ MEDIA_TYPE = "application/problem+json"
 PREFIX = "urn:blender-dp:problem:"
 
 PROBLEMS = {
-    "busy": "Too many requests or connections at a time; wait as long as Retry-After says.",
+    "busy": "Too many concurrent requests or connections; wait as long as Retry-After says.",
     "conflict": "The current state does not allow it.",
     "damaged": "The collector's own data are damaged; its operator must look into it.",
     "failed": "The collector failed unexpectedly; its log has the type of the error.",
-    "forbidden": "The token does not allow that.",
+    "forbidden": "The token does not allow this.",
     "full": "The disk is nearly full; nothing was stored.",
     "headers": "The request's headers are too large or too many.",
-    "http": "An error of HTTP itself; the title says which.",
+    "http": "Another HTTP error; the title says which.",
     "in-flight": "A request with this Idempotency-Key is under way; try again.",
     "invalid": "The request does not match its schema; `errors` says where.",
     "key-reused": "The Idempotency-Key was used for another request.",
@@ -30,6 +30,6 @@ PROBLEMS = {
     "token": "A token is needed.",
     "too-large": "The body is too large.",
     "too-many": "Too many reports in one request.",
-    "version": "The message has another major version than this collector.",
+    "version": "The collector does not support the message's major version.",
 }
-"""Every type of problem, by the end of its URN, and its meaning."""
+"""Every type of problem (the end of its URN) and its meaning."""

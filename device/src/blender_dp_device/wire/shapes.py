@@ -15,7 +15,7 @@ from fractions import Fraction
 from blender_dp_device.errors import BlenderError, DocumentError
 
 MAX_ROUNDS = 1 << 40
-"""The highest number of a round: more than there will ever be."""
+"""The highest number of a round: more rounds than there will ever be."""
 
 MAX_TIME = 1 << 42
 """The latest time, in seconds since 1970."""
@@ -59,7 +59,7 @@ def whole(value: object, least: int, most: int) -> int:
 
 
 def finite(value: object) -> float:
-    """Return a number that can be compared: every comparison with NaN fails."""
+    """Return a finite number: every comparison with NaN is false."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         raise ValueError
     return float(value)

@@ -25,7 +25,7 @@ def bundle_rows(content: dict[str, Any]) -> list[Row]:
 
 
 class Suggester:
-    """Finds queries of a bundle by what was typed so far, most popular first."""
+    """Finds queries in a bundle by what was typed so far, most popular first."""
 
     def __init__(self, queries: Sequence[Row]) -> None:
         self._queries = queries
