@@ -234,7 +234,7 @@ class Agent:
         body = self._collector.document(path)
         digest = document_digest(body)
         if digest != name:
-            raise DocumentError(path, "does not have the digest in its name", "It is not used")
+            raise DocumentError(path, "does not match the digest in its address", "It is not used")
         return body, digest
 
     def _randomise(self, pointer: dict[str, Any], query: str | None, url: str | None) -> Sent:
