@@ -1,16 +1,16 @@
-"""Every error a user can meet.
+"""Every error that a user can encounter.
 
     BlenderError               subject, problem, fix
-    ├── ParameterError         a value lies outside its range; the subject is the field
-    │   └── OutsideTheoremError    ... or outside what has been proved; `theorem` says by what
+    ├── ParameterError         a value is outside its range; the subject is the field
+    │   └── OutsideTheoremError    ... or outside the range of a proof, which `theorem` names
     ├── GroupError             a group of users cannot be used; the subject is the group
     ├── LogError               a log, table or record is unusable; the subject is its source
-    ├── DocumentError          a saved file is not what it claims; the subject is the file
-    ├── StateError             a collector cannot do that now; `kind` says why
+    ├── DocumentError          a saved file is invalid; the subject is the file
+    ├── StateError             the collector cannot do this now; `kind` says why
     └── MissingExtraError      an optional dependency is not installed; the subject is the extra
 
-Each message names the thing, says what is wrong with it and what to change. None of them depends on what a
-user's record says: they speak of parameters, names of columns and files, and group sizes, all of which are public.
+Each message names its subject, the problem and the fix. None of them depends on the content of a user's record: they
+mention only parameters, names of columns and files, and group sizes, all of which are public.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ class OutsideTheoremError(ParameterError):
 
 
 class GroupError(BlenderError):
-    """A group of users is too small, or shares users with the other group."""
+    """A group of users is too small, or has users in common with the other group."""
 
 
 class LogError(BlenderError):
-    """A log cannot be read, or a table or record does not have the shape it needs."""
+    """A log cannot be read, or a table or record does not have the required shape."""
 
 
 class MissingExtraError(BlenderError, ModuleNotFoundError):

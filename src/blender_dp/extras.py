@@ -29,7 +29,7 @@ EXTRAS = {
 def needs(extra: str) -> None:
     """Raise `MissingExtraError` unless everything that the extra installs can be imported.
 
-    Called at the top of each package that depends on the extra, so that every way in (a verb of the command or an
+    Called at the top of each package that depends on the extra, so that every entry point (a command or an
     import) fails with the same message, whichever module would have been imported first.
     """
     for module in EXTRAS[extra]:
@@ -40,5 +40,5 @@ def needs(extra: str) -> None:
 def _is_installed(module: str) -> bool:
     try:
         return find_spec(module) is not None
-    except ModuleNotFoundError:  # of a.b.c, a or a.b is missing already
+    except ModuleNotFoundError:  # a parent package of the module is missing
         return False

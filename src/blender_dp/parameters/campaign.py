@@ -1,6 +1,6 @@
-"""What an operator sets for a campaign: which parameters of a collection, and the defaults of the campaign's own settings.
+"""What an operator sets for a campaign: some parameters of a collection, and the campaign's own settings with defaults.
 
-They are here, and not with the collector, because the command shows them without loading it.
+They are defined here, not in the collector, because the command line shows them without loading the collector.
 """
 
 from __future__ import annotations

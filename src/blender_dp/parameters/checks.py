@@ -26,12 +26,12 @@ def share_of(value: Number, field: str, fix: str) -> Fraction:
 
 
 def between_0_and_1(fix: str) -> Callable[[Number, str], Fraction]:
-    """The check of a fraction strictly between 0 and 1."""
+    """A check that a number is strictly between 0 and 1."""
     return lambda value, field: open_unit(value, field, fix)
 
 
 def optional(check: Callable[[Given, str], Checked]) -> Callable[[Given | None, str], Checked | None]:
-    """The same check for a parameter that can be None."""
+    """The same check, which also accepts None."""
     return lambda value, field: None if value is None else check(value, field)
 
 
@@ -43,7 +43,7 @@ def true_or_false(value: bool, field: str) -> bool:
 
 
 def one_of(names: Iterable[str]) -> Callable[[str, str], str]:
-    """The check of a name among some."""
+    """A check that a value is one of these names."""
     known = tuple(names)
 
     def check(value: str, field: str) -> str:
@@ -58,7 +58,7 @@ def public_list(value: HeadList | Path | str, field: str) -> HeadList:
     """Return a head list, or load it from its file; every record must be in canonical form."""
     loaded = HeadList.load(value) if isinstance(value, Path | str) else value
     if not isinstance(loaded, HeadList):
-        raise ParameterError(field, f"{type(value).__name__} is not a head list", "Pass a HeadList or the path of one")
+        raise ParameterError(field, f"{type(value).__name__} is not a head list", "Pass a HeadList or its path")
     if any(_not_canonical(record) for record in loaded.records()):
         problem = "some records are not in canonical form, so no user's record can match them"
         raise ParameterError(field, problem, "Build the list with canonical_query and canonical_url")

@@ -11,7 +11,7 @@ Checked = TypeVar("Checked")
 
 
 class Default(Enum):
-    """Markers for what a parameter has instead of a default."""
+    """The marker of a parameter without a default."""
 
     REQUIRED = "required"
 
@@ -36,9 +36,10 @@ class Parameter(Generic[Given, Checked]):
         in_manifest: bool = True,
         in_campaign: bool = False,
     ) -> None:
-        """`check` gets the value and the parameter's name; `kind` is the type of what it returns.
+        """`check` receives the value and the parameter's name; `kind` is the type of its result.
 
-        `flag` is the option's name where it is not the parameter's own. `in_campaign` says whether an operator can set it.
+        `flag` is the command-line option if its name differs from the parameter's. `in_manifest` says whether a release
+        shows the parameter, and `in_campaign` whether an operator can set it for a campaign.
         """
         self.check = check
         self.description = description

@@ -1,4 +1,4 @@
-"""The parameters of a collection, checked once and kept as exact fractions.
+"""The parameters of a collection, checked once and stored as exact fractions.
 
 The names are the papers' symbols, since anyone who tunes them has the papers open: f_o is the share of the opt-in users
 who discover the list, f_c the share of a client's budget that is spent on the query, m_o and m_c the records used per
@@ -32,7 +32,7 @@ _CANDIDATES = optional(public_list)
 
 
 def _part(kind: str) -> _Part:
-    """The choice of one part. `Parameters` fills in the profile's part where none is named."""
+    """The parameter that chooses one part; by default `Parameters` uses the profile's."""
 
     def check(value: str | None, field: str) -> str:
         return "" if value is None else one_of(PARTS[kind])(value, field)
@@ -49,7 +49,7 @@ class Parameters:
     """
 
     profile: Parameter[str, str] = Parameter(
-        one_of(PROFILES), "Which set of stages to use.", kind=str, default="tight", metavar="|".join(PROFILES)
+        one_of(PROFILES), "Set of mechanisms and estimator to use.", kind=str, default="tight", metavar="|".join(PROFILES)
     )
     discovery: _Part = _part("discovery")
     randomiser: _Part = _part("randomiser")
@@ -78,14 +78,14 @@ class Parameters:
     )
     f_c: Parameter[Number | None, Fraction | None] = Parameter(
         _F_C,
-        "Share of a client's budget for the query (f_C); by default the one with the least predicted error.",
+        "Share of a client's budget for the query (f_C); by default the one with the smallest predicted error.",
         default=None,
         kind=Fraction,
         metavar="NUMBER",
     )
     subset_size: Parameter[int | None, int | None] = Parameter(
         optional(at_least_one),
-        "Queries per report of the randomiser 'subset'; by default the number with the least predicted error.",
+        "Queries per report of the randomiser 'subset'; by default the number with the smallest predicted error.",
         default=None,
         kind=int,
         metavar="N",
@@ -97,7 +97,7 @@ class Parameters:
     )
     project: _Switch = Parameter(
         true_or_false,
-        "Estimator 'average': make the estimates a probability distribution.",
+        "Estimator 'average': project the estimates onto a probability distribution.",
         default=True,
         kind=bool,
     )
@@ -126,7 +126,7 @@ class Parameters:
     )
 
     def __post_init__(self) -> None:
-        """Use the profile's part where none was named, and check the parameters that depend on each other."""
+        """Fill in the profile's parts where none was named, and check the parameters that depend on each other."""
         for kind, part in PROFILES[self.profile].items():
             if not getattr(self, kind):
                 object.__setattr__(self, kind, part)

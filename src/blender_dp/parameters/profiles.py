@@ -1,4 +1,4 @@
-"""The profiles: named choices of one part for each stage that has several."""
+"""The profiles: named choices of one part for each stage that has alternatives."""
 
 from __future__ import annotations
 

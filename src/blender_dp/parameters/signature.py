@@ -10,7 +10,7 @@ P = ParamSpec("P")
 
 
 def takes(source: Callable[P, object]) -> Callable[[Callable[..., None]], Callable[Concatenate[Any, P], None]]:
-    """Decorate an `__init__` that passes its keyword arguments to `source`, so that it shows what it accepts."""
+    """Decorate an `__init__` that passes its keyword arguments to `source`, so that its signature lists them."""
 
     def decorate(method: Callable[..., None]) -> Callable[Concatenate[Any, P], None]:
         first = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)

@@ -1,4 +1,4 @@
-"""The audit of a whole collection: every integer that decides a private outcome, and what it costs."""
+"""The audit of a whole collection: the exact privacy loss of all integers that decide a private outcome."""
 
 from __future__ import annotations
 
@@ -31,55 +31,55 @@ from blender_dp_device.records.head_list import HeadList, read_json
 from blender_dp_device.records.reporting_list import ChannelSettings
 
 CHANNEL = two_stage_response.NAME
-"""How findings about clients' reports are named."""
+"""The name of findings about clients' reports."""
 
 
 @dataclass(frozen=True)
 class Tables:
-    """The shipped integers: nothing else decides what is listed, released or reported."""
+    """The integers in use: nothing else decides what is listed, released or reported."""
 
     discovery: LaplaceThreshold | TruncatedGeometric
     calibration: LaplaceHistogram
     channels: dict[str, Channel | SubsetChannel]
-    """The clients' channel in every design that may be chosen, by the name of the design."""
+    """The clients' channel in every design that may be chosen, keyed by the name of the design."""
 
     @classmethod
     def of(cls, parameters: Parameters, head_list: HeadList, channel: ChannelSettings | None = None) -> Tables:
-        """What this package ships for these parameters and this list: its own channel, or all that may be chosen for it."""
+        """The tables for these parameters and this list: with the given channel, or with all that may be chosen for it."""
         p, randomiser = parameters, RANDOMISERS[parameters.randomiser]
-        designs = [channel] if channel else [randomiser.settings(p, one) for one in randomiser.designs(p, head_list)]
+        designs = [channel] if channel else [randomiser.settings(p, design) for design in randomiser.designs(p, head_list)]
         return cls(
             DISCOVERIES[p.discovery].of(p.epsilon, p.delta, p.m_o),
             LaplaceHistogram.of(p.epsilon, p.m_o),
-            {_design(one): channel_of(head_list, one) for one in designs},
+            {_design(settings): channel_of(head_list, settings) for settings in designs},
         )
 
     def to_document(self) -> dict[str, Any]:
-        """The integers as plain JSON values: as text, since most of them do not fit a double."""
+        """The integers as plain JSON values: as strings, since most of them do not fit a double."""
         document: dict[str, Any] = json.loads(_ADAPTER.dump_json(self), parse_int=str)
         return document
 
     @classmethod
     def load(cls, path: Path, expected: Tables) -> Tables:
-        """Read the integers back from an audit's JSON; they must be for the same list and designs as those expected."""
+        """Read the integers from an audit's JSON; they must be for the same list and designs as the expected ones."""
         document, fix = read_json(path), "Use the output of 'blender-dp audit --json'"
         written = document.get("tables") if isinstance(document, dict) else None
         try:
-            found = _ADAPTER.validate_python(written)
+            tables = _ADAPTER.validate_python(written)
         except ValidationError:
-            raise DocumentError(str(path), "does not hold the tables of an audit", fix) from None
-        if found.to_document() != written:
+            raise DocumentError(str(path), "does not contain the tables of an audit", fix) from None
+        if tables.to_document() != written:
             raise DocumentError(str(path), "its tables have fields or digits that no sampler uses", fix)
-        if problem := found._differs(expected):
-            raise DocumentError(str(path), problem, "Pass the list, parameters and profile that they were made with")
-        return found
+        if problem := tables._differs(expected):
+            raise DocumentError(str(path), problem, "Use the list, parameters and profile that the tables were made with")
+        return tables
 
     def _differs(self, expected: Tables) -> str | None:
-        """Why these are not the tables of what is audited, whatever their integers are."""
+        """Why these tables, whatever their integers, are not those of the audited collection; None if they are."""
         if type(self.discovery) is not type(expected.discovery):
-            return "its discovery is of another kind"
+            return "it is for another discovery mechanism"
         if self.channels.keys() != expected.channels.keys():
-            return f"it has the channels {sorted(self.channels)}, and {sorted(expected.channels)} may be chosen"
+            return f"it has the channels {sorted(self.channels)}, but {sorted(expected.channels)} may be chosen"
         counts = {channel.url_counts for channel in expected.channels.values()}
         if any(channel.url_counts not in counts for channel in self.channels.values()):
             return "its channels are for another list: the numbers of queries and URLs differ"
@@ -99,7 +99,7 @@ def audit_tables(tables: Tables, parameters: Parameters, head_list: HeadList) ->
     return [
         _discovery(tables, Loss(p.epsilon, p.delta)),
         laplace_histogram.audit(tables.calibration, Loss(p.epsilon, Fraction(0))),
-        *(replace(found, mechanism=named[name]) for name, found in channels.items()),
+        *(replace(finding, mechanism=named[name]) for name, finding in channels.items()),
     ]
 
 
@@ -108,7 +108,7 @@ def _design(channel: ChannelSettings) -> str:
 
 
 def _discovery(tables: Tables, claim: Loss) -> Finding:
-    """Public candidates are counted with calibration's noise."""
+    """Audit discovery; public candidates are counted with calibration's noise."""
     if isinstance(tables.discovery, LaplaceThreshold):
         return laplace_threshold.audit(tables.discovery, claim, tables.calibration)
     return truncated_geometric.audit(tables.discovery, claim, tables.calibration)
@@ -116,7 +116,7 @@ def _discovery(tables: Tables, claim: Loss) -> Finding:
 
 def _channel(channel: Channel | SubsetChannel, claim: Loss, head_list: HeadList) -> Finding:
     if channel.url_counts != head_list.url_counts:
-        return nothing_holds(CHANNEL, claim)  # it would answer with cells of another list
+        return nothing_holds(CHANNEL, claim)  # it would report cells of another list
     if isinstance(channel, Channel):
         return two_stage_response.audit(channel, claim)
     return subset_response.audit(channel, claim)

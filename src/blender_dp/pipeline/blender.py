@@ -68,8 +68,8 @@ class Blender:
     ) -> Release:
         """Run on two tables, one of opt-in users and one of clients (`logs.as_table` lists the accepted types).
 
-        `key` selects which of a user's records are used, and who discovers or calibrates; the same key repeats the
-        selection. `entropy` is for tests and simulations only.
+        `key` determines which of a user's records are used, and which opt-in users discover or calibrate; the same key
+        repeats the selection. `entropy` is for tests and simulations only.
         """
         source, text_key = entropy or Entropy.system(), _key_text(key)
         self._check_epsilon()
@@ -81,7 +81,7 @@ class Blender:
         chosen, _ = engine.bound(logs[0], self.parameters.m_o, text_key)
         others, _ = engine.bound(logs[1], self.parameters.m_c, text_key)
         if shared := chosen.shared_users(others):
-            raise GroupError("opt-in users", f"{shared} of them are clients as well", "Put every user in one group")
+            raise GroupError("opt-in users", f"{shared} of them are also clients", "Put every user in one group")
         return self._run_groups(chosen, others, text_key, source, progress)
 
     def run_log(
@@ -99,19 +99,19 @@ class Blender:
         on_tally: Callable[[Tally], None] = _ignored,
         on_unknown: Callable[[int], None] = _ignored,
     ) -> Release:
-        """Run on one log, a table or files (`logs.find` accepts folders, patterns and formats), and split its users here.
+        """Run on one log, a table or files (`logs.find` accepts folders, patterns and formats), and split its users.
 
-        `opt_in` is the share of the users who opt in (drawn by keyed hash) or their names. Bad rows are left out, counted
+        `opt_in` is the share of the users who opt in (chosen by a keyed hash), or their names. Bad rows are skipped, counted
         and passed to `on_tally`; if their share exceeds `max_bad`, the run stops before anything is released. `simulation`
-        is "users" or "cells", see `collect`. A seeded `entropy` needs an `ordered` engine; the default engine is.
+        is "users" or "cells", see `collect`. A seeded `entropy` needs an `ordered` engine; the default engine is ordered.
 
-        If opt-in users are named, `on_unknown` gets the number of names that are not in the log. Like the tally, it is
-        exact, so it must not be published.
+        If opt-in users are named, `on_unknown` receives the number of names that are not in the log. Like the tally, this
+        number is exact and must not be published.
         """
         source, text_key, (rule, named) = entropy or Entropy.system(), _key_text(key), _opt_in_rule(opt_in)
         _check_simulation(simulation)
         self._check_epsilon()
-        most = largest_bad_share(max_bad)
+        max_share = largest_bad_share(max_bad)
         counting = engine or DuckDBEngine(ordered=source.repeats)
         _check_order(counting, source)
         if isinstance(log, Path | str):
@@ -121,7 +121,7 @@ class Blender:
         rows = _opened(counting, log, columns)
         group, tally = counting.bound(rows, self.parameters.m_o, text_key)
         on_tally(tally)
-        check_tally(tally, most, "log")
+        check_tally(tally, max_share, "log")
         chosen, others = rule(group, text_key)
         if named is not None:
             on_unknown(named - chosen.users)
@@ -152,10 +152,10 @@ class Blender:
     def collect(
         self, clients: Group, head_list: HeadList, channel: AnyChannel, entropy: Entropy, simulation: str = "users"
     ) -> Integers:
-        """Make every client's report against the list, and return how often each cell was reported.
+        """Simulate every client's report against the list, and return how often each cell was reported.
 
-        The simulation "users" randomises every client's record, where the records are. "cells" counts the clients by cell
-        first: the result has the same distribution and is cheaper to repeat.
+        "users" randomises every client's record, in the engine that holds the records. "cells" first counts the clients in
+        every cell: the result has the same distribution and is cheaper to repeat.
         """
         if simulation == "cells":
             return simulate(sum_counts(clients.over_records(partial(counted_cells, head_list=head_list))), channel, entropy)
@@ -173,7 +173,7 @@ def _opened(engine: Engine, log: TableLike | Source, columns: Columns) -> Any:  
 
 def _check_order(engine: Engine, entropy: Entropy) -> None:
     if entropy.repeats and not engine.ordered:
-        problem = "rows come in any order, so a run with a seeded entropy does not repeat itself"
+        problem = "rows come in any order, so a run with a seeded entropy is not repeatable"
         raise ParameterError("engine", problem, "Create the engine with ordered=True, or leave the seed out")
 
 
@@ -183,7 +183,7 @@ def _check_simulation(simulation: str) -> None:
 
 
 def _opt_in_rule(opt_in: Number | Iterable[str]) -> tuple[Callable[[G, str], tuple[G, G]], int | None]:
-    """How to split a log's users into opt-in users and clients: by share, or by name (with the number of names)."""
+    """The rule that splits users into opt-in users and clients, and the number of names if they are named."""
     if isinstance(opt_in, Iterable) and not isinstance(opt_in, str):
         names = pa.array([*dict.fromkeys(str(user) for user in opt_in)], pa.string())  # read once: it may be a generator
         return lambda group, _: group.part(names), len(names)

@@ -1,4 +1,4 @@
-"""The parts of a collection and its two halves: from opt-in users to a list, and from reports to a release.
+"""A collection and its two halves: from opt-in users to a list, and from reports to a release.
 
 Neither half depends on where the users come from: a log, all at once, or a collector's storage, over days.
 """
@@ -43,7 +43,7 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Listing:
-    """The result of the opt-in users' half: already private, and all that the other half needs."""
+    """The result of the opt-in users' half: already private, and everything that the second half needs."""
 
     calibrated: Any
     """The estimator's own type; it has the final `head_list`."""
@@ -53,12 +53,12 @@ class Listing:
     @property
     def head_list(self) -> HeadList:
         """The list that clients report against."""
-        found: HeadList = self.calibrated.head_list
-        return found
+        head_list: HeadList = self.calibrated.head_list
+        return head_list
 
 
 class Collection:
-    """The parts that the parameters name, and the two halves of a collection."""
+    """The mechanisms and the estimator that the parameters name, and the two halves of a collection."""
 
     def __init__(self, parameters: Parameters) -> None:
         self.parameters = p = parameters
@@ -66,13 +66,13 @@ class Collection:
         self.calibration = LaplaceHistogram.of(p.epsilon, p.m_o)
         self.randomiser = RANDOMISERS[p.randomiser]
         self.estimator = ESTIMATORS[p.estimator]
-        self.channel(HeadList.of([]))  # refuse a budget that is too small to split now, not when the list exists
+        self.channel(HeadList.of([]))  # refuse a budget that is too small to split now, not after the list is made
         if p.estimator == "likelihood" and p.m_c != p.m_o:
-            problem = f"{p.m_c} records per client and {p.m_o} per opt-in user give shares of different things"
+            problem = f"{p.m_c} records per client and {p.m_o} per opt-in user measure different shares"
             raise ParameterError("m_c", problem, "Use the same number for both, or the estimator 'average'")
 
     def channel(self, head_list: HeadList, design: Design | None = None) -> AnyChannel:
-        """The clients' channel for a head list: of this design, or by default of the first possible one."""
+        """The clients' channel for a head list, with this design or by default with the first possible one."""
         chosen = design or self.randomiser.designs(self.parameters, head_list)[0]
         return channel_of(head_list, self.randomiser.settings(self.parameters, chosen))
 
@@ -81,7 +81,7 @@ class Collection:
         return ReportingList(head_list, self.randomiser.settings(self.parameters, design))
 
     def promises(self) -> tuple[Promise, Promise]:
-        """What opt-in users and clients are promised. An opt-in user is in one of S and T, never in both."""
+        """The promises to opt-in users and to clients. An opt-in user either discovers (S) or calibrates (T)."""
         opt_in = Loss(self.parameters.epsilon, self.parameters.delta)
         clients = self.randomiser.loss(self.parameters)
         return Promise("opt-in users", Model.CENTRAL, opt_in), Promise("clients", Model.LOCAL, clients)
@@ -92,11 +92,11 @@ class Collection:
         """Make the head list from the opt-in users, for about this many clients. This spends both groups' budgets."""
         p = self.parameters
         progress(f"discovery: {discovering.users:,} opt-in users make the head list")
-        found = self.estimator.shortlist(self._discover(discovering, entropy), p.max_queries)
-        progress(f"calibration: {calibrating.users:,} opt-in users estimate its {len(found.head_list):,} queries")
-        cells = sum_counts(calibrating.over_records(partial(counted_cells, head_list=found.head_list)))
-        calibrated = self.estimator.calibrate(cells, found, self.calibration, p.max_queries, entropy)
-        final = found.restrict(calibrated.head_list.queries)
+        shortlist = self.estimator.shortlist(self._discover(discovering, entropy), p.max_queries)
+        progress(f"calibration: {calibrating.users:,} opt-in users estimate its {len(shortlist.head_list):,} queries")
+        cells = sum_counts(calibrating.over_records(partial(counted_cells, head_list=shortlist.head_list)))
+        calibrated = self.estimator.calibrate(cells, shortlist, self.calibration, p.max_queries, entropy)
+        final = shortlist.restrict(calibrated.head_list.queries)
         context = self.context(final, discovering.users, calibrating.users)
         return Listing(calibrated, context, self.design(context, clients))
 
@@ -109,7 +109,7 @@ class Collection:
         seeded: bool,
         reports_from: Literal["log", "devices"] = "log",
     ) -> Release:
-        """Estimate from the list and the counts of the reported cells. This is post-processing: it spends nothing."""
+        """Estimate from the list and the counts of the reported cells. This is post-processing: it spends no budget."""
         context, published = listing.context, self.published(listing.head_list, listing.design)
         result = self.estimator.combine(
             listing.calibrated, reports, self.channel(listing.head_list, listing.design), context
@@ -129,25 +129,25 @@ class Collection:
 
     def _discover(self, users: Group, entropy: Entropy) -> Discovery:
         parts = users.over_record_counts(partial(survivors, mechanism=self.discovery, entropy=entropy))
-        found, candidates = combine_survivors(parts), self.parameters.candidates
+        discovered, candidates = combine_survivors(parts), self.parameters.candidates
         if candidates is None:
-            return found
+            return discovered
         counts = sum_counts(users.over_records(partial(counted_cells, head_list=candidates)))
-        return with_candidates(found, candidates, counts, self.calibration, entropy)
+        return with_candidates(discovered, candidates, counts, self.calibration, entropy)
 
     def check_levels(self, levels: int) -> None:
-        """Refuse candidates of another kind than the records, before anything is read or spent."""
+        """Refuse candidates of a different kind than the records, before anything is read or spent."""
         candidates = self.parameters.candidates
         if candidates and len(candidates) and candidates.levels != levels:
             kinds = {1: "single items", 2: "queries with URLs"}
             problem = f"they are {kinds[candidates.levels]}, but the records are {kinds[levels]}"
             raise ParameterError("candidates", problem, "Use a list of the same kind")
 
-    def context(self, found: Discovery, discovery_users: int, calibration_users: int) -> Context:
+    def context(self, discovered: Discovery, discovery_users: int, calibration_users: int) -> Context:
         """What is public about the collection once the list is final."""
         noise = self.discovery.noise
         return Context(
-            discovery=found,
+            discovery=discovered,
             discovery_users=discovery_users,
             discovery_noise=(noise.mean, noise.variance),
             candidate_variance=self.calibration.noise.variance,
@@ -159,7 +159,7 @@ class Collection:
         )
 
     def design(self, context: Context, clients: int) -> Design:
-        """The design of the clients' channel with the least predicted error, where there is a choice."""
+        """The design of the clients' channel with the smallest predicted error, if there is a choice."""
         head_list = context.discovery.head_list
         designs = self.randomiser.designs(self.parameters, head_list)
         if len(designs) == 1 or not len(head_list):

@@ -1,8 +1,8 @@
-"""The parts that a collection is put together from, by name.
+"""The parts of a collection (discovery mechanisms, randomisers and estimators) by name.
 
-A profile is a choice of one part of each kind (`parameters.PROFILES`); any other combination works as well. To add a part,
-write a class that follows the protocol of its kind, name it in `parameters.PROFILES` and add a line here. A mechanism also
-needs one in `audit`.
+A profile is a choice of one part of each kind (`parameters.PROFILES`); any other combination also works. To add a part,
+write a class that implements the protocol of its kind, name it in `parameters.PROFILES` and add a line here. A mechanism
+also needs a line in `audit`.
 """
 
 from __future__ import annotations

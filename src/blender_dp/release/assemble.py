@@ -1,4 +1,4 @@
-"""Put the stages' arrays together as the rows of a release."""
+"""Combine the stages' arrays into the rows of a release."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from blender_dp_device.records.reporting_list import ReportingList
 
 
 def assemble(manifest: Manifest, reporting_list: ReportingList, result: Result) -> Release:
-    """Join the names of the list with the estimates of both groups and their blend."""
+    """Join the names on the list with both groups' estimates and the blended ones."""
     opt_in, client, blended = result.opt_in, result.client, result.blended
     head_list = reporting_list.head_list
     queries = zip((*head_list.queries, None), _rows(blended.queries, opt_in.queries, client.queries), strict=True)

@@ -1,4 +1,4 @@
-"""Do opt-in users and clients agree? A report made of what a release says already, so it costs no privacy."""
+"""Do opt-in users and clients agree? The report is computed from a release alone, so it costs no privacy."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from blender_dp.stages import Estimate, disagreement
 
 @dataclass(frozen=True)
 class Difference:
-    """How far the groups are apart about one query, or about one record if it has a url, in standard errors.
+    """The difference between the groups for one query (or one record, if it has a url), in standard errors.
 
-    Above 0 opt-in users hold it more often. None where one group has no estimate.
+    The score is above 0 if opt-in users have it more often, and None if one group has no estimate.
     """
 
     query: str
@@ -27,15 +27,15 @@ class Difference:
 
     @property
     def is_plain(self) -> bool:
-        """Whether chance hardly explains it: one of 16,000 is as far off if the groups are alike."""
+        """Whether chance is an unlikely explanation: with equal shares, 1 in 16,000 would be this far off."""
         return self.score is not None and abs(self.score) > 4
 
 
 @dataclass(frozen=True)
 class DisagreementReport:
-    """All differences, furthest first, and how likely they are as a whole if the groups are alike.
+    """All differences, largest first, and how probable they are as a whole if the groups have the same shares.
 
-    The whole is judged by the queries: estimates of the URLs of one query depend on each other.
+    The whole is judged by queries only, because the estimates of one query's URLs depend on each other.
     """
 
     queries: tuple[Difference, ...]
@@ -51,8 +51,8 @@ def report_disagreement(
 ) -> DisagreementReport:
     """Compare the groups' estimates of all listed queries and, with two levels, of all listed records.
 
-    Without `whole_queries` the opt-in users' queries leave unlisted URLs out, as in the papers: they are something else than
-    the clients', and only records are compared.
+    Without `whole_queries`, the opt-in users' query estimates exclude unlisted URLs, as in the papers. They then measure
+    something else than the clients' estimates, so only records are compared.
     """
     compared = queries if whole_queries or levels == 1 else [row for row in queries if row.query is None]
     whole = disagreement(*_groups(compared))

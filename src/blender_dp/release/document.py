@@ -1,4 +1,4 @@
-"""The JSON form of a release, checked against its types both ways."""
+"""Write and read the JSON form of a release, checked against its types."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ReleaseDocument:
-    """What a release file holds."""
+    """The contents of a release file."""
 
     schema: Literal["blender-dp/release/2"]
     manifest: Manifest
@@ -30,8 +30,8 @@ class ReleaseDocument:
 
 
 SCHEMA: Literal["blender-dp/release/2"] = "blender-dp/release/2"
-_FLOATS = "blender-dp/release/1"  # wrote parameters as floats
-FIX = "Give a release.json that blender-dp wrote"
+_FLOATS = "blender-dp/release/1"  # this schema had parameters as floats
+FIX = "Use a release.json that blender-dp wrote"
 _ADAPTER = TypeAdapter(ReleaseDocument)
 
 
@@ -52,7 +52,7 @@ def parse(value: object, source: str) -> ReleaseDocument:
 
 
 def _upgraded(value: object) -> object:
-    """A document of the first schema as one of today: its floats mean the shortest decimals that are read as the same."""
+    """Convert a document of schema 1 to the current one. A float stands for the shortest decimal that parses to it."""
     if not isinstance(value, dict) or value.get("schema") != _FLOATS:
         return value
     manifest: dict[str, Any] = {}
@@ -61,13 +61,13 @@ def _upgraded(value: object) -> object:
             manifest |= _exactly(rest, "threshold")
             manifest["settings"] = _exactly(settings, "epsilon", "delta", "f_o", "f_c")
             manifest["expected_exposures"] = _exposures(settings, rest)
-            manifest["weak_privacy_allowed"] = False  # nobody asked
-            manifest["groups"] = [_exactly(one, "epsilon", "delta") if isinstance(one, dict) else one for one in groups]
+            manifest["weak_privacy_allowed"] = False  # schema 1 had no such option
+            manifest["groups"] = [_exactly(g, "epsilon", "delta") if isinstance(g, dict) else g for g in groups]
     return {**value, "schema": SCHEMA, "manifest": manifest}
 
 
 def _exactly(values: dict[Any, Any], *names: str) -> dict[str, Any]:
-    """The same values, with some numbers as exact text; what is not a number becomes None, which is refused later."""
+    """The same values, with the named numbers as exact text; a value that is not a number becomes None, refused later."""
     return {name: _text(value) if name in names else value for name, value in values.items()}
 
 

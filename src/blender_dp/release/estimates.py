@@ -1,4 +1,4 @@
-"""One row of a release: an estimate with its error and where it came from."""
+"""The rows of a release: estimates with their errors and each group's contribution."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Annotated
 import pyarrow as pa
 from pydantic import Field
 
-_Z = 1.959963984540054  # the normal quantile of 0.975: intervals hold with 95 %
+_Z = 1.959963984540054  # the normal quantile of 0.975: intervals cover the truth with 95 %
 
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 Variance = Annotated[float, Field(allow_inf_nan=False, ge=0)]
@@ -19,7 +19,7 @@ Variance = Annotated[float, Field(allow_inf_nan=False, ge=0)]
 class QueryEstimate:
     """A query's estimated share of all users, with a 95 % interval; a query of None is ⋆, everything not listed.
 
-    The opt-in columns are None where those users have no estimate.
+    The opt-in columns are None if the opt-in users have no estimate.
     """
 
     query: str | None
@@ -55,17 +55,17 @@ def margin(variance: float) -> float:
 
 
 def interval(share: float, variance: float) -> tuple[float, float]:
-    """The normal interval around a share, cut off at 0 and 1, but never so far that the share itself is outside of it.
+    """The normal interval around a share, cut off at 0 and 1, but never so far that it excludes the share itself.
 
-    An unbiased share may lie below 0 or above 1. The true one cannot, so cutting off loses no coverage, and an interval
-    always reaches [0, 1]: one that lies outside of it altogether would rule out every possible share.
+    An unbiased estimate may lie below 0 or above 1. The true share cannot, so the cut loses no coverage. The interval
+    always reaches into [0, 1]: one that lies entirely outside would rule out every possible share.
     """
     half = margin(variance)
     return min(max(share - half, 0.0), share, 1.0), max(min(share + half, 1.0), share, 0.0)
 
 
 def to_arrow(queries: Sequence[QueryEstimate], records: Iterable[RecordEstimate]) -> pa.Table:
-    """All estimates in one table; `level` tells queries from records."""
+    """All estimates in one table; `level` distinguishes queries from records."""
     rows = [{"level": "query", "url": None, **asdict(row)} for row in queries]
     rows += [{"level": "record", **asdict(row)} for row in records]
     return pa.Table.from_pylist(rows, schema=_SCHEMA)

@@ -1,4 +1,4 @@
-"""Exact numbers in a release's JSON: text such as "7/3", never a float, which would be another number."""
+"""Exact numbers in a release's JSON: strings such as "7/3", never floats, which would be different numbers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pydantic import PlainSerializer, PlainValidator, WithJsonSchema
 from blender_dp_device.arithmetic import EXACT_TEXT, read_exact
 
 
-def _read(value: Any) -> Fraction:  # noqa: ANN401 (whatever a file holds)
+def _read(value: Any) -> Fraction:  # noqa: ANN401 (any JSON value)
     if isinstance(value, Fraction):
         return value
     if not isinstance(value, str):
@@ -24,4 +24,4 @@ Exact = Annotated[
     PlainSerializer(str, return_type=str),
     WithJsonSchema({"type": "string", "pattern": EXACT_TEXT}),
 ]
-"""A fraction that is text in JSON."""
+"""A fraction that is a string in JSON."""

@@ -12,14 +12,14 @@ def why_empty(manifest: Manifest) -> str:
     The threshold follows from ε and δ, and the sizes of the groups are published, so this reveals nothing about a record.
     """
     users, threshold, settings = manifest.discovery_users, float(manifest.threshold), manifest.settings
-    needed = f"about {threshold:,.0f} of the {users:,} discovery users need to hold the same record"
+    needed = f"about {threshold:,.0f} of the {users:,} discovery users must have the same record"
     if threshold >= users:
         reason = f"A list is impossible: {needed}"
     else:
-        reason = f"No record was held by enough users: {needed} ({threshold / users:.2%})"
+        reason = f"Not enough users had the same record: {needed} ({threshold / users:.2%})"
     budget = f"ε = {readable(settings.epsilon)} and δ = {readable(settings.delta)}"
     return (
-        f"{reason}, at {budget}. What would help: more opt-in users (doubling them halves the share that is needed), public "
-        "candidates (they need no threshold), or a larger ε (doubling it halves the number of users that is needed, but "
+        f"{reason}, at {budget}. What would help: more opt-in users (doubling them halves the required share), public "
+        "candidates (they need no threshold), or a larger ε (doubling it halves the required number of users, but "
         "increases every user's privacy loss). A larger δ helps little and exposes people."
     )

@@ -25,7 +25,7 @@ _PACKAGES = ("blender-dp", "cryptography", "duckdb", "numpy", "pyarrow")
 
 @dataclass(frozen=True)
 class GroupPromise:
-    """What one group was promised."""
+    """The promise to one group of users."""
 
     group: str
     users: int
@@ -40,8 +40,8 @@ class GroupPromise:
 class Manifest:
     """How a release was made.
 
-    `randomness` is `system`, or `insecure: seeded` for tests and simulations. `reports_from` is `log` where whoever ran it
-    had the clients' records and made their reports, and `devices` where the devices made them.
+    `randomness` is `system`, or `insecure: seeded` for tests and simulations. `reports_from` is `log` if the clients'
+    reports were simulated from a log of their records, and `devices` if the clients' own devices made them.
     """
 
     settings: Settings
@@ -51,7 +51,7 @@ class Manifest:
     reports: int
     threshold: Exact
     head_list: str
-    """The digest of the list with its channel, which the reports named."""
+    """The digest of the list with its channel; every report names it."""
     candidates: str | None
     """The digest of the public list whose records were listed without a threshold."""
     canonical_version: int
@@ -59,17 +59,17 @@ class Manifest:
     reports_from: Literal["log", "devices"]
     versions: dict[str, str]
     expected_exposures: Exact
-    """At most about so many records that only one user has are listed: δ times the discovery users."""
+    """The expected number of listed records that only one user has is at most this: δ times the discovery users."""
     weak_privacy_allowed: bool
-    """Whether the limits on ε and δ were switched off by an explicit flag."""
+    """Whether an explicit option switched off the limits on ε and δ."""
 
     @property
     def is_seeded(self) -> bool:
-        """Whether the noise can be repeated, and so undone, by whoever knows the seed."""
+        """Whether anyone who knows the seed can reproduce the noise and remove it."""
         return self.randomness != "system"
 
     def to_document(self) -> dict[str, Any]:
-        """The manifest as JSON values, as in a release file: numbers that may be fractions are exact text."""
+        """The manifest as JSON values, as in a release file: numbers that may be fractions are exact strings."""
         document: dict[str, Any] = _ADAPTER.dump_python(self, mode="json")
         return document
 
@@ -79,7 +79,7 @@ _ADAPTER = TypeAdapter(Manifest)
 
 @dataclass(frozen=True)
 class Sizes:
-    """How many users each group has; public."""
+    """The size of each group; these numbers are public."""
 
     discovery: int
     calibration: int
@@ -98,7 +98,7 @@ def manifest_of(
     seeded: bool,
     reports_from: Literal["log", "devices"] = "log",
 ) -> Manifest:
-    """Write down how a release was made."""
+    """Create the manifest of a release."""
     return Manifest(
         settings=chosen(parameters, design),
         groups=(
@@ -121,7 +121,7 @@ def manifest_of(
 
 
 def package_versions() -> dict[str, str]:
-    """The versions of what decides the numbers."""
+    """The versions of Python and the packages that the numbers depend on."""
     return {"python": platform.python_version(), **{name: version(name) for name in _PACKAGES}}
 
 

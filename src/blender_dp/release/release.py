@@ -1,4 +1,4 @@
-"""A release: what BLENDER publishes, and the two things it is for."""
+"""A release: what BLENDER publishes, with its two uses, trends and local search."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from blender_dp_device.records.reporting_list import ChannelSettings, ReportingL
 
 @dataclass(frozen=True)
 class Suggestion:
-    """A listed query with its share, and its URLs with theirs, best first; a single item has none."""
+    """A listed query with its share, and its URLs with theirs, best first; a single item has no URLs."""
 
     query: str
     share: float
@@ -33,11 +33,11 @@ class Suggestion:
 
 @dataclass(frozen=True)
 class Release:
-    """Everything here is private already: it may be shown, shipped and kept."""
+    """Everything in a release is already private: it may be shown, distributed and stored."""
 
     manifest: Manifest
     reporting_list: ReportingList
-    """The list with its channel: what devices answered, and can answer again."""
+    """The list with its channel, which devices reported against and can report against again."""
     queries: tuple[QueryEstimate, ...]
     records: tuple[RecordEstimate, ...]
 
@@ -52,7 +52,7 @@ class Release:
         return sorted(listed, key=lambda row: -row.share)[:n]
 
     def search(self, prefix: str, n: int = 10) -> list[Suggestion]:
-        """Answer from the list alone: the n most popular queries that begin with the prefix, each with its URLs."""
+        """Search the list locally: the n most popular queries that begin with the prefix, each with its URLs."""
         wanted = canonical_query(prefix)
         return [s for s in self._suggestions if s.query.startswith(wanted)][:n]
 
@@ -62,7 +62,7 @@ class Release:
         return report_disagreement(self.queries, self.records, self.head_list.levels, whole_queries=whole)
 
     def to_arrow(self) -> pa.Table:
-        """All estimates as one Arrow table; column `level` tells queries from records, the metadata hold the manifest."""
+        """All estimates as one Arrow table; `level` distinguishes queries from records, the metadata has the manifest."""
         manifest = json.dumps(self.manifest.to_document(), ensure_ascii=False)
         return to_arrow(self.queries, self.records).replace_schema_metadata({"blender-dp manifest": manifest})
 
@@ -77,10 +77,10 @@ class Release:
         reporting_list = _listed(parts, str(path))
         head_list = reporting_list.head_list
         if (*head_list.queries, None) != tuple(row.query for row in parts.queries):
-            raise DocumentError(str(path), "its queries are not those of its head list", document.FIX)
+            raise DocumentError(str(path), "its queries do not match its head list", document.FIX)
         if list(head_list.cells()) != [(row.query, row.url) for row in parts.records]:
-            raise DocumentError(str(path), "its records are not those of its head list", document.FIX)
-        manifest = replace(parts.manifest, head_list=reporting_list.digest)  # the first schema named the names alone
+            raise DocumentError(str(path), "its records do not match its head list", document.FIX)
+        manifest = replace(parts.manifest, head_list=reporting_list.digest)  # in schema 1 the digest covered only the names
         return cls(manifest, reporting_list, parts.queries, parts.records)
 
     @cached_property
@@ -94,18 +94,18 @@ class Release:
 
 
 def _listed(parts: document.ReleaseDocument, source: str) -> ReportingList:
-    """The list of a release. One that names no channel (schema 1) has that of the manifest."""
+    """The list of a release. If it names no channel (schema 1), the manifest's settings define it."""
     if names_channel(parts.head_list):
-        found = ReportingList.from_document(parts.head_list, source)
-        named = found.digest
+        reporting_list = ReportingList.from_document(parts.head_list, source)
+        digest = reporting_list.digest
     else:
-        found = ReportingList(HeadList.from_document(parts.head_list, source), _channel(parts.manifest.settings))
-        named = found.head_list.digest
-    if parts.manifest.head_list != named:
+        reporting_list = ReportingList(HeadList.from_document(parts.head_list, source), _channel(parts.manifest.settings))
+        digest = reporting_list.head_list.digest
+    if parts.manifest.head_list != digest:
         raise DocumentError(source, "its manifest names another head list", document.FIX)
-    if found.channel != _channel(parts.manifest.settings):
+    if reporting_list.channel != _channel(parts.manifest.settings):
         raise DocumentError(source, "its manifest and its head list name different channels", document.FIX)
-    return found
+    return reporting_list
 
 
 def _channel(settings: Parameters) -> ChannelSettings:
@@ -114,7 +114,7 @@ def _channel(settings: Parameters) -> ChannelSettings:
         randomiser=settings.randomiser,
         epsilon=settings.epsilon,
         delta=None if uses_subsets else settings.delta,
-        f_c=cast("Fraction", settings.f_c),  # a manifest has the chosen one
+        f_c=cast("Fraction", settings.f_c),  # in a manifest f_c is always set
         subset_size=settings.subset_size,
         m_c=settings.m_c,
     )

@@ -1,4 +1,4 @@
-"""The parameters in a manifest: the names and checks of `Parameters`, with numbers as exact text."""
+"""The parameters in a manifest: the names and checks of `Parameters`, with numbers as exact strings."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _WRITTEN = {name: one for name, one in definitions().items() if one.in_manifest}
 _Written = make_dataclass(
     "Settings",
     [(name, Exact if one.kind is Fraction else one.kind) for name, one in _WRITTEN.items()],
-    namespace={"__doc__": "The parameters by the papers' names, exactly; f_c and subset_size as they were chosen."},
+    namespace={"__doc__": "The exact parameters, by the papers' names, with the chosen f_c and subset_size."},
 )
 
 
@@ -35,12 +35,12 @@ Settings = Annotated[Parameters, _InJson()]
 
 
 def chosen(parameters: Parameters, design: Design) -> Parameters:
-    """The parameters that a manifest shows: those of the collection, with the chosen design of the clients' channel."""
-    elsewhere = {name: one.default for name, one in definitions().items() if not one.in_manifest}
-    return replace(parameters, f_c=design.f_c, subset_size=design.size, **elsewhere)  # type: ignore[arg-type]
+    """The parameters for a manifest: those of the collection, with the chosen design of the clients' channel."""
+    omitted = {name: one.default for name, one in definitions().items() if not one.in_manifest}
+    return replace(parameters, f_c=design.f_c, subset_size=design.size, **omitted)  # type: ignore[arg-type]
 
 
-def _values(parameters: Parameters) -> Any:  # noqa: ANN401 (of the class that is made above)
+def _values(parameters: Parameters) -> Any:  # noqa: ANN401 (a `_Written`, which is created at run time)
     return _Written(**{name: getattr(parameters, name) for name in _WRITTEN})
 
 

@@ -1,4 +1,4 @@
-"""What clients' reports alone say: the shares of a head list, before opt-in users are blended in."""
+"""Estimates from the clients' reports alone: the shares of a head list, without the opt-in users."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _SCHEMA = pa.schema(
 
 
 def client_shares(head_list: HeadList, estimate: ClientEstimate) -> pa.Table:
-    """Every query's and every record's share with its 95 % interval; `level` tells which. Null is ⋆, what is not listed.
+    """Every query's and every record's share with its 95 % interval; `level` says which it is. Null is ⋆, unlisted.
 
-    Shares are unbiased, so that further reports can be averaged in: one may be a little below 0, and its interval then
-    begins there.
+    Shares are unbiased, so that further reports can be averaged in: a share may be slightly below 0, and its interval
+    then begins there.
     """
     queries = [("query", query, None) for query in (*head_list.queries, None)]
     records = [("record", cell.query, cell.url) for cell in head_list.cells()]

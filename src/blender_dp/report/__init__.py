@@ -1,4 +1,4 @@
-"""A release as a page for people: one self-contained HTML file with plots (extra `plots`)."""
+"""A release as a readable page: one self-contained HTML file with plots (extra `plots`)."""
 
 from blender_dp.extras import needs
 

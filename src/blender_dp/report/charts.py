@@ -97,7 +97,7 @@ def _share(field: str) -> Spec:
 
 
 def _root(field: str, title: str) -> Spec:
-    # Shares span two powers of ten and can be 0, which a logarithm could not show.
+    # Shares span two orders of magnitude and can be 0, which a logarithmic axis cannot show.
     return {**_share(field), "title": title, "scale": {"type": "sqrt"}}
 
 

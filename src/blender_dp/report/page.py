@@ -34,7 +34,7 @@ def render(
     manifest = release.manifest
 
     def svg(chart: charts.Spec) -> Markup:
-        return Markup((draw or _draw)(chart))  # noqa: S704 (our own SVG; Vega escapes the texts in it)
+        return Markup((draw or _draw)(chart))  # noqa: S704 (our own SVG; Vega escapes its text)
 
     return template.render(
         colours={"blended": charts.BLENDED, "opt_in": charts.OPT_IN, "client": charts.CLIENT, "truth": charts.TRUTH},

@@ -56,7 +56,7 @@ def test_an_empty_list_is_explained_with_public_numbers(folder):
     made = json.loads(command(*run, "--json"))
     users, threshold = made["manifest"]["discovery_users"], float(Fraction(made["manifest"]["threshold"]))
     assert made["listed"] == 0
-    said = f"about {threshold:.0f} of the {users} discovery users need to hold the same record ({threshold / users:.2%})"
+    said = f"about {threshold:.0f} of the {users} discovery users must have the same record ({threshold / users:.2%})"
     for text in (made["why_empty"], command(*run), command("trends", "release")):
         assert said in text
         assert "What would help: more opt-in users" in text

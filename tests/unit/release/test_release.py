@@ -128,8 +128,8 @@ def test_it_is_an_arrow_table(release):
         (lambda d: d["manifest"]["settings"].update(f_c="1/2"), "its manifest and its head list name different channels"),
         (lambda d: d["manifest"]["settings"].update(epsilon="2"), "its manifest and its head list name different channels"),
         (lambda d: d["head_list"]["channel"].update(f_c="0.5"), "not an exact number"),
-        (lambda d: d["records"].pop(), "its records are not those of its head list"),
-        (lambda d: d["queries"].reverse(), "its queries are not those of its head list"),
+        (lambda d: d["records"].pop(), "its records do not match its head list"),
+        (lambda d: d["queries"].reverse(), "its queries do not match its head list"),
     ],
 )
 def test_a_spoilt_file_is_refused_with_the_place(release, tmp_path, spoil, problem):
