@@ -276,7 +276,7 @@ def test_only_the_tables_of_the_same_list_and_designs_are_read(tmp_path):
     assert "for another list" in refused(Tables.of(PARAMETERS, HeadList.of(list(LIST.records())[1:])))
     assert "may be chosen" in refused(Tables.of(dataclasses.replace(PARAMETERS, f_c=Fraction(9, 10)), LIST))
     assert "may be chosen" in refused(dataclasses.replace(SHIPPED, channels={}))
-    assert "another kind" in refused(Tables.of(dataclasses.replace(PARAMETERS, discovery="geometric"), LIST))
+    assert "another discovery mechanism" in refused(Tables.of(dataclasses.replace(PARAMETERS, discovery="geometric"), LIST))
     assert "that no sampler uses" in refused(SHIPPED, half_steps="2")
     calibration = SHIPPED.to_document()["calibration"]
     assert "that no sampler uses" in refused(SHIPPED, calibration={**calibration, "threshold": "1"})

@@ -52,7 +52,7 @@ def test_bad_parameters_are_refused_before_any_data_is_touched(changes, error, s
 
 
 def test_bad_groups_are_refused():
-    with pytest.raises(GroupError, match="clients as well"):
+    with pytest.raises(GroupError, match="also clients"):
         run(OPT_IN, POPULATION)
     with pytest.raises(GroupError, match="discovery users: there are 0"):
         run([], CLIENTS)
