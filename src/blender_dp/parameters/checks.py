@@ -13,7 +13,7 @@ from blender_dp_device.records.canonical import canonical_query, canonical_url
 from blender_dp_device.records.checks import open_unit
 from blender_dp_device.records.head_list import HeadList
 
-Given = TypeVar("Given")
+Value = TypeVar("Value")
 Checked = TypeVar("Checked")
 
 
@@ -30,7 +30,7 @@ def between_0_and_1(fix: str) -> Callable[[Number, str], Fraction]:
     return lambda value, field: open_unit(value, field, fix)
 
 
-def optional(check: Callable[[Given, str], Checked]) -> Callable[[Given | None, str], Checked | None]:
+def optional(check: Callable[[Value, str], Checked]) -> Callable[[Value | None, str], Checked | None]:
     """The same check, which also accepts None."""
     return lambda value, field: None if value is None else check(value, field)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from enum import Enum
 from typing import Generic, TypeVar, overload
 
-Given = TypeVar("Given")
+Value = TypeVar("Value")
 Checked = TypeVar("Checked")
 
 
@@ -16,7 +16,7 @@ class Default(Enum):
     REQUIRED = "required"
 
 
-class Parameter(Generic[Given, Checked]):
+class Parameter(Generic[Value, Checked]):
     """A field of `Parameters` that checks and converts the value it is set to.
 
     As a descriptor it gives the constructor the type of the input and the attribute the type of the checked value.
@@ -26,11 +26,11 @@ class Parameter(Generic[Given, Checked]):
 
     def __init__(
         self,
-        check: Callable[[Given, str], Checked],
+        check: Callable[[Value, str], Checked],
         description: str,
         *,
         kind: type,
-        default: Given | Default = Default.REQUIRED,
+        default: Value | Default = Default.REQUIRED,
         metavar: str | None = None,
         flag: str | None = None,
         in_manifest: bool = True,
@@ -59,12 +59,12 @@ class Parameter(Generic[Given, Checked]):
         self.name = name
 
     @overload
-    def __get__(self, instance: None, owner: type) -> Given: ...
+    def __get__(self, instance: None, owner: type) -> Value: ...
 
     @overload
     def __get__(self, instance: object, owner: type) -> Checked: ...
 
-    def __get__(self, instance: object | None, owner: type) -> Given | Checked:
+    def __get__(self, instance: object | None, owner: type) -> Value | Checked:
         if instance is not None:
             checked: Checked = vars(instance)[self.name]
             return checked
@@ -72,5 +72,5 @@ class Parameter(Generic[Given, Checked]):
             raise AttributeError(f"{self.name} has no default")  # noqa: TRY004 (how a dataclass knows that a field is required)
         return self.default
 
-    def __set__(self, instance: object, value: Given) -> None:
+    def __set__(self, instance: object, value: Value) -> None:
         vars(instance)[self.name] = self.check(value, self.name)

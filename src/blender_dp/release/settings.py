@@ -22,7 +22,7 @@ _Written = make_dataclass(
 
 
 class _InJson:
-    """Tells pydantic how parameters are written in a manifest, and that they are checked when they are read."""
+    """Tells pydantic how to write parameters in a manifest, and to check them when they are read."""
 
     def __get_pydantic_core_schema__(self, _: Any, handler: GetCoreSchemaHandler) -> CoreSchema:  # noqa: ANN401
         names = handler.generate_schema(_Written)
