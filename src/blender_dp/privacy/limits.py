@@ -1,7 +1,7 @@
 """When ε and δ protect too little: which values are refused unless allowed, and which only cause a warning.
 
-Discovery may publish a record that only one user has with probability δ, so about δ·n unique records of n discovery users
-are exposed. With δ ≥ 1/n that is at least one; beyond ε = 20 the factor e^ε is meaningless. One pure function decides.
+Discovery may publish a record that only one user has with probability δ, so up to about δ·n unique records of n discovery
+users are exposed. With δ ≥ 1/n that can be one or more; beyond ε = 20 the factor e^ε is meaningless. `weaknesses` decides.
 """
 
 from __future__ import annotations

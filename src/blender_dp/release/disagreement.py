@@ -52,7 +52,7 @@ def report_disagreement(
     """Compare the groups' estimates of all listed queries and, with two levels, of all listed records.
 
     Without `whole_queries`, the opt-in users' query estimates exclude unlisted URLs, as in the papers. They then measure
-    something else than the clients' estimates, so only records are compared.
+    something different from the clients' estimates, so only records are compared.
     """
     compared = queries if whole_queries or levels == 1 else [row for row in queries if row.query is None]
     whole = disagreement(*_groups(compared))

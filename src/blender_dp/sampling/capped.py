@@ -1,8 +1,8 @@
 """Integer-valued noise with a maximum, decided by integers.
 
 From the maximum downwards the probability grows by a factor e^loss per step, as fast as privacy allows, until the remaining
-probability fits under an infinite geometric tail. The maximum gets all of δ, so none of δ is unused: no other noise with
-this loss and δ lists a rare record with a higher probability.
+probability fits under an infinite geometric tail. The maximum gets all of δ, so no other noise with this loss and δ
+lists a rare record with a higher probability.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ HIGHEST_CAP = 1 << 16
 
 @dataclass(frozen=True)
 class CappedGeometric:
-    """Noise of at most `cap`, whose odds change by at most e^loss per step, as integers over 2^64."""
+    """Noise of at most `cap`, whose probability changes by at most a factor e^loss per step, as integers over 2^64."""
 
     more: int
     """Weight of "one step further down" below 0: ⌈2^64 e^-loss⌉, rounded up towards more noise."""

@@ -72,7 +72,7 @@ def integers_below_each(bounds: NDArray[np.int64], entropy: Entropy) -> NDArray[
 
 
 def geometric(more: int, count: int, entropy: Entropy) -> NDArray[np.int64]:
-    """Draw how many times "one more", which has probability `more` / 2^64, comes up before it first fails to."""
+    """Draw how many times "one more", which has probability `more` / 2^64, comes up before the first failure."""
     units = np.zeros(count, np.int64)
     active = np.arange(count)
     while active.size:

@@ -28,7 +28,7 @@ GRID_BITS = 10
 
 @dataclass(frozen=True)
 class GridLaplace:
-    """Two-sided noise whose odds fall by at most e^`loss` per unit, as integers over 2^64.
+    """Two-sided noise whose probability changes by at most a factor e^`loss` per unit, as integers over 2^64.
 
     Values are counted in half grid steps: a noise value v stands for v / (2G), and v is odd.
     """

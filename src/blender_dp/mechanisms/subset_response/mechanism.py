@@ -29,7 +29,7 @@ class Draws:
 
 
 class SubsetResponse:
-    """Randomise the clients' cells: report a set of queries, more often with the true one than without, and a URL for each.
+    """Randomise the clients' cells: a set of queries that contains the true one more often than any other, with a URL each.
 
     Citation: subset selection of Ye and Barg (2018) and Wang et al. (2016), with a URL attached to every query.
     Privacy: (ε, 0) per report in the local model: the channel of `channel.subset`. Proof: `proof.md` beside this file.

@@ -38,7 +38,7 @@ class Released:
         """Counts are binomial, and every user has one record, so their covariance is a diagonal plus a matrix of rank one.
 
         A record is listed because its noisy count was high, so the count alone would overestimate it. The counts follow a
-        power law; its exponent, learnt from all listed records, says how many records of each size could be listed.
+        power law; its exponent, learnt from all listed records, says how many records of each size there are to list.
         """
         n, known = self.users, self.known
         expected = n * shares
