@@ -99,7 +99,7 @@ class TestBundle:
         fake.publish_bundle(1)
         name = fake.released["bundle"]
         fake.documents[name] = fake.documents[name].replace(b"query 1", b"query 9")
-        with pytest.raises(DocumentError, match="does not have the digest"):
+        with pytest.raises(DocumentError, match="does not match the digest"):
             agent().refresh_bundle()
 
     def test_tampered_with_on_the_disk(self, agent, fake, tmp_path):

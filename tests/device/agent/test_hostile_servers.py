@@ -137,7 +137,7 @@ def test_an_opening_that_was_tampered_with(agent, fake, tamper):
     name = document_digest(text) if tamper != "digest" else "0" * 64
     fake.documents[name] = text
     fake.state["opening"] = name
-    with pytest.raises(DocumentError, match="does not have the digest" if tamper == "digest" else "not signed"):
+    with pytest.raises(DocumentError, match="does not match the digest" if tamper == "digest" else "not signed"):
         upload(agent())
     assert nothing_left(agent(), fake)
 

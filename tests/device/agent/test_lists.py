@@ -166,7 +166,7 @@ def test_a_document_that_is_not_what_its_name_says(agent, fake):
     name = fake.state["head_list"]
     fake.documents["0" * 64] = fake.documents[name]
     fake.state["head_list"] = "0" * 64
-    with pytest.raises(DocumentError, match="does not have the digest"):
+    with pytest.raises(DocumentError, match="does not match the digest"):
         agent().take_part("query 1")
 
 
