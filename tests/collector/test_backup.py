@@ -55,7 +55,7 @@ def keys_from(value: bytes) -> set[bytes]:
 
 
 @pytest.mark.parametrize("frozen", [False, True])
-def test_a_backup_opens_nothing(place: Place, tmp_path: Path, frozen: bool) -> None:
+def test_a_backup_alone_decrypts_nothing(place: Place, tmp_path: Path, frozen: bool) -> None:
     rounds = place.rounds()
     name, sealed = with_canary(rounds)
     if frozen:
@@ -93,7 +93,7 @@ def test_a_backup_opens_nothing(place: Place, tmp_path: Path, frozen: bool) -> N
     backup.close()
 
 
-def test_after_the_list_no_raw_record_is_in_the_files(sqlite: Place) -> None:
+def test_after_the_list_is_made_no_raw_record_is_in_the_files(sqlite: Place) -> None:
     rounds = sqlite.rounds()
     name, sealed = with_canary(rounds)
     before = all_bytes(sqlite.folder)
@@ -109,7 +109,7 @@ def test_after_the_list_no_raw_record_is_in_the_files(sqlite: Place) -> None:
     assert key not in after
 
 
-def test_what_is_withdrawn_or_aborted_is_gone_from_the_files(sqlite: Place) -> None:
+def test_withdrawn_and_aborted_records_are_gone_from_the_files(sqlite: Place) -> None:
     rounds = sqlite.rounds()
     made = uploaded(rounds)
     with rounds.store.read() as connection:
@@ -125,7 +125,7 @@ def test_what_is_withdrawn_or_aborted_is_gone_from_the_files(sqlite: Place) -> N
     assert not any(one[12:44] in after for one in sealed.values())
 
 
-def test_what_is_forgotten_of_reports_is_gone_from_the_files(sqlite: Place) -> None:
+def test_deleted_reports_are_gone_from_the_files(sqlite: Place) -> None:
     rounds = sqlite.rounds()
     made = listed(rounds)
     ids = [f"report {i:09}".encode() for i in range(20)]
@@ -137,7 +137,7 @@ def test_what_is_forgotten_of_reports_is_gone_from_the_files(sqlite: Place) -> N
     assert not any(one in all_bytes(sqlite.folder) for one in ids)
 
 
-def test_a_record_opens_in_its_place_only() -> None:
+def test_a_record_can_only_be_decrypted_in_its_place() -> None:
     key = vault.new_key()
     sealed = vault.seal_record(key, "round/owner", Record("query", None))
     assert vault.unseal_record(key, "round/owner", sealed) == ("query", None)
@@ -170,7 +170,7 @@ def test_keys(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"short", bytes(32)], ids=["empty", "cut short", "overwritten, not removed"])
-def test_what_is_no_key_is_a_typed_error(tmp_path: Path, content: bytes) -> None:
+def test_an_invalid_key_is_a_typed_error(tmp_path: Path, content: bytes) -> None:
     keys = KeyFolder(tmp_path)
     (tmp_path / "one.key").write_bytes(content)
     with pytest.raises(DocumentError):

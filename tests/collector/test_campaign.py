@@ -33,12 +33,12 @@ from tests.collector.places import settings
         ({"delta": "1"}, "delta"),
     ],
 )
-def test_what_cannot_be_is_refused(changes: dict[str, Any], said: str) -> None:
+def test_impossible_settings_are_refused(changes: dict[str, Any], said: str) -> None:
     with pytest.raises(ValidationError, match=said):
         settings(**changes)
 
 
-def test_the_least_that_can_be() -> None:
+def test_the_smallest_possible_campaign() -> None:
     caps = {"max_epsilon": "8.0", "max_delta": "1e-2", "period_epsilon": "8", "period_days": 36_500}
     made = settings(**caps, expected_clients=10**12, min_reports=10**12, f_o="0.1")
     assert made.max_epsilon == "8.0"
@@ -58,14 +58,14 @@ def test_campaigns_from_before_the_limit_was_required_are_read(before: dict[str,
     assert CampaignSettings.stored(settings(max_epsilon="16").model_dump_json()).max_epsilon == "16"
 
 
-def test_weak_privacy_is_a_decision_that_is_kept() -> None:
+def test_allowing_weak_privacy_is_stored() -> None:
     weak = settings(epsilon="21", delta="0.17", allow_weak_privacy=True)
     assert weak.too_weak(10**6) is None
     assert weak.collection().parameters.allow_weak_privacy
     assert CampaignSettings.stored(weak.model_dump_json()) == weak
 
 
-def test_a_delta_may_be_too_large_for_more_users_than_the_fewest() -> None:
+def test_a_delta_may_be_too_large_for_more_users_than_the_minimum() -> None:
     chosen = settings(delta="0.01", min_opt_in=6)
     assert chosen.too_weak(99) is None
     assert "0.01 is not below 1 / 100 opt-in users" in (chosen.too_weak(100) or "")

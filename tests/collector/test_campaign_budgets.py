@@ -13,7 +13,7 @@ from tests.collector.places import NOON, Place, listed, report, settings, upload
 from tests.collector.steps import DAY, released, rows, spent
 
 
-def test_the_cap_refuses_and_says_so(rounds: Rounds) -> None:
+def test_the_limit_refuses_a_round_with_the_reason(rounds: Rounds) -> None:
     campaign = released(rounds, max_epsilon="16")
     released(rounds, campaign)  # 8 and 8 are 16, exactly the most
     made = uploaded(rounds, campaign=campaign)
@@ -26,7 +26,7 @@ def test_the_cap_refuses_and_says_so(rounds: Rounds) -> None:
     assert rounds.lookup.round(made.round).head_list is None
 
 
-def test_an_aborted_round_counts_towards_the_cap_once_it_has_spent(rounds: Rounds) -> None:
+def test_an_aborted_round_counts_against_the_limit_once_it_has_spent(rounds: Rounds) -> None:
     campaign = rounds.campaigns.create(settings(max_epsilon="8"))
     early = uploaded(rounds, campaign=campaign)
     rounds.lifecycle.abort(early.round, "before anything was spent")
@@ -40,7 +40,7 @@ def test_an_aborted_round_counts_towards_the_cap_once_it_has_spent(rounds: Round
     assert rounds.lookup.round(refused.round).state == "open"
 
 
-def test_the_cap_of_a_period_counts_from_when_it_was_spent(place: Place) -> None:
+def test_the_limit_of_a_period_counts_from_the_time_of_spending(place: Place) -> None:
     now = [float(NOON)]
     rounds = place.rounds(lambda: now[0])
     campaign = rounds.campaigns.create(settings(period_epsilon="8", period_days=30))
@@ -56,7 +56,7 @@ def test_the_cap_of_a_period_counts_from_when_it_was_spent(place: Place) -> None
 
 
 @pytest.mark.parametrize("end", ["close", "abort"])
-def test_the_cap_of_a_period_counts_clients_as_long_as_they_can_report(place: Place, end: str) -> None:
+def test_the_limit_of_a_period_counts_clients_as_long_as_they_can_report(place: Place, end: str) -> None:
     now = [float(NOON)]
     rounds = place.rounds(lambda: now[0])
     first = listed(rounds, period_epsilon="8", period_days=7)
@@ -91,7 +91,7 @@ def test_a_budget_may_be_used_up_exactly(sqlite: Place, epsilon: str, delta: str
     assert "used up" in (rounds.lookup.round(again.round).problem or "")
 
 
-def test_a_budget_is_not_exceeded_even_by_the_least(rounds: Rounds) -> None:
+def test_a_budget_is_not_exceeded_even_slightly(rounds: Rounds) -> None:
     made = uploaded(rounds, max_delta="0.019999999999999999999999")  # to a computer's own numbers that is 0.02
     rounds.lifecycle.freeze(made.round)
     rounds.lifecycle.abort(made.round, "spent")
@@ -101,7 +101,7 @@ def test_a_budget_is_not_exceeded_even_by_the_least(rounds: Rounds) -> None:
 
 
 @pytest.mark.parametrize("column", ["campaign", "user_group", "round"])
-def test_what_was_spent_is_what_the_chain_says(rounds: Rounds, column: str) -> None:
+def test_spending_is_read_from_the_chain(rounds: Rounds, column: str) -> None:
     made = listed(rounds, max_epsilon="8")
     rounds.lifecycle.abort(made.round, "spent")
     with rounds.store.write("test") as connection:
@@ -111,7 +111,7 @@ def test_what_was_spent_is_what_the_chain_says(rounds: Rounds, column: str) -> N
     assert "used up" in (rounds.lookup.round(again.round).problem or "")
 
 
-def test_nobody_changes_when_it_was_spent(rounds: Rounds) -> None:
+def test_an_altered_date_in_the_database_does_not_shorten_a_period(rounds: Rounds) -> None:
     made = listed(rounds, period_epsilon="8", period_days=30)
     rounds.lifecycle.abort(made.round, "spent")
     with rounds.store.write("test") as connection:
@@ -121,7 +121,7 @@ def test_nobody_changes_when_it_was_spent(rounds: Rounds) -> None:
     assert "of 30 days would be 16, and the maximum is 8" in (rounds.lookup.round(again.round).problem or "")
 
 
-def test_the_caps_of_a_campaign_and_of_a_period_hold_together(place: Place) -> None:
+def test_the_limits_of_a_campaign_and_of_a_period_apply_together(place: Place) -> None:
     now = [float(NOON)]
     rounds = place.rounds(lambda: now[0])
     campaign = rounds.campaigns.create(settings(max_epsilon="16", period_epsilon="8", period_days=30))
@@ -134,7 +134,7 @@ def test_the_caps_of_a_campaign_and_of_a_period_hold_together(place: Place) -> N
         rounds.lifecycle.abort(made.round, "enough")
 
 
-def test_the_cap_of_delta(rounds: Rounds) -> None:
+def test_the_limit_of_delta(rounds: Rounds) -> None:
     campaign = released(rounds, max_delta="0.15", delta="0.1", allow_weak_privacy=True)
     made = uploaded(rounds, campaign=campaign)
     rounds.lifecycle.freeze(made.round)
@@ -143,7 +143,7 @@ def test_the_cap_of_delta(rounds: Rounds) -> None:
     )
 
 
-def test_what_is_spent_by_a_clock_that_has_gone_back_counts(place: Place) -> None:
+def test_spending_with_a_clock_that_was_set_back_counts(place: Place) -> None:
     now = [float(NOON)]
     rounds = place.rounds(lambda: now[0])
     campaign = rounds.campaigns.create(settings(period_epsilon="8", period_days=30))
@@ -157,7 +157,7 @@ def test_what_is_spent_by_a_clock_that_has_gone_back_counts(place: Place) -> Non
     assert rounds.lookup.round(second.round).state == "open"
 
 
-def test_a_clock_that_has_gone_back_when_a_round_ends_shortens_no_period(place: Place) -> None:
+def test_a_clock_set_back_when_a_round_ends_shortens_no_period(place: Place) -> None:
     """An end before the beginning is none: its clients count for as long as its list could be answered."""
     now = [float(NOON)]
     rounds = place.rounds(lambda: now[0])
@@ -174,7 +174,7 @@ def test_a_clock_that_has_gone_back_when_a_round_ends_shortens_no_period(place: 
     assert rounds.lookup.round(second.round).state == "listing"
 
 
-def test_nothing_is_spent_before_the_last_entry(place: Place) -> None:
+def test_no_entry_is_dated_before_the_last_one(place: Place) -> None:
     """Even if the round itself is of the time that the clock was wrong: the ledger knows better."""
     now = [float(NOON)]
     rounds = place.rounds(lambda: now[0])
@@ -203,14 +203,14 @@ def test_a_period_is_not_an_hour_too_short(place: Place) -> None:
     assert "used up" in (rounds.lookup.round(second.round).problem or "")
 
 
-def test_caps_of_campaigns_are_their_own(rounds: Rounds) -> None:
+def test_each_campaign_has_its_own_limits(rounds: Rounds) -> None:
     released(rounds, max_epsilon="8")
     made = uploaded(rounds, name="other", max_epsilon="8")
     rounds.lifecycle.freeze(made.round)
     assert rounds.lookup.round(made.round).state == "listing"
 
 
-def test_the_ledger_says_what_was_promised(rounds: Rounds) -> None:
+def test_the_ledger_records_what_was_promised(rounds: Rounds) -> None:
     made = listed(rounds)
     promises = settings().collection().promises()
     entries = rounds.budgets.ledger()

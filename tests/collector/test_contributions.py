@@ -17,7 +17,7 @@ from tests.collector.places import Place, all_at_once, listed, report, settings,
 from tests.collector.steps import counted, rows
 
 
-def test_duplicates_at_once_count_once(place: Place) -> None:
+def test_concurrent_duplicates_count_once(place: Place) -> None:
     """Every thread sends all reports, in another order, and each report has a cell of its own."""
     several = [place.rounds() for _ in range(4)]
     made = listed(several[0])
@@ -39,7 +39,7 @@ def test_a_report_twice_in_one_request_counts_once(rounds: Rounds) -> None:
 
 
 @pytest.mark.parametrize("cells", [(999_999).to_bytes(4, "little"), b"abc"])
-def test_a_report_of_nonsense_is_found_and_said(rounds: Rounds, cells: bytes) -> None:
+def test_a_nonsensical_stored_report_is_detected(rounds: Rounds, cells: bytes) -> None:
     """The service refuses it; if it got into the store all the same, the release must not be made of it."""
     made = listed(rounds)
     rounds.contributions.add_reports(made.round, [report(1), (bytes(16), cells)])
@@ -73,7 +73,7 @@ def test_a_second_record_replaces_the_first(rounds: Rounds) -> None:
     assert rounds.contributions.withdraw(second)
 
 
-def test_one_user_uploads_many_times_at_once(place: Place) -> None:
+def test_concurrent_uploads_of_one_user_leave_one_record(place: Place) -> None:
     several = [place.rounds() for _ in range(6)]
     made = uploaded(several[0], users=6)
     came = all_at_once(
@@ -84,7 +84,7 @@ def test_one_user_uploads_many_times_at_once(place: Place) -> None:
     assert sum(several[0].contributions.withdraw(one) for one in came) == 1  # the last one's receipt is the one that is good
 
 
-def test_withdraw(rounds: Rounds) -> None:
+def test_a_record_can_be_withdrawn_with_its_receipt(rounds: Rounds) -> None:
     made = uploaded(rounds, users=8)
     assert rounds.contributions.withdraw(made.receipts[0])
     assert len(rows(rounds, sa.select(records))) == 7
@@ -93,7 +93,7 @@ def test_withdraw(rounds: Rounds) -> None:
     assert len(rows(rounds, sa.select(records))) == 7
 
 
-def test_records_have_one_length(rounds: Rounds) -> None:
+def test_stored_records_have_the_same_length(rounds: Rounds) -> None:
     """Also those that are none: whoever has a copy of the database must not see who has a record."""
     campaign = rounds.campaigns.create(settings())
     name = rounds.lifecycle.open(campaign).id
@@ -105,7 +105,7 @@ def test_records_have_one_length(rounds: Rounds) -> None:
     assert {len(row.sealed) for row in found} == {2_048 + 12 + 16}  # with AES-GCM's nonce and tag
 
 
-def test_a_record_that_is_not_usable_is_a_user_without_a_record(rounds: Rounds) -> None:
+def test_an_unusable_record_counts_as_a_user_without_a_record(rounds: Rounds) -> None:
     campaign = rounds.campaigns.create(settings())
     name = rounds.lifecycle.open(campaign).id
     told = [("Alpha ", "One.example"), ("joe@example.com", "one.example"), ("alpha", None), ("555 123 4567", "a.example")]
@@ -132,7 +132,7 @@ def test_errors_do_not_quote_what_was_to_be_stored(rounds: Rounds) -> None:
     assert "[SQL parameters hidden" in str(refused.value)
 
 
-def test_a_part_of_the_reports_is_no_export(rounds: Rounds) -> None:
+def test_partially_deleted_reports_are_not_exported(rounds: Rounds) -> None:
     made = listed(rounds, keep_reports_days=9)
     rounds.contributions.add_reports(made.round, [report(i) for i in range(40)])
     rounds.lifecycle.close(made.round)
@@ -145,7 +145,7 @@ def test_a_part_of_the_reports_is_no_export(rounds: Rounds) -> None:
         rounds.published.reports(made.round)
 
 
-def test_an_export_does_not_tell_who_came_first(place: Place) -> None:
+def test_an_export_does_not_reveal_who_reported_first(place: Place) -> None:
     if place.server:  # an index would happen to be in the right order; a table that is read through is in that of arrival
         with place.store().engine.execution_options(isolation_level="AUTOCOMMIT").connect() as connection:
             for way in ("indexscan", "indexonlyscan", "bitmapscan"):

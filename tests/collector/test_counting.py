@@ -106,7 +106,7 @@ def test_the_release_is_the_same(place: Place, tmp_path: Path) -> None:
     assert released[0] == released[1]
 
 
-def test_one_exports_at_a_time(place: Place) -> None:
+def test_one_process_exports_at_a_time(place: Place) -> None:
     """While another process exports, a round is counted where its reports are, and that process's file stays."""
     rounds = place.rounds(export_from=0)
     made = listed(rounds)
@@ -125,7 +125,7 @@ def test_one_exports_at_a_time(place: Place) -> None:
     assert not left.exists()
 
 
-def test_what_a_crash_left_of_an_aborted_round_is_removed(place: Place) -> None:
+def test_files_left_by_a_crash_are_removed(place: Place) -> None:
     rounds = place.rounds(export_from=0)
     scratch = place.folder / "export"
     scratch.mkdir()
@@ -136,7 +136,7 @@ def test_what_a_crash_left_of_an_aborted_round_is_removed(place: Place) -> None:
 
 @pytest.mark.parametrize("cells", [b"\x63\0\0\0", b"\0\0\0\0\0\0"])
 @pytest.mark.parametrize("export_from", [0, 1000])
-def test_reports_that_the_list_does_not_have(place: Place, cells: bytes, export_from: int) -> None:
+def test_reports_with_cells_that_the_list_does_not_have(place: Place, cells: bytes, export_from: int) -> None:
     rounds = place.rounds()
     name = filled(rounds, 1, count=5)
     with rounds.store.write("test") as connection:

@@ -36,7 +36,7 @@ LATE = tuple(point for point in faults.POINTS if point.startswith("forget"))
 DATED = tuple(point for point in faults.POINTS if point.startswith("redate"))
 
 
-def test_all_points_are_named() -> None:
+def test_all_crash_points_are_listed() -> None:
     folder = Path(blender_dp.collector.__file__).parent
     source = "".join(path.read_text() for path in folder.rglob("*.py"))
     assert sorted(re.findall(r'\.write\("([^"]+)"\)', source)) == sorted(faults.TRANSACTIONS)
@@ -46,7 +46,7 @@ def test_all_points_are_named() -> None:
     assert begun == ["connection.commit(", "connection.commit(", "engine.begin("]  # a session's settings, and the store's
 
 
-def test_the_environment_asks_for_a_crash() -> None:
+def test_the_environment_triggers_a_crash() -> None:
     code = "from blender_dp.collector.storage.crash_points import reached; reached('key: made'); print('alive')"
     asked = {**os.environ, "BLENDER_DP_CRASH_AT": "key: made"}
     assert subprocess.run([sys.executable, "-c", code], env=asked, check=False).returncode == -signal.SIGKILL
@@ -55,7 +55,7 @@ def test_the_environment_asks_for_a_crash() -> None:
 
 
 @pytest.mark.parametrize("point", [point for point in faults.POINTS if point not in (*LATE, *DATED)])
-def test_killed(place: Place, tmp_path: Path, point: str) -> None:
+def test_a_kill_at_any_point_leads_to_the_same_bytes(place: Place, tmp_path: Path, point: str) -> None:
     told = killed(place, point, live)
     copy = place.copy(tmp_path / "copy")
 
@@ -77,7 +77,7 @@ def test_killed(place: Place, tmp_path: Path, point: str) -> None:
 @pytest.mark.parametrize(
     "point", [f"{name}: {moment} commit" for name in ("freeze", "close") for moment in ("before", "after")]
 )
-def test_killed_when_it_is_refused(place: Place, point: str) -> None:
+def test_a_kill_while_a_step_is_refused(place: Place, point: str) -> None:
     told = killed(place, point, partial(live, hasty=True))
     found = place.rounds()
     assert first_state(found) == {"freeze": "open", "close": "listed"}[point.partition(":")[0]]
@@ -86,7 +86,7 @@ def test_killed_when_it_is_refused(place: Place, point: str) -> None:
 
 
 @pytest.mark.parametrize("point", LATE)
-def test_killed_when_reports_are_forgotten(place: Place, point: str) -> None:
+def test_a_kill_while_reports_are_deleted(place: Place, point: str) -> None:
     killed(place, point, forget)
     found = place.rounds()
     published = bodies(found)
@@ -97,7 +97,7 @@ def test_killed_when_reports_are_forgotten(place: Place, point: str) -> None:
 
 
 @pytest.mark.parametrize("point", DATED)
-def test_killed_when_dates_are_corrected(place: Place, point: str) -> None:
+def test_a_kill_while_dates_are_corrected(place: Place, point: str) -> None:
     """The ledger and its journal may differ in dates until it is done again; the later date counts."""
     killed(place, point, corrected)
     found = place.rounds()

@@ -15,7 +15,7 @@ from tests.collector.places import Place, listed, report
 from tests.collector.steps import counted, rows
 
 
-def test_a_server_with_another_usage_is_told_ours(postgresql: Place) -> None:
+def test_a_servers_defaults_are_overridden(postgresql: Place) -> None:
     """A report must see that the round was closed while it waited, or it is acknowledged and never counted."""
     with postgresql.store().engine.execution_options(isolation_level="AUTOCOMMIT").connect() as connection:
         for usage in ("default_transaction_isolation = 'repeatable read'", "synchronous_commit = off"):
@@ -37,7 +37,7 @@ def test_a_server_with_another_usage_is_told_ours(postgresql: Place) -> None:
     assert counted(one, made.round) == {0: 3}
 
 
-def test_every_connection_to_sqlite_is_durable_and_forgets_well(sqlite: Place) -> None:
+def test_every_connection_to_sqlite_is_durable_and_overwrites_deleted_rows(sqlite: Place) -> None:
     store = sqlite.rounds().store
     asked = {"journal_mode": "wal", "synchronous": 2, "secure_delete": 1, "foreign_keys": 1}
     with store.read() as one, store.read() as another:
@@ -45,7 +45,7 @@ def test_every_connection_to_sqlite_is_durable_and_forgets_well(sqlite: Place) -
             assert {name: connection.exec_driver_sql(f"PRAGMA {name}").scalar() for name in asked} == asked
 
 
-def test_a_lock_that_is_never_freed_is_given_up(postgresql: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_waiting_for_a_lock_times_out(postgresql: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(store_module, "TIMEOUTS", Timeouts(lock=0.2))
     one, other = postgresql.rounds(), postgresql.rounds()
     made = listed(one)

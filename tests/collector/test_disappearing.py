@@ -89,7 +89,7 @@ def check_once(rounds: Rounds) -> None:
     rounds.budgets.ledger()
 
 
-def test_a_lease_that_was_lost_commits_nothing(postgresql: Place) -> None:
+def test_a_lost_lease_commits_nothing(postgresql: Place) -> None:
     one, other = postgresql.rounds(), postgresql.rounds()
     made = uploaded(one)
     one.lifecycle.freeze(made.round)
@@ -185,7 +185,7 @@ def eventually_gone(rounds: Rounds, pid: int, seconds: float = 30) -> None:
         time.sleep(0.1)
 
 
-def test_deleting_many_records_is_no_long_statement(postgresql: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_deleting_many_records_takes_only_short_statements(postgresql: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     """Together they take longer than a statement may: neither a list nor an abort is cut off, nor needs a longer limit."""
     first = postgresql.rounds()
     slow = "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.15); RETURN OLD; END $$"
@@ -202,7 +202,7 @@ def test_deleting_many_records_is_no_long_statement(postgresql: Place, monkeypat
         assert connection.scalar(sa.text("SELECT count(*) FROM records")) == 0
 
 
-def test_closing_counts_no_further_than_it_must(place: Place) -> None:
+def test_closing_counts_no_further_than_the_minimum(place: Place) -> None:
     rounds = place.rounds()
     made = listed(rounds, min_reports=3)
     rounds.contributions.add_reports(made.round, [report(i) for i in range(2)])

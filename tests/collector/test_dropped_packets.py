@@ -104,7 +104,7 @@ def test_another_collector_takes_over(
     check_once(finished)
 
 
-def test_no_session_of_a_lost_machine_stays(network: Network, server: NetworkServer, place: Place) -> None:
+def test_no_session_of_a_lost_machine_remains(network: Network, server: NetworkServer, place: Place) -> None:
     """Sessions that wait for the next statement, and one whose result is on its way while it holds a lock.
 
     No limit of PostgreSQL's own ends the latter: it waits for the network, not for a statement or a client.

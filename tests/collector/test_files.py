@@ -56,15 +56,13 @@ def steps(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
     return done
 
 
-def test_a_file_is_on_the_disk_before_it_has_its_name_and_the_name_before_it_is_done(
-    tmp_path: Path, steps: list[tuple[str, str]]
-) -> None:
+def test_a_file_is_on_disk_before_it_has_its_name_and_so_is_the_name(tmp_path: Path, steps: list[tuple[str, str]]) -> None:
     write_over(tmp_path / "file.json", b"content")
     assert steps == [("sync", "file.partial"), ("rename", "file.partial"), ("sync", tmp_path.name)]
 
 
 @pytest.mark.parametrize("fails", ["write", "fsync"])
-def test_a_failure_in_the_middle_leaves_the_old_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fails: str) -> None:
+def test_a_failure_in_the_middle_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fails: str) -> None:
     path = tmp_path / "file.json"
     write_over(path, b"old")
 
@@ -80,7 +78,7 @@ def test_a_failure_in_the_middle_leaves_the_old_one(tmp_path: Path, monkeypatch:
     assert path.read_bytes() == b"newer"
 
 
-def test_a_full_disk_leaves_the_old_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "file.json"
     write_over(path, b"old")
     monkeypatch.setattr(durable.os, "write", lambda _, content: len(content) - 1)

@@ -37,7 +37,7 @@ def test_the_same_files_start_again(place: Place) -> None:
     assert start(settings) == []
 
 
-def test_another_data_folder_is_refused_and_no_key_is_made(postgresql: Place) -> None:
+def test_another_data_folder_is_refused_and_no_key_is_created(postgresql: Place) -> None:
     start(settings_of(postgresql))
     other = settings_of(postgresql, "other")
     for _ in range(2):
@@ -84,7 +84,7 @@ def test_a_folder_with_keys_of_another_database_is_refused(place: Place, tmp_pat
     assert KeyFolder(settings.key_folder).names() == ["round"]
 
 
-def test_many_first_starts_make_one_of_everything(place: Place) -> None:
+def test_concurrent_first_starts_create_everything_once(place: Place) -> None:
     settings = settings_of(place)
     with ThreadPoolExecutor(6) as pool:
         made = [token for told in pool.map(start, [settings] * 6) for token in told]
@@ -96,7 +96,7 @@ def test_many_first_starts_make_one_of_everything(place: Place) -> None:
     store.close()
 
 
-def test_who_comes_while_a_file_is_being_made_hinders_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_start_during_the_creation_of_a_file_does_not_interfere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     one, other = KeyFolder(tmp_path), KeyFolder(tmp_path)
     real, ids = durable.write_whole, []
 
@@ -112,7 +112,7 @@ def test_who_comes_while_a_file_is_being_made_hinders_nobody(tmp_path: Path, mon
     assert [path.name for path in tmp_path.iterdir()] == ["folder.id"]
 
 
-def test_of_first_starts_with_other_folders_one_wins(postgresql: Place) -> None:
+def test_of_concurrent_first_starts_with_different_folders_one_wins(postgresql: Place) -> None:
     several = [settings_of(postgresql, f"data{i}") for i in range(4)]
 
     def begins(settings: Settings) -> bool:

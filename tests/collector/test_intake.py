@@ -29,7 +29,7 @@ class Slow:
 
 
 @pytest.mark.parametrize(("cells", "most"), [(1, 50_000), (4_000, 200)])
-def test_a_transaction_has_an_end(cells: int, most: int) -> None:
+def test_a_transaction_has_a_maximum_size(cells: int, most: int) -> None:
     slow: Any = Slow()
     intake = ReportWriter(slow)
     each = most // 10
@@ -47,7 +47,7 @@ def test_a_transaction_has_an_end(cells: int, most: int) -> None:
     assert max(sizes) == pytest.approx(most, abs=each)  # together as many as may be, and no more
 
 
-def test_a_round_that_takes_none_spoils_nothing_for_the_others() -> None:
+def test_a_round_that_accepts_no_reports_does_not_affect_others() -> None:
     slow: Any = Slow()
     intake = ReportWriter(slow)
 
@@ -64,7 +64,7 @@ def test_a_round_that_takes_none_spoils_nothing_for_the_others() -> None:
     assert slow.batches == [[report(0)], [report(2), report(4)]]
 
 
-def test_whatever_waits_is_written_before_it_stops() -> None:
+def test_waiting_reports_are_written_before_stopping() -> None:
     slow: Any = Slow()
     intake = ReportWriter(slow)
 
@@ -82,7 +82,7 @@ def test_whatever_waits_is_written_before_it_stops() -> None:
     assert sorted(one for batch in slow.batches for one in batch) == [report(i) for i in range(4)]
 
 
-def test_who_comes_as_it_stops_is_told() -> None:
+def test_reports_that_arrive_during_the_stop_are_refused() -> None:
     """It was asked whether it is stopped a moment too early, and nobody writes any more."""
     slow: Any = Slow()
     intake = ReportWriter(slow)

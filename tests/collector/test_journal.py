@@ -65,7 +65,7 @@ def test_what_was_spent_stays_spent(place: Place, tmp_path: Path, opened: bool) 
     backup.close()
 
 
-def test_a_start_finds_what_was_spent(place: Place, tmp_path: Path) -> None:
+def test_a_start_recovers_what_was_spent(place: Place, tmp_path: Path) -> None:
     """Before anybody spends: the public ledger must say it as soon as it is asked."""
     prepare(place.settings, lambda _: None)
     rounds = place.rounds(migrated=False)
@@ -79,7 +79,7 @@ def test_a_start_finds_what_was_spent(place: Place, tmp_path: Path) -> None:
     backup.remove()
 
 
-def test_it_is_found_before_spending_too(place: Place, tmp_path: Path) -> None:
+def test_spending_recovers_it_too(place: Place, tmp_path: Path) -> None:
     """Nobody has started anything: the database was put back under a collector that runs."""
     rounds = place.rounds()
     campaign = rounds.campaigns.create(settings(max_epsilon="8"))
@@ -96,7 +96,7 @@ def test_it_is_found_before_spending_too(place: Place, tmp_path: Path) -> None:
     backup.close()
 
 
-def test_clients_of_a_round_that_nobody_knows_count_until_its_list_ends(place: Place, tmp_path: Path) -> None:
+def test_clients_of_an_unknown_round_count_until_its_list_expires(place: Place, tmp_path: Path) -> None:
     """Only the journal has it: nobody can say when it was closed, and until its list ended it may have been answered."""
     now = [float(NOON)]
     rounds = place.rounds(lambda: now[0])
@@ -113,7 +113,7 @@ def test_clients_of_a_round_that_nobody_knows_count_until_its_list_ends(place: P
     backup.remove()
 
 
-def test_no_second_list_of_a_round_that_was_listed(place: Place, tmp_path: Path) -> None:
+def test_a_listed_round_gets_no_second_list(place: Place, tmp_path: Path) -> None:
     """Even if the key outlived its list, as after a crash at the worst moment."""
     rounds = place.rounds()
     made = uploaded(rounds)
@@ -150,7 +150,7 @@ def test_an_interrupted_step_is_spent_once(place: Place, monkeypatch: pytest.Mon
     assert [entry.round for entry in rounds.budgets.ledger()] == [made.round, other.round]
 
 
-def test_whoever_was_given_up_by_the_database_spends_nothing(place: Place) -> None:
+def test_a_process_that_has_lost_its_session_spends_nothing(place: Place) -> None:
     """A process that slept has lost its lock, and knows an old end of the ledger."""
     rounds = place.rounds()
     made, other = uploaded(rounds), uploaded(rounds, name="other")
@@ -164,7 +164,7 @@ def test_whoever_was_given_up_by_the_database_spends_nothing(place: Place) -> No
     assert [entry.round for entry in rounds.budgets.ledger()] == [other.round, made.round]
 
 
-def test_one_process_at_a_time_has_the_journal(tmp_path: Path) -> None:
+def test_one_process_at_a_time_holds_the_journal(tmp_path: Path) -> None:
     code = """
 import sys
 from pathlib import Path
@@ -193,7 +193,7 @@ with Journal(Path(sys.argv[1])).lock():
     assert waited
 
 
-def test_two_histories_are_refused(place: Place, tmp_path: Path) -> None:
+def test_contradicting_histories_are_refused(place: Place, tmp_path: Path) -> None:
     rounds = place.rounds()
     made, other = uploaded(rounds), uploaded(rounds, name="other")
     backup = restored(place, tmp_path / "backup")
@@ -212,7 +212,7 @@ def test_two_histories_are_refused(place: Place, tmp_path: Path) -> None:
     backup.close()
 
 
-def test_a_journal_that_is_lost_or_old_is_filled_from_the_ledger(place: Place) -> None:
+def test_a_lost_or_old_journal_is_filled_from_the_ledger(place: Place) -> None:
     rounds = place.rounds()
     listed(rounds)
     whole = rounds.journal.path.read_bytes()
@@ -223,7 +223,7 @@ def test_a_journal_that_is_lost_or_old_is_filled_from_the_ledger(place: Place) -
 
 
 @pytest.mark.parametrize("line", [b"nonsense\n", b"1 2 3\n", b"\xff\xff\n", b"\n"])
-def test_a_damaged_journal_is_said(sqlite: Place, line: bytes) -> None:
+def test_a_damaged_journal_is_reported(sqlite: Place, line: bytes) -> None:
     rounds = sqlite.rounds()
     listed(rounds)
     with rounds.journal.path.open("ab") as file:
@@ -232,7 +232,7 @@ def test_a_damaged_journal_is_said(sqlite: Place, line: bytes) -> None:
         started(sqlite)
 
 
-def test_the_journal_is_private_and_says_what_the_ledger_says(sqlite: Place) -> None:
+def test_the_journal_is_readable_by_its_owner_only_and_equals_the_ledger(sqlite: Place) -> None:
     rounds = sqlite.rounds()
     listed(rounds)
     journal = Journal(sqlite.folder / "keys")

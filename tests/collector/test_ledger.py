@@ -42,7 +42,7 @@ DIGEST = "d909bbde206085b3a99c55a401faf24e3adbadf2b8ee6f0457a458aa20997123"
 @pytest.mark.parametrize("place", range(6))
 @pytest.mark.parametrize("field", list(Entry.__dataclass_fields__))
 @pytest.mark.parametrize("repaired", [False, True])
-def test_a_change_of_any_field_of_any_entry_is_found(place: int, field: str, repaired: bool) -> None:
+def test_a_change_of_any_field_of_any_entry_is_detected(place: int, field: str, repaired: bool) -> None:
     """Also if whoever changed it has put the digest right: the next entry gives it away, or the digest in a release."""
     whole = chain(6)
     values = json.loads(whole[place][0])
@@ -58,7 +58,7 @@ def test_a_change_of_any_field_of_any_entry_is_found(place: int, field: str, rep
 
 
 @pytest.mark.parametrize("place", range(5))
-def test_gaps_swaps_and_repeats_are_found(place: int) -> None:
+def test_gaps_swaps_and_repeats_are_detected(place: int) -> None:
     whole = chain(6)
     for tampered in (
         whole[:place] + whole[place + 1 :],
@@ -72,7 +72,7 @@ def test_gaps_swaps_and_repeats_are_found(place: int) -> None:
 @pytest.mark.parametrize(
     "text", ["", "[]", "{}", "null", '{"number": 1}', " " + chain(1)[0][0], chain(1)[0][0].replace(":", ": ")]
 )
-def test_what_is_no_entry_is_a_typed_error(text: str) -> None:
+def test_an_invalid_entry_is_a_typed_error(text: str) -> None:
     with pytest.raises(DocumentError):
         parse(text)
 
@@ -85,19 +85,19 @@ losses = st.builds(
 
 
 @given(st.lists(st.tuples(losses, st.integers(1, 60)), min_size=1, max_size=4))
-def test_composition_lies_between_the_largest_and_the_sum(some: list[tuple[Loss, int]]) -> None:
+def test_composition_lies_between_the_largest_loss_and_the_sum(some: list[tuple[Loss, int]]) -> None:
     spent = [loss for loss, times in some for _ in range(times)]
     assert max(loss.epsilon for loss in spent) <= composed(spent) <= sum(loss.epsilon for loss in spent)
 
 
 @pytest.mark.parametrize("power", [5, 9, 12, 30])
 @pytest.mark.parametrize("rounds", [2, 10, 11, 12, 40])
-def test_a_small_delta_does_not_end_a_campaign(power: int, rounds: int) -> None:
+def test_a_small_delta_does_not_make_the_composition_infinite(power: int, rounds: int) -> None:
     """At ten rounds with δ = 1e-9 the accountant answers that no ε is enough. The plain sum always is."""
     assert 4 < composed([Loss(Fraction(4), Fraction(1, 10**power))] * rounds) <= 4 * rounds
 
 
-def test_composition_gains_where_it_can() -> None:
+def test_composition_is_tighter_than_the_sum_where_possible() -> None:
     many = [Loss(Fraction(1, 10), Fraction(1, 10**9))] * 100
     assert 5 < composed(many) < 9  # the plain sum is 10
     assert composed([]) == 0
@@ -133,5 +133,5 @@ def test_the_start_is_not_a_digest() -> None:
     ],
     ids=["δ adds up to 1", "by tenths", "e^ε is no number"],
 )
-def test_no_limit_vanishes_where_an_accountant_has_nothing_to_say(losses: list[Loss]) -> None:
+def test_the_sum_is_used_where_the_accountant_proves_nothing(losses: list[Loss]) -> None:
     assert composed(losses) == sum(loss.epsilon for loss in losses)

@@ -54,7 +54,7 @@ def test_whole_life(rounds: Rounds) -> None:
     assert whats == ["opened", "frozen", "listed", "closed", "released"]
 
 
-def test_every_step_done_over_changes_nothing(rounds: Rounds) -> None:
+def test_repeating_a_step_changes_nothing(rounds: Rounds) -> None:
     made = uploaded(rounds)
     for step in (rounds.lifecycle.freeze, rounds.lists.make, rounds.lifecycle.close, rounds.releases.make):
         if step == rounds.lifecycle.close:
@@ -84,7 +84,7 @@ def test_steps_out_of_order_do_nothing(rounds: Rounds) -> None:
     assert counted(rounds, made.round) == {0: 2}
 
 
-def test_what_is_not_there(rounds: Rounds) -> None:
+def test_unknown_rounds_and_campaigns(rounds: Rounds) -> None:
     campaign = rounds.campaigns.create(settings())
     with pytest.raises(StateError) as missing:
         rounds.lookup.round("0" * 32)
@@ -114,7 +114,7 @@ def test_too_few_opt_in_users(rounds: Rounds) -> None:
     assert (rounds.lookup.round(made.round).state, rounds.lookup.round(made.round).problem) == ("listing", None)
 
 
-def test_a_problem_that_was_said_is_not_written_again(rounds: Rounds) -> None:
+def test_an_unchanged_problem_is_not_written_again(rounds: Rounds) -> None:
     """The worker comes by every second."""
     made, updates = uploaded(rounds, users=5), list[str]()
     rounds.lifecycle.freeze(made.round)
@@ -168,7 +168,7 @@ def test_abort(rounds: Rounds, state: str) -> None:
     assert rounds.lifecycle.open(made.campaign).number == 2
 
 
-def test_a_delta_that_is_too_large_for_those_who_came_spends_nothing(rounds: Rounds) -> None:
+def test_a_delta_that_is_too_large_for_the_users_who_came_spends_nothing(rounds: Rounds) -> None:
     """It was small enough for the fewest users of the campaign; more came, and one of them would probably be exposed."""
     made = uploaded(rounds, users=24, delta="0.05", min_opt_in=6)
     rounds.lifecycle.freeze(made.round)
@@ -179,7 +179,7 @@ def test_a_delta_that_is_too_large_for_those_who_came_spends_nothing(rounds: Rou
 
 
 @pytest.mark.parametrize("end", ["list", "abort"])
-def test_what_fixed_the_noise_is_forgotten(rounds: Rounds, end: str) -> None:
+def test_the_noise_secret_is_deleted(rounds: Rounds, end: str) -> None:
     made = uploaded(rounds)
     rounds.lifecycle.freeze(made.round)
     assert rows(rounds, sa.select(rounds_table.c.noise))[0].noise is not None
@@ -190,7 +190,7 @@ def test_what_fixed_the_noise_is_forgotten(rounds: Rounds, end: str) -> None:
     assert rows(rounds, sa.select(rounds_table.c.noise))[0].noise is None
 
 
-def test_every_round_has_noise_of_its_own(rounds: Rounds) -> None:
+def test_every_round_has_its_own_noise(rounds: Rounds) -> None:
     secrets = []
     for name in ("one", "two"):
         made = uploaded(rounds, users=6, name=name)
@@ -201,9 +201,7 @@ def test_every_round_has_noise_of_its_own(rounds: Rounds) -> None:
     assert len({*secrets, bytes(32)}) == 3
 
 
-def test_raw_records_are_not_written_to_a_disk_while_the_list_is_made(
-    rounds: Rounds, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_raw_records_are_not_written_to_disk_while_the_list_is_made(rounds: Rounds, monkeypatch: pytest.MonkeyPatch) -> None:
     made, places = uploaded(rounds), []
 
     class Seen(DuckDBEngine):
@@ -218,7 +216,7 @@ def test_raw_records_are_not_written_to_a_disk_while_the_list_is_made(
 
 
 @pytest.mark.parametrize("meanwhile", ["listed", "aborted"])
-def test_who_comes_too_late_with_a_list_has_not_failed(
+def test_a_process_that_is_too_late_with_a_list_has_not_failed(
     place: Place, monkeypatch: pytest.MonkeyPatch, meanwhile: str
 ) -> None:
     """The key is gone, and with it the way to the records: the one who was faster has destroyed it."""
@@ -278,7 +276,7 @@ def test_one_round_of_a_campaign_at_a_time(place: Place) -> None:
     assert several[0].lookup.round(several[0].lookup.current().id).number == 1  # type: ignore[union-attr]
 
 
-def test_a_campaigns_name_is_taken_once(place: Place) -> None:
+def test_a_campaigns_name_is_unique(place: Place) -> None:
     several = [place.rounds() for _ in range(4)]
     came = all_at_once(*[lambda r=r: r.campaigns.create(settings()) for r in several])
     assert sum(isinstance(one, StateError) for one in came) == 3, came
@@ -328,7 +326,7 @@ def test_a_round_that_would_close_as_it_is_listed_is_not_opened(rounds: Rounds, 
     assert rounds.lifecycle.open(campaign, lists_at=NOON + 100, closes_at=NOON + 700).state == "open"
 
 
-def test_a_list_that_would_be_expired_when_it_is_born_is_not_paid_for(place: Place) -> None:
+def test_no_budget_is_spent_on_a_list_that_would_already_be_expired(place: Place) -> None:
     now = [float(NOON)]
     rounds = place.rounds(lambda: now[0])
     campaign = rounds.campaigns.create(settings())
@@ -357,7 +355,7 @@ def test_a_list_that_would_be_expired_when_it_is_born_is_not_paid_for(place: Pla
         ["q" * 2048] * 12,
     ],
 )
-def test_nobodys_record_can_stop_the_list(rounds: Rounds, queries: list[str]) -> None:
+def test_no_record_can_prevent_the_list(rounds: Rounds, queries: list[str]) -> None:
     """The budget is spent when the list is made: whatever was uploaded, it must come to an end."""
     campaign = rounds.campaigns.create(settings(min_opt_in=4, f_o="0.9"))
     made = rounds.lifecycle.open(campaign)
@@ -372,7 +370,7 @@ def test_nobodys_record_can_stop_the_list(rounds: Rounds, queries: list[str]) ->
 
 
 @pytest.mark.parametrize("f_o", ["0.1", "0.999"])
-def test_a_group_may_turn_out_empty(rounds: Rounds, f_o: str) -> None:
+def test_an_empty_group_is_drawn_again(rounds: Rounds, f_o: str) -> None:
     """Users are parted by chance: with few of them one of the two groups can have nobody."""
     made = uploaded(rounds, users=6, f_o=f_o)
     rounds.lifecycle.freeze(made.round)
@@ -383,7 +381,7 @@ def test_a_group_may_turn_out_empty(rounds: Rounds, f_o: str) -> None:
     assert rounds.lookup.round(made.round).state == "released"
 
 
-def test_the_listing_is_kept_exactly(rounds: Rounds) -> None:
+def test_the_listing_is_stored_exactly(rounds: Rounds) -> None:
     made = listed(rounds, users=60)
     with rounds.store.read() as connection:
         text = connection.scalar(sa.text("SELECT listing FROM rounds WHERE id = :id"), {"id": made.round})

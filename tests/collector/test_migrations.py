@@ -50,7 +50,7 @@ def contents(store: Store) -> list[list[Any]]:
         return [list(connection.execute(sa.select(table)).all()) for table in metadata.sorted_tables]
 
 
-def test_the_migrated_database_is_the_schema(place: Place) -> None:
+def test_a_migrated_database_matches_the_schema(place: Place) -> None:
     store = place.store()
     assert differences(store)  # the comparison sees what is missing
     migrate(store)
@@ -60,7 +60,7 @@ def test_the_migrated_database_is_the_schema(place: Place) -> None:
         assert connection.scalars(sa.text("SELECT version_num FROM alembic_version")).all() == REVISIONS[-1:]
 
 
-def test_sqlite_is_written_to_the_letter(sqlite: Place, tmp_path: Path) -> None:
+def test_migrated_sqlite_tables_equal_the_declared_ones(sqlite: Place, tmp_path: Path) -> None:
     migrated, made = sqlite.store(), Store.open(tmp_path / "made.db")
     migrate(migrated)
     metadata.create_all(made.engine)
@@ -69,7 +69,7 @@ def test_sqlite_is_written_to_the_letter(sqlite: Place, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("first", REVISIONS)
-def test_from_any_version_and_twice(place: Place, first: str) -> None:
+def test_migrations_run_from_any_version_and_can_be_repeated(place: Place, first: str) -> None:
     store = place.store()
     migrate(store, first)
     for _ in range(2):
@@ -77,7 +77,7 @@ def test_from_any_version_and_twice(place: Place, first: str) -> None:
         assert differences(store) == []
 
 
-def test_what_is_there_stays(place: Place) -> None:
+def test_existing_rows_are_preserved(place: Place) -> None:
     rounds = place.rounds()
     listed(rounds)
     before = contents(rounds.store)
@@ -86,7 +86,7 @@ def test_what_is_there_stays(place: Place) -> None:
     assert contents(rounds.store) == before
 
 
-def test_no_migration_follows_the_schema() -> None:
+def test_no_migration_imports_the_schema() -> None:
     """One that takes its tables from the code makes other ones tomorrow than today."""
     for path in (module._FOLDER / "versions").glob("*.py"):
         assert "blender_dp" not in path.read_text(encoding="utf-8"), path.name

@@ -25,7 +25,7 @@ def opening(rounds: Rounds, found: Round) -> dict[str, Any]:
     return verified_content(body, "opening", rounds.signer.public)
 
 
-def test_it_names_the_round_and_the_promise(rounds: Rounds) -> None:
+def test_an_opening_names_the_round_and_the_promise(rounds: Rounds) -> None:
     campaign = rounds.campaigns.create(settings(epsilon="2.50", delta="1e-6", list_days=7))
     made = rounds.lifecycle.open(campaign)
     assert opening(rounds, made) == {
@@ -50,12 +50,12 @@ def test_it_names_the_round_and_the_promise(rounds: Rounds) -> None:
         ({"lists_at": NOON + DAY, "closes_at": NOON + 2 * DAY}, NOON + 2 * DAY),
     ],
 )
-def test_it_expires(rounds: Rounds, times: dict[str, int], expires: int) -> None:
+def test_an_opening_expires(rounds: Rounds, times: dict[str, int], expires: int) -> None:
     made = rounds.lifecycle.open(rounds.campaigns.create(settings()), **times)
     assert opening(rounds, made)["expires"] == expires
 
 
-def test_every_round_has_its_own(rounds: Rounds) -> None:
+def test_every_round_has_its_own_opening(rounds: Rounds) -> None:
     campaign = rounds.campaigns.create(settings())
     first = rounds.lifecycle.open(campaign)
     rounds.lifecycle.abort(first.id, "enough")
@@ -64,7 +64,7 @@ def test_every_round_has_its_own(rounds: Rounds) -> None:
     assert rounds.lookup.round(first.id).opening == first.opening  # it stays published
 
 
-def test_it_is_there_with_the_round_or_not_at_all(rounds: Rounds) -> None:
+def test_round_and_opening_exist_together_or_not_at_all(rounds: Rounds) -> None:
     campaign = rounds.campaigns.create(settings())
 
     def fails(inside: Rounds) -> str:
@@ -83,7 +83,7 @@ def test_it_is_there_with_the_round_or_not_at_all(rounds: Rounds) -> None:
         assert connection.scalars(sa.text("SELECT digest FROM objects")).all() == [json.loads(body)]
 
 
-def test_a_round_opened_before_the_migration_has_none(place: Place) -> None:
+def test_a_round_opened_before_the_migration_has_no_opening(place: Place) -> None:
     """It goes on, and devices that want a signed opening do not upload to it."""
     store = place.store()
     migrate(store, "0001")

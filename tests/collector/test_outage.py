@@ -75,14 +75,14 @@ def test_postgresql_goes_away_and_comes_back(own_server: Server, tmp_path: Path,
     place.close()
 
 
-def test_nobody_listens() -> None:
+def test_nothing_listens() -> None:
     store = Store.open("postgresql://nobody@127.0.0.1:1/none")
     with pytest.raises(sa.exc.OperationalError), store.read():
         pass
     store.close()
 
 
-def test_a_connection_whose_session_cannot_be_set_up_is_closed(postgresql: Place, monkeypatch) -> None:
+def test_a_connection_whose_session_cannot_be_configured_is_closed(postgresql: Place, monkeypatch) -> None:
     """The server may go away just after it accepted a connection."""
     opened: list[module.LimitedConnection] = []
 
@@ -151,7 +151,7 @@ def test_a_full_disk(sqlite: Place) -> None:
     assert rounds.lookup.round(waiting.round).state == "listed"
 
 
-def test_a_locked_database_is_waited_for(sqlite: Place) -> None:
+def test_the_collector_waits_for_a_locked_database(sqlite: Place) -> None:
     rounds, other = sqlite.rounds(), sqlite.rounds()
     made = listed(rounds)
     with other.store.write("test"):
@@ -164,7 +164,7 @@ def test_a_locked_database_is_waited_for(sqlite: Place) -> None:
     assert stored(rounds) == {1}
 
 
-def test_the_worker_survives_whatever_it_meets(sqlite: Place) -> None:
+def test_the_worker_survives_every_error(sqlite: Place) -> None:
     rounds = sqlite.rounds()
     made = uploaded(rounds)
     rounds.lifecycle.freeze(made.round)
@@ -184,7 +184,7 @@ def test_the_worker_survives_whatever_it_meets(sqlite: Place) -> None:
     worker.stop()
 
 
-def test_who_goes_away_does_not_stop_the_intake(sqlite: Place) -> None:
+def test_a_client_that_goes_away_does_not_stop_the_report_writer(sqlite: Place) -> None:
     """A request that is cancelled while it waits must not take the others with it."""
     rounds = sqlite.rounds()
     made = listed(rounds)

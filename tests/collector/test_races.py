@@ -40,7 +40,7 @@ def test_workers_race(place: Place, attempt: int) -> None:
     assert whats == ["opened", "frozen", "listed", "closed", "released"]
 
 
-def test_campaigns_freeze_at_once(place: Place) -> None:
+def test_campaigns_freeze_concurrently(place: Place) -> None:
     """They share the ledger, and must not fork it."""
     several = [place.rounds() for _ in range(5)]
     made = [uploaded(r, name=f"campaign-{i}") for i, r in enumerate(several)]
@@ -50,7 +50,7 @@ def test_campaigns_freeze_at_once(place: Place) -> None:
     assert [entry.number for entry in several[0].budgets.ledger()] == [1, 2, 3, 4, 5]
 
 
-def test_nothing_slips_in_behind_a_step(place: Place) -> None:
+def test_nothing_is_added_after_a_step(place: Place) -> None:
     """Uploads, reports and withdrawals that race with the end of their phase are in, or refused: never lost, never late."""
     several = [place.rounds() for _ in range(6)]
     made = uploaded(several[0])
@@ -80,7 +80,7 @@ def test_nothing_slips_in_behind_a_step(place: Place) -> None:
     assert body["content"]["release"]["manifest"]["reports"] == taken
 
 
-def test_a_step_waits_for_whoever_is_writing(postgresql: Place) -> None:
+def test_a_step_waits_for_writers(postgresql: Place) -> None:
     """On PostgreSQL writers are many: whoever checked the state before a step must not write after it."""
     one, other = postgresql.rounds(), postgresql.rounds()
     made = listed(one)
@@ -98,9 +98,7 @@ def test_a_step_waits_for_whoever_is_writing(postgresql: Place) -> None:
 
 
 @pytest.mark.parametrize("writing", ["reports", "record", "withdrawal"])
-def test_whoever_adds_or_takes_back_holds_the_round(
-    postgresql: Place, monkeypatch: pytest.MonkeyPatch, writing: str
-) -> None:
+def test_adding_and_withdrawing_hold_the_round(postgresql: Place, monkeypatch: pytest.MonkeyPatch, writing: str) -> None:
     """Between the look at the state and the commit no step may be done: what it comes upon is not complete."""
     one, other = postgresql.rounds(), postgresql.rounds()
     made = listed(one) if writing == "reports" else uploaded(one)
@@ -163,7 +161,7 @@ def test_abort_races_with_the_list(place: Place) -> None:
     assert one.keys.names() == []
 
 
-def test_work_is_done_once_for_a_key(place: Place) -> None:
+def test_work_is_done_once_per_key(place: Place) -> None:
     several = [place.rounds() for _ in range(4)]
 
     def create(rounds: Rounds) -> StoredResponse:
@@ -175,21 +173,21 @@ def test_work_is_done_once_for_a_key(place: Place) -> None:
     assert several[1].idempotency.once("key", "something else", 200, lambda _: "never") == came[0]
 
 
-def test_work_that_fails_keeps_no_answer(rounds: Rounds) -> None:
+def test_failed_work_stores_no_response(rounds: Rounds) -> None:
     rounds.campaigns.create(settings())
     with pytest.raises(StateError):
         rounds.idempotency.once("key", "asked", 201, lambda inside: inside.campaigns.create(settings()))
     assert rounds.idempotency.once("key", "asked", 201, lambda _: "now") == StoredResponse("asked", 201, "now")
 
 
-def test_migrations_at_once(place: Place) -> None:
+def test_concurrent_migrations(place: Place) -> None:
     stores = [place.store() for _ in range(4)]
     assert all_at_once(*[lambda s=s: migrate(s) for s in stores]) == [None] * 4
     with stores[0].read() as connection:
         assert len(connection.scalars(sa.text("SELECT version_num FROM alembic_version")).all()) == 1
 
 
-def test_a_look_sees_one_state(place: Place) -> None:
+def test_a_read_sees_one_state(place: Place) -> None:
     one, other = place.rounds(), place.rounds()
     made = uploaded(one)
     states = sa.select(rounds_table.c.state)

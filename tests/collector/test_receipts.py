@@ -22,7 +22,7 @@ def kept(rounds: Rounds) -> list[str]:
         return list(connection.scalars(sa.select(records.c.receipt)))
 
 
-def test_it_is_answered_and_only_its_digest_is_kept(rounds: Rounds) -> None:
+def test_the_receipt_is_returned_and_only_its_digest_is_stored(rounds: Rounds) -> None:
     made = uploaded(rounds, users=2)
     assert rounds.contributions.upload_record(made.round, made.tokens[0], "query", None, OWN) == OWN
     assert vault.token_digest(OWN) in kept(rounds)
@@ -32,7 +32,7 @@ def test_it_is_answered_and_only_its_digest_is_kept(rounds: Rounds) -> None:
     assert len(kept(rounds)) == 1
 
 
-def test_the_same_one_again_and_then_another(rounds: Rounds) -> None:
+def test_the_same_receipt_again_and_then_another(rounds: Rounds) -> None:
     made = uploaded(rounds, users=2)
     for receipt in (OWN, OWN, "cd" * 32):
         assert rounds.contributions.upload_record(made.round, made.tokens[0], "query", None, receipt) == receipt
@@ -41,7 +41,7 @@ def test_the_same_one_again_and_then_another(rounds: Rounds) -> None:
     assert rounds.contributions.withdraw("cd" * 32)
 
 
-def test_one_of_another_record_is_refused(rounds: Rounds) -> None:
+def test_a_receipt_of_another_record_is_refused(rounds: Rounds) -> None:
     made = uploaded(rounds, users=2)
     rounds.contributions.upload_record(made.round, made.tokens[0], "query", None, OWN)
     before = sorted(kept(rounds))
@@ -54,7 +54,7 @@ def test_one_of_another_record_is_refused(rounds: Rounds) -> None:
     assert sorted(kept(rounds)) == before
 
 
-def test_at_once(place: Place) -> None:
+def test_concurrent_uploads_with_one_receipt(place: Place) -> None:
     """Of several users who have drawn the same one, one has it; one user who sends it again and again always has it."""
     several = [place.rounds() for _ in range(6)]
     made = uploaded(several[0], users=6)

@@ -86,7 +86,7 @@ def test_another_version(version: int) -> None:
 
 
 @pytest.mark.parametrize("version", [True, 1.0, "1", None, [], {"a": 1}])
-def test_a_version_that_is_no_number(version: object) -> None:
+def test_a_version_that_is_not_a_number(version: object) -> None:
     with pytest.raises(RequestValidationError):
         read([GOOD], version=version)
 

@@ -46,7 +46,7 @@ def test_no_second_release_with_other_reports(place: Place, tmp_path: Path) -> N
     backup.remove()
 
 
-def test_no_second_release_if_nobody_looked_before_it_closed(place: Place, tmp_path: Path) -> None:
+def test_no_second_release_of_a_round_that_closes_unnoticed(place: Place, tmp_path: Path) -> None:
     rounds = place.rounds()
     made = listed(rounds)
     backup = restored(place, tmp_path / "backup")
@@ -59,7 +59,7 @@ def test_no_second_release_if_nobody_looked_before_it_closed(place: Place, tmp_p
     backup.remove()
 
 
-def test_the_same_reports_give_the_same_release(place: Place, tmp_path: Path) -> None:
+def test_the_same_reports_produce_the_same_release(place: Place, tmp_path: Path) -> None:
     """A backup of a closed round has everything: it is released again, to the same bytes."""
     rounds = place.rounds()
     made = listed(rounds)
@@ -87,7 +87,7 @@ def test_what_was_aborted_stays_aborted(place: Place, tmp_path: Path, state: str
     backup.remove()
 
 
-def test_an_open_round_whose_list_was_made(place: Place, tmp_path: Path) -> None:
+def test_an_open_round_whose_list_was_already_made(place: Place, tmp_path: Path) -> None:
     """Its key is destroyed: uploaders are sent to the next round, and the operator is told what to do."""
     rounds = place.rounds()
     made = uploaded(rounds)
@@ -125,7 +125,7 @@ def test_endings(tmp_path: Path) -> None:
         endings.of("a")
 
 
-def test_a_clock_that_ran_ahead(place: Place) -> None:
+def test_dates_from_a_fast_clock_can_be_corrected(place: Place) -> None:
     """Its dates keep the limit of a period in force for as long as it ran ahead; corrected, for one period from now."""
     now = [float(NOON + 400 * DAY_SECONDS)]
     rounds = place.rounds(lambda: now[0])

@@ -34,7 +34,7 @@ def test_a_key_that_never_got_a_round_is_destroyed_after_a_day(place: Place) -> 
         assert rounds.keys.names() == sorted([*left, made.round])  # it may be a round's that is being opened
 
 
-def test_an_old_database_that_is_put_back_for_an_hour_costs_no_key(place: Place, tmp_path: Path) -> None:
+def test_an_old_database_restored_for_an_hour_costs_no_key(place: Place, tmp_path: Path) -> None:
     now = [float(NOON)]
     rounds = place.rounds(lambda: now[0])
     rounds.lifecycle.abort(uploaded(rounds).round, "so that the backup has a round")
@@ -55,7 +55,7 @@ def test_an_old_database_that_is_put_back_for_an_hour_costs_no_key(place: Place,
     assert rounds.lookup.round(young.round).state == "listed"
 
 
-def test_a_key_that_was_strange_once_is_not_so_for_ever(place: Place, tmp_path: Path) -> None:
+def test_a_key_that_gets_its_round_back_is_no_longer_unknown(place: Place, tmp_path: Path) -> None:
     """Since when counts from the last time: it was known in between."""
     rounds = place.rounds()
     rounds.lifecycle.abort(uploaded(rounds).round, "so that the backup has a round")
@@ -74,7 +74,7 @@ def test_a_key_that_was_strange_once_is_not_so_for_ever(place: Place, tmp_path: 
     backup.remove()
 
 
-def test_a_clock_that_ran_ahead_spoils_no_later_dates(place: Place) -> None:
+def test_a_clock_that_ran_fast_does_not_affect_later_dates(place: Place) -> None:
     now = [float(NOON + 365 * DAY)]
     rounds = place.rounds(lambda: now[0])
     rounds.lifecycle.abort(uploaded(rounds, name="other").round, "the clock is a year ahead")
@@ -97,7 +97,7 @@ def test_a_clock_that_ran_ahead_spoils_no_later_dates(place: Place) -> None:
 
 
 @pytest.mark.parametrize("kept", [0, 2])
-def test_reports_are_forgotten_after_the_release(place: Place, monkeypatch: pytest.MonkeyPatch, kept: int) -> None:
+def test_reports_are_deleted_after_the_release(place: Place, monkeypatch: pytest.MonkeyPatch, kept: int) -> None:
     monkeypatch.setattr("blender_dp.collector.rounds.retention._DELETED", 7)
     now = [float(NOON)]
     rounds = place.rounds(lambda: now[0])
@@ -124,7 +124,7 @@ def test_reports_are_forgotten_after_the_release(place: Place, monkeypatch: pyte
     assert rounds.retention.delete_reports() == 0
 
 
-def test_the_reports_of_an_aborted_round_are_forgotten_by_and_by(rounds: Rounds, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_reports_of_an_aborted_round_are_deleted_in_batches(rounds: Rounds, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody who aborts waits for it, and nobody who writes meanwhile waits long."""
     monkeypatch.setattr("blender_dp.collector.rounds.retention._DELETED", 7)
     made, other = listed(rounds, keep_reports_days=9), listed(rounds, name="other")

@@ -31,7 +31,7 @@ def test_a_group_is_large_enough_from_the_minimum_on(count, is_refused):
     assert bool(rules.too_few("reports", count, 10)) is is_refused
 
 
-def test_a_group_that_is_too_small_is_told_with_numbers():
+def test_a_group_that_is_too_small_is_reported_with_numbers():
     assert rules.too_few("opt-in users", 3, 10) == "too few opt-in users: 3, and the minimum is 10"
 
 
@@ -188,7 +188,7 @@ def test_whether_a_round_may_spend(entries, problem):
     assert (found is None) if problem is None else problem in (found or "")
 
 
-def test_what_is_spent_is_known_by_round_and_group():
+def test_spending_is_identified_by_round_and_group():
     entries = [entry("opt-in")]
     assert is_spent(entries, "r", "opt-in")
     assert not is_spent(entries, "r", "client")

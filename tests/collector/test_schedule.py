@@ -31,7 +31,7 @@ def test_the_schedule(place: Place) -> None:
     assert seen == ["open", "listed", "listed", "released"]
 
 
-def test_a_scheduled_step_that_is_refused_is_tried_again_in_the_next_hour(place: Place) -> None:
+def test_a_refused_scheduled_step_is_retried_in_the_next_hour(place: Place) -> None:
     """A round that goes on in the very second when it has enough users tells everybody when the last of them came."""
     now = [float(NOON // 3600 * 3600 + 1800)]
     rounds = place.rounds(lambda: now[0])
@@ -57,7 +57,7 @@ def test_a_scheduled_step_that_is_refused_is_tried_again_in_the_next_hour(place:
     assert rounds.lookup.round(made.id).state == "closed"
 
 
-def test_a_step_refused_by_hand_does_not_put_off_the_schedule(place: Place) -> None:
+def test_a_refused_manual_step_does_not_delay_the_schedule(place: Place) -> None:
     now = [float(NOON // 3600 * 3600)]
     rounds = place.rounds(lambda: now[0])
     made = rounds.lifecycle.open(rounds.campaigns.create(settings()), lists_at=int(now[0]) + 60)
@@ -69,7 +69,7 @@ def test_a_step_refused_by_hand_does_not_put_off_the_schedule(place: Place) -> N
     assert rounds.lookup.round(made.id).state == "listed"
 
 
-def test_a_round_that_is_stuck_holds_up_no_other(rounds: Rounds) -> None:
+def test_a_stuck_round_does_not_block_the_others(rounds: Rounds) -> None:
     stuck, well = uploaded(rounds), uploaded(rounds, name="other")
     for made in (stuck, well):
         rounds.lifecycle.freeze(made.round)
@@ -83,7 +83,7 @@ def test_a_round_that_is_stuck_holds_up_no_other(rounds: Rounds) -> None:
     rounds.schedule.advance_due()
 
 
-def test_a_step_that_fails_right_after_another_says_so(rounds: Rounds, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_step_that_fails_right_after_another_is_reported(rounds: Rounds, monkeypatch: pytest.MonkeyPatch) -> None:
     name = scheduled(rounds)
 
     def fail(*_: object) -> None:
@@ -96,7 +96,7 @@ def test_a_step_that_fails_right_after_another_says_so(rounds: Rounds, monkeypat
     assert (found.state, found.problem) == ("listing", "the work failed: KeyError; it will be repeated")
 
 
-def test_a_first_step_that_fails_says_so(rounds: Rounds) -> None:
+def test_a_first_step_that_fails_is_reported(rounds: Rounds) -> None:
     name = scheduled(rounds)
     rounds.journal.path.write_bytes(b"nonsense\n")
     with pytest.raises(DocumentError):
@@ -105,7 +105,9 @@ def test_a_first_step_that_fails_says_so(rounds: Rounds) -> None:
     assert "has an invalid line" in (rounds.lookup.round(name).problem or "")
 
 
-def test_a_failure_that_cannot_be_told_holds_up_no_other_round(rounds: Rounds, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failure_that_cannot_be_stored_does_not_block_other_rounds(
+    rounds: Rounds, monkeypatch: pytest.MonkeyPatch
+) -> None:
     stuck, well = scheduled(rounds), scheduled(rounds, "other")
     rounds.lifecycle.freeze(stuck)
     rounds.keys.destroy(stuck)
@@ -119,7 +121,7 @@ def test_a_failure_that_cannot_be_told_holds_up_no_other_round(rounds: Rounds, m
     assert rounds.lookup.round(well).state == "listed"
 
 
-def test_a_step_that_was_done_is_not_said_to_have_failed(rounds: Rounds, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_completed_step_is_not_reported_as_failed(rounds: Rounds, monkeypatch: pytest.MonkeyPatch) -> None:
     made = uploaded(rounds)
     rounds.lifecycle.freeze(made.round)
 
@@ -135,7 +137,7 @@ def test_a_step_that_was_done_is_not_said_to_have_failed(rounds: Rounds, monkeyp
     assert rounds.keys.names() == []
 
 
-def test_what_nobody_thought_of_is_said_without_its_text(rounds: Rounds, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unexpected_error_is_reported_without_its_text(rounds: Rounds, monkeypatch: pytest.MonkeyPatch) -> None:
     made, other = uploaded(rounds), uploaded(rounds, name="other")
     for one in (made, other):
         rounds.lifecycle.freeze(one.round)
@@ -171,7 +173,7 @@ def test_one_process_at_a_time_does_the_work(place: Place, monkeypatch: pytest.M
     assert (len(calls), several[0].lookup.round(made.round).state) == (1, "listed")
 
 
-def test_who_has_claimed_a_round_and_goes_frees_it(place: Place) -> None:
+def test_a_process_that_ends_frees_the_round_it_has_claimed(place: Place) -> None:
     one, other = place.rounds(), place.rounds()
     made = uploaded(one)
     one.lifecycle.freeze(made.round)

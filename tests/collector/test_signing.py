@@ -9,7 +9,7 @@ from blender_dp.errors import DocumentError
 
 
 class TestSigner:
-    def test_the_key_is_for_nobody_else(self, tmp_path):
+    def test_only_the_owner_can_read_the_key(self, tmp_path):
         made = Signer.load(tmp_path / "a/key.pem")
         assert (tmp_path / "a/key.pem").stat().st_mode & 0o777 == 0o600
         assert Signer.load(tmp_path / "a/key.pem").public == made.public

@@ -49,7 +49,7 @@ def recorded(monkeypatch: pytest.MonkeyPatch) -> Recorder:
     return record
 
 
-def test_an_entry_is_in_the_journal_on_the_disk_before_the_ledger_has_it(place: Place, recorded: Recorder) -> None:
+def test_an_entry_is_in_the_journal_on_disk_before_it_is_in_the_ledger(place: Place, recorded: Recorder) -> None:
     rounds = place.rounds()
     made = uploaded(rounds)
     done = recorded(rounds)
@@ -62,7 +62,7 @@ def test_an_entry_is_in_the_journal_on_the_disk_before_the_ledger_has_it(place: 
     ]
 
 
-def test_a_journal_that_is_filled_from_the_ledger_is_on_the_disk(place: Place, recorded: Recorder) -> None:
+def test_a_journal_that_is_filled_from_the_ledger_is_on_disk(place: Place, recorded: Recorder) -> None:
     rounds = place.rounds()
     listed(rounds)
     other = uploaded(rounds, name="other")
@@ -76,7 +76,7 @@ def test_a_journal_that_is_filled_from_the_ledger_is_on_the_disk(place: Place, r
     assert [name for name, _ in done] == ["sync ledger.journal", "sync keys"] * 2 + ["insert", "commit"]
 
 
-def test_a_key_is_on_the_disk_before_its_round_is_open(place: Place, recorded: Recorder) -> None:
+def test_a_key_is_on_disk_before_its_round_is_open(place: Place, recorded: Recorder) -> None:
     """A round without a key would take records that nobody can read."""
     rounds = place.rounds()
     campaign = rounds.campaigns.create(settings())
@@ -86,7 +86,7 @@ def test_a_key_is_on_the_disk_before_its_round_is_open(place: Place, recorded: R
 
 
 @pytest.mark.parametrize("end", ["list", "abort"])
-def test_a_key_is_overwritten_and_removed_on_the_disk(place: Place, recorded: Recorder, end: str) -> None:
+def test_a_key_is_overwritten_and_removed_on_disk(place: Place, recorded: Recorder, end: str) -> None:
     """After the commit, and not before: a round that was not listed after all still needs it."""
     rounds = place.rounds()
     made = uploaded(rounds)
@@ -101,7 +101,7 @@ def test_a_key_is_overwritten_and_removed_on_the_disk(place: Place, recorded: Re
     assert done[-3:] == [("commit", ""), (f"sync {made.round}.key", "zeros"), ("sync keys", left)]
 
 
-def test_the_files_of_a_first_start_are_on_the_disk(sqlite: Place, recorded: Recorder) -> None:
+def test_the_files_of_a_first_start_are_on_disk(sqlite: Place, recorded: Recorder) -> None:
     """The database remembers them for ever, and would not start without them."""
     done = recorded(None)
     prepare(sqlite.settings, lambda _: None)

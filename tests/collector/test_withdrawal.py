@@ -40,7 +40,7 @@ def test_an_upload_that_arrives_after_the_withdrawal_is_refused(rounds: Rounds) 
     assert rounds.lookup.round(made.round).problem == "too few opt-in users: 5, and the minimum is 6"
 
 
-def test_under_any_other_receipt_as_well(rounds: Rounds) -> None:
+def test_an_upload_under_another_receipt_is_refused_too(rounds: Rounds) -> None:
     """A request with an earlier receipt of the same user may be under way."""
     made = uploaded(rounds, users=6)
     rounds.contributions.upload_record(made.round, made.tokens[0], "query", None, OWN)
@@ -61,7 +61,7 @@ def test_a_withdrawal_can_be_repeated(rounds: Rounds) -> None:
     assert (count(rounds, records), count(rounds, withdrawals)) == (5, 1)
 
 
-def test_in_the_next_round_everybody_may_take_part(rounds: Rounds) -> None:
+def test_everyone_may_participate_in_the_next_round(rounds: Rounds) -> None:
     made = uploaded(rounds, users=6)
     rounds.contributions.upload_record(made.round, made.tokens[0], "query", None, OWN)
     rounds.contributions.withdraw(OWN)
@@ -70,7 +70,7 @@ def test_in_the_next_round_everybody_may_take_part(rounds: Rounds) -> None:
     assert rounds.contributions.upload_record(later.id, made.tokens[0], "query", None, OTHER) == OTHER
 
 
-def test_nothing_is_left_of_it_when_the_list_is_made_or_the_round_aborted(rounds: Rounds) -> None:
+def test_no_trace_of_it_remains_after_the_list_or_an_abort(rounds: Rounds) -> None:
     made = uploaded(rounds, users=8)
     other = uploaded(rounds, users=2, campaign=rounds.campaigns.create(settings("other")))
     assert rounds.contributions.withdraw(made.receipts[0])
@@ -87,7 +87,7 @@ def test_nothing_is_left_of_it_when_the_list_is_made_or_the_round_aborted(rounds
 
 
 @pytest.mark.parametrize("first", ["upload", "withdrawal"])
-def test_one_waits_for_the_other(place: Place, monkeypatch: pytest.MonkeyPatch, first: str) -> None:
+def test_an_upload_and_a_withdrawal_wait_for_each_other(place: Place, monkeypatch: pytest.MonkeyPatch, first: str) -> None:
     """Whoever comes first, halfway through, when the other arrives: after a withdrawal that was acknowledged, no record."""
     one, other = place.rounds(), place.rounds()
     made = uploaded(one, users=6)
@@ -127,7 +127,7 @@ def test_one_waits_for_the_other(place: Place, monkeypatch: pytest.MonkeyPatch, 
     assert count(one, records) == 5
 
 
-def test_many_at_once(place: Place) -> None:
+def test_many_concurrent_uploads_and_withdrawals(place: Place) -> None:
     several = [place.rounds() for _ in range(6)]
     made = uploaded(several[0], users=6)
     for receipt in range(5):

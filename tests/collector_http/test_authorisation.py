@@ -115,7 +115,7 @@ def test_who_may_do_what(world, method, path, role):
     ],
     ids=lambda part: part,
 )
-def test_who_may_not_is_told_nothing_about_the_message(world, method, path, role):
+def test_an_unauthorised_request_reveals_nothing_about_the_message(world, method, path, role):
     """A body that is not what its schema says is not looked at before the operator's token is, or before there is one."""
     live, campaign, round_id, given = world
     with live.http(given[role]) as http:
@@ -131,7 +131,7 @@ def test_other_headers(world, header):
     assert answer.status_code in {401, 403}
 
 
-def test_tokens_are_kept_as_digests(world):
+def test_tokens_are_stored_as_digests(world):
     live, _, _, given = world
     with live.service.rounds.store.read() as connection:
         rows = connection.execute(sa.select(tokens)).all()
@@ -155,7 +155,7 @@ def test_the_comparison_takes_the_same_time(world, monkeypatch):
     assert len(compared) == 2
 
 
-def test_a_token_from_the_settings_replaces_the_one_that_was_made(tmp_path):
+def test_a_token_from_the_settings_replaces_the_created_one(tmp_path):
     with listening(tmp_path / "data") as live, live.http(live.token) as http:
         assert http.get("/v1/operator/campaigns").status_code == 200
     token = vault.new_token()

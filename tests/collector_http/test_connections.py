@@ -86,7 +86,7 @@ class TestHeaders:
         ],
         ids=["one long header", "many headers", "a long path", "empty lines", "trailers", "an extension of a chunk"],
     )
-    def test_no_end(self, served: Serving, start: bytes, part: bytes, times: int) -> None:
+    def test_endless_headers_are_refused(self, served: Serving, start: bytes, part: bytes, times: int) -> None:
         with connected(served.url) as one:
             one.sendall(start)
             assert sent(one, part, times) < times
@@ -103,7 +103,7 @@ class TestHeaders:
             (b"nonsense\r\n\r\n", b"400"),
         ],
     )
-    def test_size_and_number(self, served: Serving, head: bytes, status: bytes) -> None:
+    def test_limits_on_the_size_and_number_of_headers(self, served: Serving, head: bytes, status: bytes) -> None:
         with connected(served.url) as one:
             one.sendall(head)
             found = one.recv(65_536)
@@ -117,7 +117,7 @@ class TestHeaders:
             one.sendall(head.encode() + f"Content-Length: {len(body)}\r\n\r\n".encode() + body + HEAD + b"\r\n")
             assert until(one, b"{}", 1).startswith(b"HTTP/1.1 422")  # and the next request on the connection is answered
 
-    def test_a_heap_of_requests_at_once(self, served: Serving) -> None:
+    def test_many_pipelined_requests_are_refused(self, served: Serving) -> None:
         few, many = (HEAD + b"\r\n") * 10, (HEAD + b"\r\n") * 20_000
         with connected(served.url) as one:
             one.sendall(few)
@@ -137,7 +137,7 @@ class TestTime:
             yield one
 
     @pytest.mark.parametrize("first", [b"", b"G", HEAD, HEAD + b"\r\n" + HEAD])
-    def test_headers_that_come_slowly(self, quick: Live, first: bytes) -> None:
+    def test_slow_headers_are_refused(self, quick: Live, first: bytes) -> None:
         """One byte at a time does not help."""
         with connected(quick.url) as one:
             one.sendall(first)
@@ -146,14 +146,14 @@ class TestTime:
                 time.sleep(0.1)
             assert time.monotonic() - start < HANG_SECONDS
 
-    def test_it_is_said(self, quick: Live) -> None:
+    def test_the_timeout_is_reported(self, quick: Live) -> None:
         with connected(quick.url) as one:
             one.sendall(HEAD)
             found = answer(one)
         assert found.startswith(b"HTTP/1.1 408")
         assert b"urn:blender-dp:problem:slow" in found
 
-    def test_a_body_without_an_end_after_the_answer(self, quick: Live) -> None:
+    def test_an_endless_body_after_the_response(self, quick: Live) -> None:
         with connected(quick.url) as one:
             one.sendall(HEAD + b"Transfer-Encoding: chunked\r\n\r\n")
             start = time.monotonic()
@@ -161,7 +161,7 @@ class TestTime:
                 time.sleep(0.05)
             assert time.monotonic() - start < HANG_SECONDS
 
-    def test_readers_that_do_not_read(self, quick: Live) -> None:
+    def test_clients_that_do_not_read_are_disconnected(self, quick: Live) -> None:
         """They have no place among the requests that are under way, and are hung up on after a while."""
         fetch = f"GET /v1/bundles/{large(quick)} HTTP/1.1\r\nHost: x\r\n\r\n".encode()
         with ExitStack() as stack, quick.http() as http:
@@ -180,7 +180,7 @@ class TestTime:
             assert time.monotonic() < end
             assert http.get("/v1/ledger").status_code == 200
 
-    def test_a_slow_reader_that_goes_on_gets_everything(self, quick: Live) -> None:
+    def test_a_slow_but_steady_reader_gets_everything(self, quick: Live) -> None:
         with connected(quick.url) as one:
             one.sendall(f"GET /v1/bundles/{large(quick)} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
             found = b""
@@ -221,7 +221,7 @@ class TestNumber:
             assert httpx.get(f"{served.url}/__heartbeat__", timeout=120).is_success
             assert served.memory("VmHWM") - served.at_first < MOST_GROWTH
 
-    def test_more_than_there_may_be(self, tmp_path: Path) -> None:
+    def test_too_many_connections_are_refused(self, tmp_path: Path) -> None:
         with listening(tmp_path / "data", max_connections=5, max_header_seconds=1) as live, ExitStack() as stack:
             idle = [stack.enter_context(connected(live.url)) for _ in range(5)]
             with connected(live.url) as one:

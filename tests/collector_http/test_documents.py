@@ -14,7 +14,7 @@ from tests.collector_http.checks import is_problem
     ("path", "kind"),
     [("openings", "opening"), ("head-lists", "head_list"), ("bundles", "bundle"), ("releases", "release")],
 )
-def test_documents_are_immutable_and_packed(ready, path, kind):
+def test_documents_are_immutable_and_compressed(ready, path, kind):
     live, done = ready
     where, name = f"/v1/{path}/{done[kind]}", done[kind]
     with live.http() as http:
@@ -47,13 +47,13 @@ def test_documents_are_immutable_and_packed(ready, path, kind):
         assert gzip.decompress(b"".join(raw.iter_raw())) == plain.content
 
 
-def test_a_document_of_another_kind_is_missing(ready):
+def test_a_document_of_another_kind_is_not_found(ready):
     live, done = ready
     with live.http() as http:
         assert is_problem(http.get(f"/v1/bundles/{done['release']}"), 404, "missing")
 
 
-def test_what_is_no_document_is_not_kept(ready):
+def test_cache_headers_of_other_responses(ready):
     live, _ = ready
     with live.http() as http:
         assert http.get("/v1/rounds/current").headers["cache-control"] == "public, max-age=300"

@@ -37,7 +37,7 @@ def test_the_reports_of_a_round_as_a_file(live, tmp_path):
     np.testing.assert_array_equal(counts, expected)
 
 
-def test_reports_that_are_deleted_are_not_exported(ready, tmp_path):
+def test_deleted_reports_are_not_exported(ready, tmp_path):
     live, released = ready
     while live.service.rounds.retention.delete_reports():
         pass

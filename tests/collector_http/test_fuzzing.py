@@ -32,7 +32,7 @@ def fuzzed(tmp_path_factory):
 
 @_schema.parametrize()
 @settings(max_examples=15, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
-def test_the_service_is_as_its_description_says(case, fuzzed):
+def test_the_service_matches_its_description(case, fuzzed):
     checks = [CHECKS.get_one(name) for name in CHECKED]
     for token in (None, fuzzed.token):
         headers = {"Authorization": f"Bearer {token}"} if token else {}
@@ -53,7 +53,7 @@ BODY = JSON | NAMED | st.fixed_dictionaries({"reports": st.lists(REPORT | NAMED 
 
 @given(BODY, st.sampled_from(["reports", "records"]))
 @settings(max_examples=150, suppress_health_check=list(HealthCheck))
-def test_bodies(fuzzed, body, kind):
+def test_random_bodies(fuzzed, body, kind):
     with fuzzed.http("0" * 64) as http:
         answer = http.post(
             f"/v1/rounds/{'0' * 32}/{kind}",
@@ -66,7 +66,7 @@ def test_bodies(fuzzed, body, kind):
 
 @given(st.binary(max_size=200), st.text(st.characters(codec="latin-1", exclude_categories=["Cc"]), max_size=40))
 @settings(max_examples=100, suppress_health_check=list(HealthCheck))
-def test_bytes(fuzzed, body, kind):
+def test_random_bytes(fuzzed, body, kind):
     with fuzzed.http() as http:
         try:
             answer = http.post(
@@ -78,7 +78,7 @@ def test_bytes(fuzzed, body, kind):
     assert answer.headers["content-type"] == MEDIA_TYPE
 
 
-def test_what_is_private_turns_up_nowhere(tmp_path, caplog, capfd):
+def test_private_strings_appear_nowhere(tmp_path, caplog, capfd):
     """One word, sent as everything that can be sent, by everybody, everywhere."""
     caplog.set_level(logging.DEBUG, logger="blender_dp")
     caplog.set_level(logging.DEBUG, logger="uvicorn")
@@ -120,7 +120,7 @@ def test_what_is_private_turns_up_nowhere(tmp_path, caplog, capfd):
     assert CANARY not in caplog.text + "".join(capfd.readouterr())
 
 
-def test_search_repeats_what_was_typed_and_keeps_it_nowhere(ready, caplog):
+def test_search_returns_what_was_typed_and_stores_it_nowhere(ready, caplog):
     """OpenSearch's form says it again, to whoever typed it; no cache may keep it."""
     live, _ = ready
     with live.http(live.token) as http:

@@ -79,7 +79,7 @@ def test_every_request_gets_a_response(hanging: tuple[Live, SilentProxy, dict[st
     assert ask(requests[2]).is_success
 
 
-def test_requests_fail_at_once_once_it_is_known(hanging: tuple[Live, SilentProxy, dict[str, Any]]) -> None:
+def test_requests_fail_at_once_after_the_first_timeout(hanging: tuple[Live, SilentProxy, dict[str, Any]]) -> None:
     """Or hundreds of requests would wait for one timeout after the other."""
     live, proxy, _ = hanging
     proxy.fall_silent()

@@ -30,7 +30,7 @@ def count(live, table) -> int:
         return connection.scalar(sa.select(sa.func.count()).select_from(table))
 
 
-def test_the_same_answer_again(live, http):
+def test_a_repeated_request_gets_the_same_response(live, http):
     first, again = (http.post(PATH, json=CAMPAIGN, headers={"Idempotency-Key": "k"}) for _ in range(2))
     assert (again.status_code, again.content) == (first.status_code, first.content) == (201, first.content)
     assert count(live, campaigns) == 1
@@ -41,20 +41,20 @@ def test_the_same_answer_again(live, http):
     assert count(live, rounds) == 1
 
 
-def test_another_body(http):
+def test_another_body_is_refused(http):
     http.post(PATH, json=CAMPAIGN, headers={"Idempotency-Key": "k"})
     answer = http.post(PATH, json={**CAMPAIGN, "name": "other"}, headers={"Idempotency-Key": "k"})
     assert answer.status_code == 422
     assert answer.json()["type"] == "urn:blender-dp:problem:key-reused"
 
 
-def test_an_empty_key(live, http):
+def test_an_empty_key_is_refused(live, http):
     answer = http.post(PATH, json=CAMPAIGN, headers={"Idempotency-Key": ""})
     assert (answer.status_code, answer.json()["errors"][0]["where"]) == (422, "header.Idempotency-Key")
     assert count(live, campaigns) == 0
 
 
-def test_what_failed_may_be_asked_again(live, http):
+def test_a_failed_request_can_be_repeated(live, http):
     http.post(PATH, json=CAMPAIGN)
     assert http.post(PATH, json=CAMPAIGN, headers={"Idempotency-Key": "k"}).status_code == 409
     assert count(live, answers) == 0
@@ -74,7 +74,7 @@ def test_a_crash_in_between_leaves_nothing(live, http, monkeypatch):
     assert (count(live, campaigns), count(live, answers)) == (1, 1)
 
 
-def test_while_it_is_under_way(live, http, monkeypatch):
+def test_a_repeated_request_during_the_first_one(live, http, monkeypatch):
     begun, go_on = threading.Event(), threading.Event()
     create = Campaigns.create
 
@@ -101,7 +101,7 @@ def test_while_it_is_under_way(live, http, monkeypatch):
     assert http.post(PATH, json=CAMPAIGN, headers={"Idempotency-Key": "k"}).content == found[0].content
 
 
-def test_two_processes_at_a_time(live, http):
+def test_two_concurrent_processes(live, http):
     """Another process knows nothing of what is in flight here; the database does."""
     ours = live.service.rounds
     found = []
@@ -125,7 +125,7 @@ def test_two_processes_at_a_time(live, http):
     assert count(live, campaigns) == 1
 
 
-def test_an_enrolment_is_its_operators(live, http):
+def test_an_enrolment_belongs_to_its_operator(live, http):
     """The tokens come of the operator's own: with another one other tokens would be told, which nobody enrolled."""
     path = f"{PATH}/{live.campaign()}/enrolments"
     assert http.post(path, json={"count": 3}, headers={"Idempotency-Key": "k"}).status_code == 201
@@ -138,7 +138,7 @@ def test_an_enrolment_is_its_operators(live, http):
     assert count(live, tokens) == known
 
 
-def test_the_same_tokens_again_which_nobody_keeps(live, http):
+def test_a_repeated_enrolment_gets_the_same_tokens_which_are_not_stored(live, http):
     path = f"{PATH}/{live.campaign()}/enrolments"
     first, again = (http.post(path, json={"count": 3}, headers={"Idempotency-Key": "k"}) for _ in range(2))
     assert (first.status_code, again.content) == (201, first.content)

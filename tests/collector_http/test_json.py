@@ -42,7 +42,7 @@ def every_verb() -> list[str]:
     return verbs(typer.main.get_command(app))
 
 
-def test_every_verb_has_the_flag():
+def test_every_subcommand_has_the_flag():
     for verb in every_verb():
         found: Any = typer.main.get_command(app)
         for word in verb.split():
@@ -50,7 +50,7 @@ def test_every_verb_has_the_flag():
         assert "--json" in {flag for parameter in found.params for flag in parameter.opts}, verb
 
 
-def test_every_verb_prints_one_document(live, command, tmp_path, monkeypatch):  # noqa: F811
+def test_every_subcommand_prints_one_document(live, command, tmp_path, monkeypatch):  # noqa: F811
     monkeypatch.chdir(tmp_path)
     ran = {"serve"}  # below
 

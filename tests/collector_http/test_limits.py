@@ -40,16 +40,16 @@ class TestLimits:
         with listening(tmp_path / "data", max_body_bytes=2_000, max_reports=3, max_body_seconds=3) as one:
             yield one
 
-    def test_a_body_that_says_it_is_long(self, small):
+    def test_a_body_that_announces_too_many_bytes(self, small):
         with small.http() as http:
             answer = http.post(f"/v1/rounds/{'0' * 32}/reports", content=b" " * 2_001)
         assert is_problem(answer, 413, "too-large")
 
-    def test_a_body_that_says_it_is_long_is_not_waited_for(self, small):
+    def test_a_body_that_announces_too_many_bytes_is_refused_at_once(self, small):
         with connected(small, 2_001) as one:
             assert all_of(one).startswith(b"HTTP/1.1 413 ")
 
-    def test_a_body_that_does_not_say_it(self, small):
+    def test_a_long_body_of_unannounced_length(self, small):
         def chunks():
             for _ in range(30):
                 yield b" " * 100
@@ -59,7 +59,7 @@ class TestLimits:
             answer = http.post(f"/v1/rounds/{'0' * 32}/reports", content=chunks(), headers=headers)
         assert is_problem(answer, 413, "too-large")
 
-    def test_a_length_that_is_none(self, small):
+    def test_an_invalid_content_length(self, small):
         transport = httpx.ASGITransport(small.app)
 
         async def post():
@@ -80,7 +80,7 @@ class TestLimits:
         assert answer.startswith(b"HTTP/1.1 408 ")
         assert b"urn:blender-dp:problem:slow" in answer
 
-    def test_too_many_bytes_at_a_time(self, tmp_path):
+    def test_too_many_bytes_under_way(self, tmp_path):
         with listening(tmp_path / "data", max_body_bytes=9_000, max_waiting_bytes=10_000, max_body_seconds=5) as one:
             with connected(one, 8_000) as slow, one.http() as http:
                 slow.sendall(b" " * 7_000)
@@ -97,7 +97,7 @@ class TestLimits:
                 time.sleep(0.01)
             assert (one.service.bytes_under_way, one.service.under_way) == (0, 0)
 
-    def test_slow_bodies_are_in_nobodys_way(self, tmp_path):
+    def test_slow_bodies_do_not_block_other_requests(self, tmp_path):
         """Requests are under way from when their body is there: else a few slow clients could occupy all places."""
         with listening(tmp_path / "data", max_waiting=2) as one, ExitStack() as stack:
             slow = [stack.enter_context(connected(one, 15)) for _ in range(8)]
@@ -108,7 +108,7 @@ class TestLimits:
             slow[0].sendall(b'"reports": []}')
             assert slow[0].recv(1000).startswith(b"HTTP/1.1 422 ")
 
-    def test_whoever_hangs_up_is_no_failure(self, live):
+    def test_a_client_that_hangs_up_is_not_a_failure(self, live):
         """Operators are told to look at every 500, and anybody can hang up."""
         with connected(live, 100) as one:
             one.sendall(b"{")
@@ -126,7 +126,7 @@ class TestLimits:
         with live.http(live.token) as http:
             assert 'blender_dp_answers_total{status="400"} 1.0' in http.get("/metrics").text
 
-    def test_a_body_that_comes_in_drops(self, small):
+    def test_a_body_that_trickles_in(self, small):
         """The time is the whole body's: else anybody could hold a place for ever, with a byte now and then."""
         with connected(small, 100) as one:
             one.settimeout(0.1)
@@ -140,7 +140,7 @@ class TestLimits:
                     continue
         assert answer.startswith(b"HTTP/1.1 408 ")
 
-    def test_a_request_that_is_over_is_not_under_way(self, live, monkeypatch):
+    def test_a_finished_request_is_not_under_way(self, live, monkeypatch):
         def fail():
             raise RuntimeError
 
@@ -153,7 +153,7 @@ class TestLimits:
             time.sleep(0.01)
         assert live.service.under_way == 0
 
-    def test_too_many_at_a_time(self, live):
+    def test_too_many_concurrent_requests(self, live):
         live.service.under_way = live.service.settings.max_waiting
         try:
             with live.http() as http:
@@ -175,7 +175,7 @@ class TestLimits:
             assert is_problem(http.get("/__heartbeat__"), 507, "full")
         assert shutil.disk_usage(live.data).free > 0
 
-    def test_storage_that_does_not_answer(self, live, monkeypatch, caplog):
+    def test_storage_that_does_not_respond(self, live, monkeypatch, caplog):
         listed = live.listed(live.campaign())
         messages = live.messages(listed, 1)
         for error in (
@@ -202,7 +202,7 @@ class TestLimits:
             sqlalchemy.exc.OperationalError("", {}, OSError("Disk full")),
         ],
     )
-    def test_a_disk_that_is_full_after_all(self, live, monkeypatch, error):
+    def test_a_disk_that_fills_up_during_the_request(self, live, monkeypatch, error):
         listed = live.listed(live.campaign())
 
         def fail(*_):

@@ -48,7 +48,7 @@ def test_http_problems(ready):
         None,
     ],
 )
-def test_other_messages_are_refused_without_repeating_them(ready, body):
+def test_invalid_messages_are_refused_without_repeating_them(ready, body):
     live, done = ready
     with live.http() as http:
         answer = http.post(f"/v1/rounds/{done['id']}/reports", json=body)
@@ -72,7 +72,7 @@ def test_another_version(ready):
     "content",
     [b"", b"{", b"[" * 200_000, b"\xff\xfe", b'{"reports": ' + b"9" * 5_000 + b"}", b'{"reports": "\\ud800"}', b"NaN"],
 )
-def test_nonsense_is_the_senders_fault(ready, content):
+def test_nonsense_is_a_client_error(ready, content):
     live, done = ready
     with live.http() as http:
         answer = http.post(f"/v1/rounds/{done['id']}/reports", content=content, headers={"Content-Type": "application/json"})
@@ -90,7 +90,7 @@ def test_nonsense_is_the_senders_fault(ready, content):
         ({"Content-Type": "application/json", "Content-Encoding": "identity, br"}, "compressed"),
     ],
 )
-def test_a_body_of_another_kind(ready, headers, word):
+def test_a_body_of_another_content_type_is_refused(ready, headers, word):
     live, done = ready
     body = gzip.compress(b"{}") if "Content-Encoding" in headers else json.dumps({"reports": [REPORT]}).encode()
     with live.http(live.token) as http:
@@ -102,7 +102,7 @@ def test_a_body_of_another_kind(ready, headers, word):
 
 
 @pytest.mark.parametrize("kind", ["application/json", "Application/JSON; charset=utf-8", "application/problem+json"])
-def test_a_body_of_our_kind(ready, kind):
+def test_a_json_body_is_accepted(ready, kind):
     live, done = ready
     body, headers = json.dumps({"reports": [REPORT]}).encode(), {"Content-Type": kind, "Content-Encoding": "identity"}
     with live.http() as http:
@@ -110,7 +110,7 @@ def test_a_body_of_our_kind(ready, kind):
     assert is_problem(answer, 409, "conflict")  # it is read
 
 
-def test_a_long_list_of_mistakes_gets_a_short_answer(ready):
+def test_a_long_list_of_mistakes_gets_a_short_response(ready):
     live, done = ready
     with live.http() as http:
         answer = http.post(f"/v1/rounds/{done['id']}/reports", json={"reports": [{}] * 5_000})
@@ -135,14 +135,14 @@ def test_unsorted_cells_are_refused(ready):
     assert reason(first, head_list.cell_count) == "no such cell"
 
 
-def test_reports_to_a_round_that_takes_none(ready):
+def test_reports_to_a_round_that_accepts_none(ready):
     live, done = ready
     with live.http() as http:
         assert is_problem(http.post(f"/v1/rounds/{done['id']}/reports", json={"reports": [REPORT]}), 409, "conflict")
         assert is_problem(http.post(f"/v1/rounds/{'0' * 32}/reports", json={"reports": [REPORT]}), 404, "missing")
 
 
-def test_what_nobody_thought_of(live, monkeypatch, caplog, capfd):
+def test_an_unexpected_error_quotes_nothing(live, monkeypatch, caplog, capfd):
     def fail():
         raise RuntimeError("canary")
 
@@ -156,7 +156,7 @@ def test_what_nobody_thought_of(live, monkeypatch, caplog, capfd):
     assert "Traceback" not in answer.text + said
 
 
-def test_a_damaged_ledger_is_not_the_askers_fault(live):
+def test_a_damaged_ledger_is_a_server_error(live):
     live.listed(live.campaign())
     with live.service.rounds.store.write("test") as connection:
         connection.exec_driver_sql("UPDATE ledger SET entry = replace(entry, '\"4\"', '\"3\"')")

@@ -16,7 +16,7 @@ def http(live):
         yield one
 
 
-def test_every_path_takes_either(live, http):
+def test_every_path_accepts_a_name_or_an_id(live, http):
     campaign = live.campaign(name="searches")
     path = "/v1/operator/campaigns"
     assert len(http.post(f"{path}/searches/enrolments", json={"count": 2}).json()["tokens"]) == 2
@@ -31,7 +31,7 @@ def test_every_path_takes_either(live, http):
     assert http.get(f"{path}/Searches/rounds/current").status_code == 422
 
 
-def test_by_name_and_by_id_a_key_is_used_once(live, http):
+def test_a_key_is_used_once_by_name_and_by_id(live, http):
     campaign = live.campaign(name="searches")
     for end, body in (("rounds", {}), ("enrolments", {"count": 2})):
         made = [

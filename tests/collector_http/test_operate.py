@@ -45,7 +45,7 @@ def test_one_campaign_needs_no_name(live, command):
     assert (code, json.loads(printed)["id"]) == (0, round_id)
 
 
-def test_several_are_told_apart(live, command):
+def test_several_campaigns_need_a_name(live, command):
     """What is meant for the first does not meet the second, though that was opened last."""
     first = live.listed(live.campaign(name="first"))
     second = live.opened(live.campaign(name="second"))
@@ -77,13 +77,13 @@ CREATE = ("campaign", "create", "searches", "--epsilon", "4", "--delta", "1e-6",
         (("--epsilon", "four"), "body.epsilon: String should match pattern"),
     ],
 )
-def test_a_mistake_is_named(command, words, said):
+def test_a_mistake_is_explained(command, words, said):
     code, _, told = command(*CREATE, *words)
     assert code == 2
     assert said in " ".join(told.split())
 
 
-def test_a_campaign_wants_a_limit_or_the_word_unlimited(live, command):
+def test_a_campaign_needs_a_limit_or_the_word_unlimited(live, command):
     code, _, told = command(*CREATE[:-2])
     assert code == 2
     assert "nothing limits the total ε" in (said := " ".join(told.split()))
@@ -93,7 +93,7 @@ def test_a_campaign_wants_a_limit_or_the_word_unlimited(live, command):
     assert live.operator("GET", "/v1/operator/campaigns")[0]["settings"]["max_epsilon"] == "unlimited"
 
 
-def test_a_weak_promise_is_refused_unless_it_is_forced(live, command):
+def test_a_weak_promise_is_refused_unless_forced(live, command):
     code, _, told = command(*CREATE, "--delta", "0.001")
     assert code == 2
     assert "is not below 1 / 1,000 opt-in users" in " ".join(told.split())
@@ -106,14 +106,14 @@ def test_a_weak_promise_is_refused_unless_it_is_forced(live, command):
     assert live.operator("GET", "/v1/operator/campaigns")[0]["settings"]["allow_weak_privacy"]
 
 
-def test_what_is_there_already_is_not_repeated(command):
+def test_what_already_exists_is_not_created_again(command):
     assert command(*CREATE)[0] == 0
     code, _, told = command(*CREATE)
     assert code == 2
     assert told.endswith("responds with 409: campaign: one with this name already exists. Choose another name.\n")
 
 
-def test_what_a_cache_has_kept_is_not_believed(live, command, monkeypatch):
+def test_cached_responses_are_not_trusted(live, command, monkeypatch):
     """A proxy may give everybody's answers for five minutes; the operator means the round as it is now."""
     campaign = live.campaign()
     old = live.opened(campaign)

@@ -38,7 +38,7 @@ def a_round(state: str) -> Round:
     return Round(**{**facts, "id": "a" * 32, "state": state})
 
 
-def test_a_round_that_is_stuck_is_noticed() -> None:
+def test_a_stuck_round_is_noticed() -> None:
     now = [0.0]
     watch = Watch(600, lambda: now[0])
     for state in ("open", "listing", "listed", "closed"):
@@ -112,7 +112,7 @@ def test_metrics_of_one_process(tmp_path: Path) -> None:
     assert CANARY not in metrics
 
 
-def test_metrics_have_a_token_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_metrics_have_their_own_token(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """They count uploads as they come, so they are not public; and they are read while the database is away."""
     with listening(tmp_path / "data", metrics_token=vault.token_digest("scraper")) as live:
         statuses = {}
@@ -125,7 +125,7 @@ def test_metrics_have_a_token_of_their_own(tmp_path: Path, monkeypatch: pytest.M
             assert http.get("/metrics").status_code == 200
 
 
-def test_every_response_has_an_id_of_its_own(live) -> None:
+def test_every_response_has_its_own_id(live) -> None:
     with live.http() as http:
         ids = [http.get(path, headers={"X-Request-Id": CANARY}).headers["x-request-id"] for path in ["/v1/ledger", "/x"] * 5]
     assert len(set(ids)) == 10
@@ -155,7 +155,7 @@ def test_a_failure_is_logged_with_its_request_and_its_round(live, monkeypatch: p
 
 
 @pytest.mark.parametrize("as_json", [False, True])
-def test_a_line(as_json: bool) -> None:
+def test_the_format_of_a_log_line(as_json: bool) -> None:
     failure = RuntimeError, RuntimeError(CANARY), None
     record = logging.LogRecord("x", logging.ERROR, "", 0, "two\nlines %s", ("told",), failure)
     token = REQUEST.set("0123")
@@ -182,7 +182,7 @@ def resident_bytes(process: int) -> int:
     return int(Path(f"/proc/{process}/statm").read_text(encoding="ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
-def test_metrics_of_several_processes_are_added_up(tmp_path: Path) -> None:
+def test_metrics_of_several_processes_are_summed(tmp_path: Path) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

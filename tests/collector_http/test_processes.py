@@ -182,7 +182,7 @@ def test_migrate_only(server: Server, tmp_path: Path) -> None:
         assert not (data / "signing-key.pem").exists()
 
 
-def test_many_make_one_signing_key(tmp_path: Path) -> None:
+def test_concurrent_starts_create_one_signing_key(tmp_path: Path) -> None:
     path = tmp_path / "data/signing-key.pem"
     for _ in range(20):
         with ThreadPoolExecutor(8) as pool:

@@ -19,7 +19,7 @@ UNUSABLE = [
 ]  # fmt: skip
 
 
-def test_every_text_gets_the_same_answer(live):
+def test_every_record_gets_the_same_response(live):
     campaign = live.campaign()
     round_id = live.opened(campaign)
     seen = set()
@@ -35,7 +35,7 @@ def test_every_text_gets_the_same_answer(live):
 
 
 @pytest.mark.parametrize("odd", ["joe@example.com", None, "x" * 5_000, "query 0"])
-def test_the_manifest_counts_opt_in_users_whatever_they_have_searched_for(live, tmp_path, odd):
+def test_the_manifest_counts_opt_in_users_whatever_their_records(live, tmp_path, odd):
     """119 users and one more, whose record changes nothing that is counted."""
     campaign = live.campaign()
     round_id = live.opened(campaign)
@@ -63,7 +63,7 @@ def shown(live, campaign: str) -> httpx.Response:
         return http.get("/v1/rounds/current", params={"campaign": campaign})
 
 
-def test_a_round_that_waits_says_so_to_everybody_and_how_many_it_has_to_its_operator(live):
+def test_a_waiting_round_shows_user_counts_only_to_its_operator(live):
     campaign = live.campaign(min_opt_in=8)
     round_id, tokens = live.opened(campaign), live.enrolled(campaign, 7)
     assert shown(live, campaign).json()["round"]["problem"] is None
@@ -86,7 +86,7 @@ def test_an_aborted_round_says_why(live):
     assert shown(live, campaign).json()["round"]["problem"] == "enough for today"
 
 
-def test_a_round_that_is_stuck_tells_nobody_but_its_operator_why(live):
+def test_a_stuck_round_shows_the_reason_only_to_its_operator(live):
     campaign = live.campaign()
     round_id = live.opened(campaign)
     rounds = live.service.rounds
@@ -95,7 +95,7 @@ def test_a_round_that_is_stuck_tells_nobody_but_its_operator_why(live):
     assert shown(live, campaign).json()["round"]["problem"] == "waiting"
 
 
-def test_times_that_are_published_are_full_hours_or_the_operators_plan(ready):
+def test_published_times_are_full_hours_or_the_operators_plan(ready):
     """When somebody has done something is told to the hour; only what was planned is exact."""
     live, done = ready
     bodies = {}

@@ -79,7 +79,7 @@ class TestSources:
             sources.wait(str(i), 1)
         assert len(sources._buckets) <= 100
 
-    def test_whoever_has_sent_too_much_is_not_forgotten_for_others(self, monkeypatch):
+    def test_a_limited_source_is_not_dropped_to_make_room(self, monkeypatch):
         monkeypatch.setattr("blender_dp.collector.http.rate_limit._MOST", 100)
         now = [0.0]
         sources = Sources(60, lambda: now[0])

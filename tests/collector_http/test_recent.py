@@ -34,7 +34,7 @@ def test_devices_that_poll_read_nothing_from_the_database(tmp_path: Path, monkey
             assert len([one for one in asked if one.name != "worker"]) - before <= most
 
 
-def test_what_this_process_changes_is_seen_at_once(live) -> None:
+def test_changes_by_this_process_are_visible_at_once(live) -> None:
     live.service.recent._seconds = 3600.0
     campaign = live.campaign()
     with live.http() as http:
@@ -47,7 +47,7 @@ def test_what_this_process_changes_is_seen_at_once(live) -> None:
             assert http.get("/v1/rounds/current").json()["round"]["state"] == "aborted"
 
 
-def test_what_another_process_changes_is_seen_soon(live) -> None:
+def test_changes_by_another_process_are_visible_soon(live) -> None:
     round_id = live.opened(live.campaign())
     settings = live.service.settings
     store = Store.open(settings.database_url)
@@ -60,7 +60,7 @@ def test_what_another_process_changes_is_seen_soon(live) -> None:
     store.close()
 
 
-def test_all_who_ask_at_once_wait_for_one_answer() -> None:
+def test_concurrent_requests_share_one_response() -> None:
     made = []
 
     def make(name: str) -> str:
@@ -80,7 +80,7 @@ def test_all_who_ask_at_once_wait_for_one_answer() -> None:
     asyncio.run(ask())
 
 
-def test_what_was_made_before_a_change_is_not_shown_after_it() -> None:
+def test_a_response_from_before_a_change_is_not_shown_after_it() -> None:
     state, begun = ["old"], threading.Event()
 
     def make() -> str:
@@ -101,7 +101,7 @@ def test_what_was_made_before_a_change_is_not_shown_after_it() -> None:
     asyncio.run(ask())
 
 
-def test_failures_are_not_kept_and_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failures_are_not_cached_and_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("blender_dp.collector.http.response_cache._MOST", 10)
 
     def make(number: int) -> float:

@@ -74,7 +74,7 @@ def test_a_whole_round(live):
         assert (pointer["round"]["state"], pointer["released"]["id"]) == ("open", round_id)  # the old release stays in sight
 
 
-def test_two_campaigns_at_a_time(live):
+def test_two_concurrent_campaigns(live):
     """Whoever asks for a campaign is told of that one, whatever the others do meanwhile."""
     one, other = live.campaign(), live.campaign(name="other")
     done = live.released(one)
@@ -94,7 +94,7 @@ def test_two_campaigns_at_a_time(live):
             assert by_id.json() == by_name.json()
 
 
-def test_a_report_answers_one_round_alone(live):
+def test_a_report_counts_for_one_round_only(live):
     """Equal lists are not enough: another round may ask in another way, and reports would be taken for what they are not."""
     listed = [live.listed(live.campaign(name=name, f_o="0.9")) for name in ("one", "two")]
     documents = [live.service.documents.content(one["head_list"], "head-list") for one in listed]
@@ -109,7 +109,7 @@ def test_a_report_answers_one_round_alone(live):
         assert answer.json() == {"refused": []}
 
 
-def test_steps_that_are_taken_can_be_asked_for_again(live):
+def test_a_completed_step_can_be_requested_again(live):
     """Whoever did not hear the answer asks again, however far the round has come."""
     done = live.released(live.campaign())
     where = f"/v1/operator/rounds/{done['id']}"

@@ -51,7 +51,7 @@ def is_one_line(done: subprocess.CompletedProcess[str], said: str) -> bool:
         (f"postgresql://a:{CANARY}@127.0.0.1:one/a", "cannot be read"),
     ],
 )
-def test_a_url_that_is_none(database: str, said: str) -> None:
+def test_invalid_urls_are_refused(database: str, said: str) -> None:
     with pytest.raises(ParameterError) as refused:
         load(None, {"database": database}, {})
     assert str(refused.value).startswith(f"database: {said}")
@@ -61,27 +61,27 @@ def test_a_url_that_is_none(database: str, said: str) -> None:
 @pytest.mark.parametrize(
     "url", ["", "postgresql://blender@db/blender", "postgresql://a:p%40ss@[::1]:5432/a?sslmode=require"]
 )
-def test_urls_that_are_some(url: str) -> None:
+def test_valid_urls_are_accepted(url: str) -> None:
     assert load(None, {"database": url}, {}).database == url
 
 
 @pytest.mark.parametrize(
     ("name", "fix"), [("PROT", "Did you mean BLENDER_DP_PORT"), ("XYZZY", "See blender-dp serve --help")]
 )
-def test_a_variable_that_is_mistyped(name: str, fix: str) -> None:
+def test_a_mistyped_variable_is_refused(name: str, fix: str) -> None:
     with pytest.raises(ParameterError) as refused:
         load(None, {}, {f"BLENDER_DP_{name}": CANARY})
     assert str(refused.value) == f"BLENDER_DP_{name}: unknown setting. {fix}."
 
 
-def test_variables_that_others_read() -> None:
+def test_variables_of_other_commands_are_ignored() -> None:
     read = {found for path in (ROOT / "src").rglob("*.py") for found in VARIABLE.findall(path.read_text(encoding="utf-8"))}
     assert {"TOKEN", "URL", "CRASH_AT"} <= read
     others = {f"BLENDER_DP_{name}": "x" for name in {*read, "SETTINGS"} if name.lower() not in Settings.model_fields}
     assert load(None, {}, {**others, "BLENDER_DP_PORT": "1"}).port == 1
 
 
-def test_the_help_has_every_setting_with_what_it_is() -> None:
+def test_the_help_describes_every_setting() -> None:
     text = " ".join(ended("--help", NO_COLOR="1", TERM="dumb").stdout.split())
     for name, field in Settings.model_fields.items():
         assert field.description, name
@@ -94,19 +94,19 @@ def test_the_help_has_every_setting_with_what_it_is() -> None:
 
 
 @pytest.mark.parametrize("flags", [[], ["--migrate-only"]], ids=["serve", "migrate"])
-def test_a_database_that_does_not_answer(tmp_path: Path, flags: list[str]) -> None:
+def test_a_database_that_does_not_respond(tmp_path: Path, flags: list[str]) -> None:
     database = f"postgresql://a:{CANARY}@127.0.0.1:1/a"
     done = ended("--data", tmp_path / "data", "--port", "0", "--database", database, *flags)
     assert is_one_line(done, "database: no server listens at this address. Check that the server runs, and its URL.")
 
 
-def test_a_folder_that_holds_something_else(tmp_path: Path) -> None:
+def test_a_folder_with_other_content(tmp_path: Path) -> None:
     (tmp_path / "collector.db").write_text("this is no database, and it is long enough to tell" * 100, encoding="utf-8")
     assert is_one_line(ended("--data", tmp_path, "--port", "0"), "database: the file is not a database")
 
 
 @pytest.mark.parametrize("workers", ["1", "2"])
-def test_a_port_that_is_taken(tmp_path: Path, workers: str) -> None:
+def test_a_port_that_is_in_use(tmp_path: Path, workers: str) -> None:
     """Nothing is made, and no token shown that nobody could use."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])

@@ -31,7 +31,7 @@ def test_two_rounds(live, command):  # noqa: F811
 @pytest.mark.parametrize(
     ("changes", "said"), [({"min_opt_in": 500}, "500 opt-in users"), ({"min_reports": 900}, "900 clients")]
 )
-def test_too_few_are_told_so_before_anything_is_begun(live, command, changes, said):  # noqa: F811
+def test_too_few_users_are_refused_before_anything_starts(live, command, changes, said):  # noqa: F811
     campaign = live.campaign(name="searches", **{**FEW, **changes})
     code, _, told = command("simulate", "searches", "--clients", "1000", *SHARE)
     assert (code, said in " ".join(told.split())) == (2, True)
@@ -66,7 +66,7 @@ def listed(live, some: Crowd) -> dict:
     return live.operator("GET", f"/v1/operator/rounds/{round_id}")
 
 
-def test_devices_believe_the_pinned_key_alone(live, crowd, tmp_path):
+def test_devices_trust_only_the_pinned_key(live, crowd, tmp_path):
     live.campaign(name="searches", **FEW)
     some = crowd()
     found = listed(live, some)
@@ -82,7 +82,7 @@ def test_devices_believe_the_pinned_key_alone(live, crowd, tmp_path):
 
 
 @pytest.mark.parametrize(("changes", "said"), [({"epsilon": "3"}, "different ε"), ({"delta": "1e-9"}, "larger δ")])
-def test_devices_upload_for_their_own_promise_alone(live, crowd, changes, said):
+def test_devices_upload_only_under_their_own_promise(live, crowd, changes, said):
     live.campaign(name="searches", **FEW)
     with pytest.raises(DocumentError, match=said):
         crowd(**changes).upload()

@@ -65,7 +65,7 @@ def state(live, round_id: str) -> str:
 
 
 @pytest.mark.parametrize(("typed", "code"), [(b"n\n", 2), (b"\n", 2), (b"\x04", 2), (signal.SIGINT, 130)])
-def test_whoever_does_not_agree_spends_nothing(live, typed, code):
+def test_without_confirmation_nothing_is_spent(live, typed, code):
     round_id = ready_to_list(live)
     found, printed, shown = in_a_terminal(live, typed, "round", "make-list")
     assert (found, printed) == (code, ""), shown
@@ -73,7 +73,7 @@ def test_whoever_does_not_agree_spends_nothing(live, typed, code):
     assert live.operator("GET", "/v1/ledger") == []
 
 
-def test_it_shows_what_it_costs_and_spends_after_a_yes(live):
+def test_it_shows_the_cost_and_spends_after_confirmation(live):
     round_id = ready_to_list(live, max_epsilon="10", max_delta="1e-5", period_epsilon="8", period_days=7)
     code, printed, shown = in_a_terminal(live, b"y\n", "round", "make-list", "--json")
     assert (code, json.loads(printed)["state"]) == (0, "listed"), shown
@@ -90,7 +90,7 @@ def test_it_shows_what_it_costs_and_spends_after_a_yes(live):
     assert state(live, round_id) == "listed"
 
 
-def test_without_a_terminal_a_yes_is_needed(live, command):  # noqa: F811
+def test_without_a_terminal_the_flag_is_required(live, command):  # noqa: F811
     round_id = ready_to_list(live)
     code, printed, said = command("round", "make-list")
     assert (code, printed) == (2, "")
@@ -102,7 +102,7 @@ def test_without_a_terminal_a_yes_is_needed(live, command):  # noqa: F811
     assert (code, json.loads(printed)["state"]) == (0, "listed")
 
 
-def test_a_list_of_rounds_spends_nothing(live, command):  # noqa: F811
+def test_listing_rounds_spends_nothing(live, command):  # noqa: F811
     round_id = ready_to_list(live)
     other = live.opened(live.campaign(name="other"))
     for words in ((), ("--campaign", "searches"), ("--json",), ("-n", "1")):
@@ -151,7 +151,7 @@ def test_times_are_iso_8601(live, command):  # noqa: F811
         ("2000000000", "is not an ISO 8601 time"),
     ],
 )
-def test_a_time_that_could_mean_several_is_refused(command, flag, time, said):  # noqa: F811
+def test_an_ambiguous_time_is_refused(command, flag, time, said):  # noqa: F811
     code, _, told = command("round", "open", "searches", flag, time)
     assert (code, said in " ".join(told.split())) == (2, True)
     assert "2026-12-01T09:00:00Z" in " ".join(told.split())

@@ -45,7 +45,7 @@ def serving(data: Path, workers: int) -> Iterator[tuple[subprocess.Popen[str], s
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_whoever_sent_a_request_gets_a_response(tmp_path: Path, workers: int) -> None:
+def test_every_request_that_was_sent_gets_a_response(tmp_path: Path, workers: int) -> None:
     """New connections all the time, connections that are kept, and a body that is on its way: nobody is reset."""
     with serving(tmp_path / "data", workers) as (one, url):
         seen: Counter[str] = Counter()

@@ -22,7 +22,7 @@ def test_a_number_is_what_was_written(value):
 @pytest.mark.parametrize(
     "value", [float("nan"), float("inf"), "four", "", None, "1/0", True, Decimal("NaN"), Decimal("Infinity")]
 )
-def test_what_is_no_number_is_refused_by_name(value):
+def test_an_invalid_number_is_refused_with_its_field(value):
     with pytest.raises(ParameterError, match=r"epsilon: .* is not a finite number") as caught:
         exact(value, "epsilon")
     assert caught.value.subject == "epsilon"
@@ -44,7 +44,7 @@ def test_what_is_no_number_is_refused_by_name(value):
     ],
     ids=lambda value: str(type(value)),
 )
-def test_a_number_that_costs_too_much_is_refused_before_it_is_made(value):
+def test_a_huge_number_is_refused_before_it_is_computed(value):
     with pytest.raises(ParameterError, match=r"delta: .*(digits|is not a finite number)") as caught:
         exact(value, "delta")
     assert len(str(caught.value)) < 6000
@@ -113,7 +113,7 @@ def test_the_ceiling_is_found_however_close_it_is():
 
 
 @given(st.fractions(min_value=Fraction(1, 1000), max_value=1000))
-def test_a_printed_loss_is_never_flattered(ratio):
+def test_a_printed_loss_is_never_rounded_down(ratio):
     assert 0 <= log_above(ratio) - math.log(ratio) + 1e-13 < 1e-11
 
 
@@ -158,6 +158,6 @@ def test_numbers_for_people_are_short_or_exact():
 
 
 @given(st.fractions(min_value=0), st.integers(1, 6))
-def test_what_is_rounded_up_is_never_below(value, digits):
+def test_rounding_up_never_yields_a_smaller_number(value, digits):
     rounded = Fraction(rounded_up(value, digits))
     assert value <= rounded <= value * (1 + 10 * Fraction(1, 10**digits))

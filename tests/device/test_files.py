@@ -49,13 +49,13 @@ def is_locked(path: Path) -> bool:
             process.kill()
 
 
-def test_one_process_at_a_time_has_the_lock(tmp_path):
+def test_one_process_at_a_time_holds_the_lock(tmp_path):
     with files.exclusive(tmp_path / "lock"):
         assert is_locked(tmp_path / "lock")
     assert not is_locked(tmp_path / "lock")
 
 
-def test_one_thread_at_a_time_has_the_lock(tmp_path):
+def test_one_thread_at_a_time_holds_the_lock(tmp_path):
     """Every holder opens the file itself: a lock of the whole process would let a second thread in."""
     handle = os.open(tmp_path / "lock", os.O_RDWR | os.O_CREAT)
     try:
@@ -126,7 +126,7 @@ def windows(monkeypatch):
 
 
 class TestWindows:
-    def test_a_lock_that_is_taken_is_waited_for(self, windows, tmp_path):
+    def test_locking_waits_for_a_held_lock(self, windows, tmp_path):
         system = windows(errno.EACCES, errno.EDEADLK, errno.EACCES)
         with system.files.exclusive(tmp_path / "lock"):
             assert len(system.msvcrt.locked) == 1
@@ -137,7 +137,7 @@ class TestWindows:
         with pytest.raises(OSError, match="Bad file descriptor"), windows(errno.EBADF).files.exclusive(tmp_path / "lock"):
             pytest.fail("it is not locked")
 
-    def test_a_lock_is_given_up_after_an_error(self, windows, tmp_path):
+    def test_a_lock_is_released_after_an_error(self, windows, tmp_path):
         system = windows()
         with pytest.raises(KeyError), system.files.exclusive(tmp_path / "lock"):
             raise KeyError
@@ -160,7 +160,7 @@ class TestWindows:
         system.files.write_over(tmp_path / "account.json", b"one\ntwo\n")
         assert (tmp_path / "account.json").read_bytes() == b"one\ntwo\n"
 
-    def test_a_file_that_somebody_holds_for_good_is_not_replaced(self, windows, tmp_path, monkeypatch):
+    def test_a_file_that_stays_open_is_not_replaced(self, windows, tmp_path, monkeypatch):
         def refused(*_):
             raise PermissionError
 
@@ -176,7 +176,7 @@ def test_a_file_is_replaced_whole(tmp_path):
     assert [one.name for one in tmp_path.iterdir()] == ["a.json"]
 
 
-def test_what_a_crash_left_does_no_harm(tmp_path):
+def test_a_file_left_by_a_crash_does_no_harm(tmp_path):
     (tmp_path / "a.partial").write_bytes(b"half")
     files.write_over(tmp_path / "a.json", b"whole")
     assert (tmp_path / "a.json").read_bytes() == b"whole"

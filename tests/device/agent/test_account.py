@@ -18,7 +18,7 @@ from blender_dp_device.agent.verification import Opening
 
 
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
-def test_real_processes_at_once(agent, monkeypatch):
+def test_concurrent_processes_do_not_exceed_the_budget(agent, monkeypatch):
     """Each has made a report of a campaign of its own. The budget is for three of them, whoever comes when."""
     agent(lifetime_epsilon=12)
     save, saves = AccountFile.save, []
@@ -118,7 +118,7 @@ class TestDamagedAccount:
         agent()
         (tmp_path / "device/account.json").write_text(text)
 
-    def test_it_is_not_begun_anew(self, agent, fake, tmp_path, text):
+    def test_a_damaged_account_is_not_replaced(self, agent, fake, tmp_path, text):
         fake.publish_bundle(1)
         for act in (
             lambda: agent().take_part("query 1"),
@@ -151,18 +151,18 @@ class TestAccountOfAnEarlierVersion:
         agent()
         (tmp_path / "device/account.json").write_text(json.dumps({**self.OLD, "sent": [SENT], "newest": {"c" * 32: 1}}))
 
-    def test_they_are_charged_as_much_as_a_round_may_cost(self, agent):
+    def test_its_uploads_are_charged_as_much_as_a_round_may_cost(self, agent):
         assert (agent().spent, agent().left) == (8, 0)
         assert agent().uploaded == [Uploaded("c" * 32, "1" * 32, "ab" * 32)]
 
-    def test_the_rounds_they_were_in_are_known(self, agent, fake):
+    def test_the_rounds_of_its_uploads_are_known(self, agent, fake):
         assert agent(lifetime_epsilon=40).take_part("query 1") is None
         fake.state["state"] = "open"
         with pytest.raises(DocumentError, match="another number"):
             agent(lifetime_epsilon=40).upload("t", "query", "a.example")
         assert not fake.posted
 
-    def test_they_can_be_withdrawn(self, agent, fake):
+    def test_its_uploads_can_be_withdrawn(self, agent, fake):
         fake.records["ab" * 32] = b""
         assert agent().withdraw() == 1
         assert [one.withdrawn for one in agent().uploaded] == [True]

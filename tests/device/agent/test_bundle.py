@@ -26,7 +26,7 @@ class TestBundle:
         agent().refresh_bundle()
         assert agent().search("query") == []
 
-    def test_an_older_one_is_refused(self, agent, fake):
+    def test_an_older_bundle_is_refused(self, agent, fake):
         fake.publish_bundle(2)
         agent().refresh_bundle()
         fake.publish_bundle(1)
@@ -57,7 +57,7 @@ class TestBundle:
             {"share": True},
         ],
     )
-    def test_of_another_shape(self, agent, fake, tmp_path, row):
+    def test_a_bundle_of_another_shape_is_refused(self, agent, fake, tmp_path, row):
         rows = [{"query": "query", "share": 0.5, "urls": [["https://a.example/", 0.5]]} | row]
         name = fake.publish("bundle", {"campaign": "c" * 32, "round": 1, "queries": rows})
         fake.released = {"id": "1" * 32, "state": "released", "head_list": None, "bundle": name}
@@ -70,12 +70,12 @@ class TestBundle:
                 use()
 
     @pytest.mark.parametrize("number", [0, "1", 1.5, None, True])
-    def test_of_no_round(self, agent, fake, number):
+    def test_a_bundle_with_an_invalid_round_number_is_refused(self, agent, fake, number):
         fake.publish_bundle(number)
         with pytest.raises(DocumentError, match="shape"):
             agent().refresh_bundle()
 
-    def test_the_index_is_of_the_bundle_it_says(self, agent, fake, monkeypatch):
+    def test_the_index_belongs_to_the_stored_bundle(self, agent, fake, monkeypatch):
         """Another process wants to fetch a newer one while it is made."""
         fake.publish_bundle(1)
         agent().refresh_bundle()
@@ -95,14 +95,14 @@ class TestBundle:
         assert [row["query"] for row in agent().index().prefix("")] == ["query 2"]
         assert [row["query"] for row in agent().search("")] == ["query 2"]
 
-    def test_tampered_with_on_the_way(self, agent, fake):
+    def test_a_bundle_that_was_tampered_with_in_transit_is_refused(self, agent, fake):
         fake.publish_bundle(1)
         name = fake.released["bundle"]
         fake.documents[name] = fake.documents[name].replace(b"query 1", b"query 9")
         with pytest.raises(DocumentError, match="does not match the digest"):
             agent().refresh_bundle()
 
-    def test_tampered_with_on_the_disk(self, agent, fake, tmp_path):
+    def test_a_bundle_that_was_tampered_with_on_disk_is_refused(self, agent, fake, tmp_path):
         fake.publish_bundle(1)
         agent().refresh_bundle()
         path = tmp_path / "device/bundle.json"
@@ -110,7 +110,7 @@ class TestBundle:
         with pytest.raises(DocumentError, match="not signed"):
             agent().search("query")
 
-    def test_of_another_key(self, agent, fake, tmp_path):
+    def test_a_bundle_signed_by_another_key_is_refused(self, agent, fake, tmp_path):
         fake.publish_bundle(1)
         with pytest.raises(DocumentError, match="not signed"):
             agent(key=Signer.load(tmp_path / "other.pem").public).refresh_bundle()

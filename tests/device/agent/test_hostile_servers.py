@@ -80,7 +80,7 @@ def test_signed_openings_that_are_refused(agent, fake, changed, said):
 
 
 @pytest.mark.parametrize("field", ["campaign", "round", "round_id", "epsilon", "delta", "expires"])
-def test_an_opening_that_says_less(agent, fake, field):
+def test_an_opening_with_a_missing_field_is_refused(agent, fake, field):
     content = json.loads(fake.documents[fake.state["opening"]])["content"]
     del content[field]
     fake.state["opening"] = fake.publish("opening", content)
@@ -90,7 +90,7 @@ def test_an_opening_that_says_less(agent, fake, field):
 
 
 @pytest.mark.parametrize("delta", ["1e-6", "1/1000000", "1e-9", "0"])
-def test_a_smaller_delta_is_welcome(agent, fake, delta):
+def test_a_smaller_delta_is_accepted(agent, fake, delta):
     fake.publish_opening(delta=delta, epsilon="4.0")
     assert upload(agent())
 
@@ -201,7 +201,7 @@ class TestReplay:
                 agent().take_part("query 1")
         assert len(fake.posted) == 1
 
-    def test_one_round_under_another_number(self, agent, fake):
+    def test_the_same_round_under_another_number(self, agent, fake):
         """Or it could be asked for again and again, also after a withdrawal."""
         upload(agent(lifetime_epsilon=40))
         agent(lifetime_epsilon=40).withdraw()
@@ -219,7 +219,7 @@ class TestReplay:
             upload(agent(clock=lambda: now[0]))
         assert len(fake.posted) == 1
 
-    def test_of_another_campaign_of_the_same_collector(self, agent, fake):
+    def test_an_opening_of_another_campaign_of_the_same_collector(self, agent, fake):
         fake.publish_opening(campaign="d" * 32)
         with pytest.raises(DocumentError, match="another campaign"):
             upload(agent())
@@ -229,7 +229,7 @@ class TestReplay:
 class TestBudget:
     """Uploads are paced and charged as reports are."""
 
-    def test_a_life(self, agent, fake):
+    def test_the_lifetime_budget(self, agent, fake):
         for number in (1, 2):
             next_round(fake, number)
             fake.publish_opening(round=number)
@@ -244,7 +244,7 @@ class TestBudget:
             agent().take_part("query 1")
         assert len(fake.posted) == 2
 
-    def test_openings_faster_than_days(self, agent, fake):
+    def test_openings_that_come_faster_than_once_a_day(self, agent, fake):
         now = [1_000_000.0]
         patient = {"lifetime_epsilon": 40, "least_seconds": 86_400, "clock": lambda: now[0]}
         upload(agent(**patient))
@@ -267,7 +267,7 @@ class TestBudget:
         assert upload(agent(**patient)) == upload(agent(**patient))
         assert (len(fake.posted), agent().left) == (2, 4)
 
-    def test_another_process_uploads_meanwhile(self, agent, fake, monkeypatch):
+    def test_another_process_uploads_at_the_same_time(self, agent, fake, monkeypatch):
         """The network is asked without the lock: everything is looked at again when it is charged."""
         made = Agent._randomise
 
@@ -334,7 +334,7 @@ class TestRedirects:
         assert not any("elsewhere" in path for _, path in seen)
 
 
-def test_old_reports_are_sent_to_their_round_and_as_they_were(agent, fake):
+def test_old_reports_are_sent_unchanged_to_their_own_round(agent, fake):
     """A server that says that they were lost gets the same bytes, and nothing new."""
     fake.state["state"], fake.lost = "listed", True
     with pytest.raises(StateError):
@@ -375,7 +375,7 @@ def test_withdrawing_shows_the_receipt_and_nothing_else(agent, fake):
         *[({"least_seconds": one}, "least_seconds") for one in (-1, float("nan"), "x", None)],
     ],
 )
-def test_settings_that_cannot_be_meant(agent, tmp_path, changed, field):
+def test_invalid_settings_are_refused(agent, tmp_path, changed, field):
     """A mistake must not look like a collector that lies, or wait until something is to be sent."""
     with pytest.raises(ParameterError, match=field):
         agent(**changed)

@@ -68,7 +68,7 @@ NO_QUERIES = reporting(HeadList(()), epsilon=4)
         ({"head_list": NO_QUERIES.to_document(), "list_digest": NO_QUERIES.digest}, "no queries"),
     ],
 )
-def test_lists_that_are_refused(agent, fake, changed, said):
+def test_invalid_lists_are_refused(agent, fake, changed, said):
     fake.publish_list(**changed)
     with pytest.raises(BlenderError, match=said):
         agent().take_part("query 1", "https://site1.example/")
@@ -82,7 +82,7 @@ def test_whatever_f_c_and_size_the_list_names(agent, fake, channel):
     assert agent().take_part("query 1").arrived
 
 
-def test_what_a_list_says_is_told_in_short(agent, fake):
+def test_errors_quote_little_of_a_list(agent, fake):
     for wrong in ({"schema": "x" * 99_999}, {**NO_QUERIES.to_document(), "canonical_version": "x" * 99_999}):
         fake.publish_list(head_list=wrong)
         with pytest.raises(DocumentError) as told:
@@ -94,27 +94,27 @@ def test_what_a_list_says_is_told_in_short(agent, fake):
 class TestNames:
     """What a collector says becomes a part of an address only if it has the shape of a name."""
 
-    def test_of_a_round(self, agent, fake, wrong):
+    def test_an_invalid_name_of_a_round_is_refused(self, agent, fake, wrong):
         fake.state["id"] = wrong
         for act in (lambda: agent().take_part("query 1"), lambda: agent().upload("t", "query", "a.example")):
             with pytest.raises(DocumentError, match="shape"):
                 act()
         assert {request.path for request in fake.requests} == {"/v1/rounds/current"}
 
-    def test_of_a_list(self, agent, fake, wrong):
+    def test_an_invalid_name_of_a_list_is_refused(self, agent, fake, wrong):
         fake.state["head_list"] = wrong
         with pytest.raises(DocumentError, match="shape"):
             agent().take_part("query 1")
         assert len(fake.requests) == 1
 
-    def test_of_a_bundle(self, agent, fake, wrong):
+    def test_an_invalid_name_of_a_bundle_is_refused(self, agent, fake, wrong):
         fake.publish_bundle(1)
         fake.released["bundle"] = wrong
         with pytest.raises(DocumentError, match="shape"):
             agent().refresh_bundle()
         assert len(fake.requests) == 1
 
-    def test_a_receipt(self, agent, fake, wrong):
+    def test_an_invalid_receipt_is_refused(self, agent, fake, wrong):
         fake.state["state"] = "open"
         fake.receipt = wrong or "x"
         with pytest.raises(DocumentError, match="different receipt"):
@@ -122,25 +122,25 @@ class TestNames:
         assert agent().withdraw() == 1
 
 
-def test_a_list_that_has_not_expired(agent, fake):
+def test_a_list_that_has_not_expired_is_accepted(agent, fake):
     fake.publish_list(expires=int(time.time()) + 100)
     assert agent().take_part("query 1").arrived
 
 
-def test_a_list_that_is_too_long(agent, fake, monkeypatch):
+def test_a_list_that_is_too_long_is_refused(agent, fake, monkeypatch):
     monkeypatch.setattr(verification, "MAX_QUERIES", 4)
     with pytest.raises(DocumentError, match="more than 4 queries"):
         agent().take_part("query 1")
 
 
-def test_another_key(agent, fake, tmp_path):
+def test_a_list_signed_by_another_key_is_refused(agent, fake, tmp_path):
     with pytest.raises(DocumentError, match="not signed by the pinned key"):
         agent(key=Signer.load(tmp_path / "other.pem").public).take_part("query 1")
     assert not fake.posted
 
 
 @pytest.mark.parametrize("tamper", ["content", "kind", "signature", "nonsense", "deep"])
-def test_a_list_that_was_tampered_with(agent, fake, tamper):
+def test_a_list_that_was_tampered_with_is_refused(agent, fake, tamper):
     body = json.loads(fake.documents[fake.state["head_list"]])
     if tamper == "content":
         body["content"]["head_list"]["channel"]["subset_size"] = 2
@@ -156,13 +156,13 @@ def test_a_list_that_was_tampered_with(agent, fake, tamper):
     assert not fake.posted
 
 
-def test_another_kind_of_document(agent, fake):
+def test_another_kind_of_document_is_refused(agent, fake):
     fake.state["head_list"] = fake.publish("bundle", {})
     with pytest.raises(DocumentError, match="as 'head-list'"):
         agent().take_part("query 1")
 
 
-def test_a_document_that_is_not_what_its_name_says(agent, fake):
+def test_a_document_that_does_not_match_its_digest_is_refused(agent, fake):
     name = fake.state["head_list"]
     fake.documents["0" * 64] = fake.documents[name]
     fake.state["head_list"] = "0" * 64
@@ -170,13 +170,13 @@ def test_a_document_that_is_not_what_its_name_says(agent, fake):
         agent().take_part("query 1")
 
 
-def test_a_document_without_end(agent, collector):
+def test_an_endless_document_is_refused(agent, collector):
     collector._document_bytes = 100
     with pytest.raises(StateError, match="more than 100 bytes"):
         agent().take_part("query 1")
 
 
-def test_an_older_round(agent, fake):
+def test_a_list_of_an_older_round_is_refused(agent, fake):
     fake.publish_list(round=5)
     agent().take_part("query 1")
     fake.state["id"] = "2" * 32
@@ -189,7 +189,7 @@ def test_an_older_round(agent, fake):
 
 
 @pytest.mark.parametrize("answer", [{}, [], 7, {"round": 1}, {"round": {}}])
-def test_an_invalid_pointer(tmp_path, client, answer):
+def test_an_invalid_pointer_is_refused(tmp_path, client, answer):
     device = Agent(tmp_path, client(lambda _: Answer(json=answer)), key=KEY, **PINNED)
     for act in (lambda: device.take_part("query 1"), lambda: device.upload("t", "query", "a.example")):
         with pytest.raises(DocumentError):

@@ -11,7 +11,7 @@ from blender_dp_device.agent.agent import Agent
 from tests.device.agent.fake_collector import PINNED, next_round
 
 
-def test_the_budget_of_a_life(agent, fake):
+def test_the_lifetime_budget(agent, fake):
     for number in range(1, 3):
         fake.state["id"] = str(number) * 32
         fake.publish_list(round=number)
@@ -28,7 +28,7 @@ def test_the_budget_of_a_life(agent, fake):
 class TestPace:
     """Whoever signs lists chooses ids, numbers and times as he likes."""
 
-    def test_a_rollback_is_looked_for_again_when_it_is_charged(self, agent, fake, monkeypatch):
+    def test_a_rollback_is_checked_again_when_a_report_is_charged(self, agent, fake, monkeypatch):
         """Another process has reported to a later round, while this one made its report."""
         made = Agent._randomise
 
@@ -46,7 +46,7 @@ class TestPace:
         assert [one.round for one in agent().sent] == [2]
         assert len(fake.posted) == 1
 
-    def test_one_number_under_many_ids(self, agent, fake):
+    def test_the_same_number_under_many_ids(self, agent, fake):
         agent(lifetime_epsilon=40).take_part("query 1")
         for one in "23456":
             fake.state["id"] = one * 32
@@ -55,7 +55,7 @@ class TestPace:
                 agent(lifetime_epsilon=40).take_part("query 1")
         assert len(fake.posted) == 1
 
-    def test_rounds_faster_than_days(self, agent, fake):
+    def test_rounds_that_come_faster_than_once_a_day(self, agent, fake):
         now = [1_000_000.0]
         patient = {"lifetime_epsilon": 40, "least_seconds": 86_400, "clock": lambda: now[0]}
         agent(**patient).take_part("query 1")
@@ -76,7 +76,7 @@ class TestPace:
         with pytest.raises(StateError, match="86400 seconds"):
             device.take_part("query 1")
 
-    def test_a_clock_that_goes_back(self, agent, fake):
+    def test_a_clock_that_is_set_back(self, agent, fake):
         """It does not end the wait, and a clock that was years ahead does not make it last for years."""
         now = [9e9]
         patient = {"least_seconds": 100, "clock": lambda: now[0]}
@@ -89,7 +89,7 @@ class TestPace:
         now[0] = 4e9 + 100
         assert agent(**patient).take_part("query 1").arrived
 
-    def test_another_process_has_charged_meanwhile(self, agent, fake, monkeypatch):
+    def test_another_process_has_charged_in_the_meantime(self, agent, fake, monkeypatch):
         """The network is asked without the lock, so everything is looked at again when it is charged."""
         made = Agent._randomise
 

@@ -14,7 +14,7 @@ from tests.device.agent.fake_collector import PINNED, next_round
 from tests.lists import reporting
 
 
-def test_one_report_in_a_round_and_an_account_of_it(agent, fake):
+def test_one_report_per_round_is_sent_and_accounted_for(agent, fake):
     device = agent()
     first = device.take_part("query 1", "https://site1.example/")
     assert first.arrived
@@ -32,7 +32,7 @@ def test_a_round_without_a_list(agent, fake):
     assert not fake.posted
 
 
-def test_a_report_that_may_not_have_arrived_is_sent_again_as_it_was(agent, fake):
+def test_a_report_that_may_not_have_arrived_is_sent_again_unchanged(agent, fake):
     fake.lost = True
     for _ in range(3):
         with pytest.raises(StateError, match="does not respond"):
@@ -70,14 +70,14 @@ class TestEarlierRounds:
         next_round(fake, 2)
         return fake.posted.pop()
 
-    def test_it_is_sent_again_first(self, agent, fake, undelivered):
+    def test_an_earlier_report_is_sent_again_first(self, agent, fake, undelivered):
         assert agent().take_part("query 2").round == 2
         paths = [request.path for request in fake.requests if request.method == "POST"][1:]
         assert paths == [f"/v1/rounds/{number * 32}/reports" for number in "12"]
         assert fake.posted[0] == undelivered
         assert [one.arrived for one in agent().sent] == [True, True]
 
-    def test_also_while_there_is_no_list(self, agent, fake, undelivered):
+    def test_it_is_sent_again_even_without_a_current_list(self, agent, fake, undelivered):
         fake.state["state"] = "open"
         assert agent().take_part("query 2") is None
         assert fake.posted == [undelivered]
@@ -91,7 +91,7 @@ class TestEarlierRounds:
         agent().take_part("query 2")
         assert fake.posted[2:] == []  # nobody asks for it again
 
-    def test_a_silent_collector_is_asked_once(self, agent, fake):
+    def test_a_silent_collector_gets_one_request(self, agent, fake):
         """There may be many, and each of them would wait for two minutes."""
         fake.lost = True
         for number in (1, 2, 3):
@@ -102,14 +102,14 @@ class TestEarlierRounds:
         assert agent().take_part("query 1") is None
         assert len(fake.posted) == before + 1
 
-    def test_what_has_arrived_has_arrived(self, agent):
+    def test_a_report_that_has_arrived_stays_so(self, agent):
         """Another process has sent it too, later, and was told that the round is over."""
         arrived = agent().take_part("query 1")
         assert agent()._settle(arrived, arrived=False) == arrived
         assert agent().sent == [arrived]
 
     @pytest.mark.usefixtures("undelivered")
-    def test_one_that_is_refused(self, agent, fake):
+    def test_a_report_that_is_refused_again(self, agent, fake):
         fake.refused = [{"index": 0, "reason": "another head list"}]
         fake.state["state"] = "open"
         assert agent().take_part("query 2") is None
@@ -124,7 +124,7 @@ def test_a_refused_report_stays_charged(agent, fake):
     assert not agent().sent[0].arrived
 
 
-def test_all_reports_have_one_length(tmp_path, fake, collector):
+def test_all_reports_have_the_same_length(tmp_path, fake, collector):
     names = HeadList.of([(f"query {i}", f"https://site{i}.example/") for i in range(300)])
     fake.head_list = reporting(names, epsilon=4, subset_size=3)
     fake.publish_list()

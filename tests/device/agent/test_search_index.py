@@ -70,12 +70,12 @@ def test_words(index, typed, places):
 @pytest.mark.parametrize(
     "typed", ['"', "*", "a OR york", "NEAR(", "query:york", "-", "^york", "york AND", "'; DROP TABLE queries", "\0"]
 )
-def test_what_is_typed_is_no_syntax(index, typed):
+def test_what_is_typed_is_not_parsed_as_syntax(index, typed):
     assert set(names(index.words(typed))) <= set(names(QUERIES))
     assert len(index.prefix("")) == 6
 
 
-def test_it_is_made_once_for_a_bundle(tmp_path, index):
+def test_the_index_is_built_once_per_bundle(tmp_path, index):
     made = (tmp_path / "bundle.db").stat().st_ino
     assert SearchIndex.of(tmp_path / "bundle.db", "d" * 64, QUERIES) == index
     assert (tmp_path / "bundle.db").stat().st_ino == made
@@ -85,7 +85,7 @@ def test_it_is_made_once_for_a_bundle(tmp_path, index):
     assert SearchIndex.of(tmp_path / "bundle.db", "e" * 64, QUERIES).exact("york") == [QUERIES[2]]
 
 
-def test_it_has_fts5_for_whoever_opens_it(index):
+def test_other_programs_can_use_its_fts5_table(index):
     with sqlite3.connect(index.path) as database:
         found = database.execute("SELECT query FROM words WHERE words MATCH 'york' ORDER BY rowid").fetchall()
     database.close()

@@ -45,7 +45,7 @@ class TestTwoCollectors:
         assert fake.posted[1:] == fake.posted[:1]  # and to its own collector it is sent again
         assert [one.arrived for one in agent().sent] == [True, True]
 
-    def test_rounds_of_one_name(self, agent, fake, other, elsewhere):
+    def test_rounds_with_the_same_id(self, agent, fake, other, elsewhere):
         """Whoever collects names his rounds as he likes."""
         mine, others = agent().take_part("query 1"), elsewhere.take_part("query 1")
         assert mine.round_id == others.round_id
@@ -70,7 +70,7 @@ class TestTwoCollectors:
         assert list(fake.records) == [mine.receipt]
         assert agent().left == 0  # both are in the account of one life
 
-    def test_a_record_here_does_not_hinder_a_report_there(self, agent, fake, elsewhere):
+    def test_a_record_for_one_does_not_prevent_a_report_to_the_other(self, agent, fake, elsewhere):
         fake.state["state"] = "open"
         agent().upload("t", "query", "a.example")
         assert elsewhere.take_part("query 1").arrived

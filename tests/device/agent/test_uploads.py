@@ -52,7 +52,7 @@ class TestRecords:
             ("x" * 10_000_000, "a.example"),
         ],
     )
-    def test_what_cannot_be_used_is_uploaded_as_no_record(self, agent, fake, query, url):
+    def test_an_unusable_record_is_uploaded_as_no_record(self, agent, fake, query, url):
         """How many opt-in users there are is public: it must not depend on anybody's record."""
         made = agent().upload("t", query, url)
         assert json.loads(fake.posted[0]) == {"query": None, "url": None, "receipt": made.receipt}
@@ -60,7 +60,7 @@ class TestRecords:
         fake.state["state"] = "listed"
         assert agent().take_part(query, url) is None
 
-    def test_all_uploads_have_one_length(self, agent, fake):
+    def test_all_uploads_have_the_same_length(self, agent, fake):
         told = [
             (None, None), ("a", "a.example"), ("é" * 300, "b.example/🦊"), ("x" * 2_000, "c.example"), ("x" * 9_999, "d"),
             ('a"b\\c' * 100, "e.example/\"\"\\"), ("joe@example.com", "f.example"), ("\u2028\n\x1f\x7f", "g.example"),
@@ -73,7 +73,7 @@ class TestRecords:
         assert sum(json.loads(body)["query"] is not None for body in fake.posted) == 4
 
     @pytest.mark.parametrize("state", ["open", "listed"])
-    def test_the_record_is_read_before_anybody_is_asked(self, agent, fake, monkeypatch, state):
+    def test_the_record_is_parsed_before_any_request(self, agent, fake, monkeypatch, state):
         """How long that takes depends on the record, and whoever is asked sees the time between two requests."""
         fake.state["state"] = state
         raw = "HTTPS://A.example:443/%7Ejoe?utm_source=x"
@@ -86,7 +86,7 @@ class TestRecords:
 
     @pytest.mark.parametrize("state", ["open", "listed"])
     @pytest.mark.parametrize("raw", ["x" * 10_000_000, "https://a.example/" + "%3" * 5_000_000, "\ufdfa" * 1_000_000])
-    def test_giant_texts_are_not_read(self, agent, fake, state, raw):
+    def test_huge_strings_are_not_parsed(self, agent, fake, state, raw):
         fake.state["state"] = state
         assert agent().upload("t", raw, raw) if state == "open" else agent().take_part(raw, raw)
 
@@ -104,7 +104,7 @@ class TestRecords:
         assert agent().upload("t", "query", "a.example") is None
         assert not fake.posted
 
-    def test_a_second_one_has_the_same_receipt(self, agent, fake):
+    def test_a_second_upload_has_the_same_receipt(self, agent, fake):
         """Whichever of them has arrived, the receipt takes it back."""
         first = agent().upload("t", "query", "a.example")
         assert agent().upload("t", "other", "a.example") == first
@@ -112,7 +112,7 @@ class TestRecords:
         assert agent().uploaded == [first]
         assert agent().left == 4  # charged once
 
-    def test_after_a_withdrawal_no_other_part_is_taken_in_the_round(self, agent, fake):
+    def test_after_a_withdrawal_the_device_does_not_participate_in_the_round(self, agent, fake):
         first = agent().upload("t", "query", "a.example")
         assert agent().withdraw() == 1
         assert agent().upload("t", "query", "a.example") is None
@@ -124,7 +124,7 @@ class TestRecords:
         fake.state["state"] = "open"
         assert agent().upload("t", "query", "a.example").receipt != first.receipt
 
-    def test_one_that_may_have_arrived(self, agent, fake):
+    def test_an_upload_that_may_have_arrived_prevents_a_report(self, agent, fake):
         """Nobody is in both groups: the account knows of it, and how to take it back, before it leaves."""
         fake.lost = True
         with pytest.raises(StateError, match="does not respond"):
@@ -139,7 +139,7 @@ class TestRecords:
         assert (fake.records, agent().uploaded) == ({}, [replace(made, withdrawn=True)])
         assert agent().take_part("query 1") is None
 
-    def test_the_account_is_written_before_it_leaves(self, agent, monkeypatch):
+    def test_the_account_is_written_before_an_upload_leaves(self, agent, monkeypatch):
         def crashes(*_, **__):
             raise KeyboardInterrupt
 
@@ -149,7 +149,7 @@ class TestRecords:
         assert (len(agent().uploaded), agent().left) == (1, 4)
 
     @pytest.mark.parametrize("status", [403, 404, 409, 422, 429, 500, 503])
-    def test_one_that_was_refused_is_begun_all_the_same(self, agent, fake, status):
+    def test_a_refused_upload_still_prevents_a_report(self, agent, fake, status):
         """Whether it is refused may depend on the record, at a collector that wants it so; the group must not."""
         answer = fake.answer
         fake.answer = lambda request: Answer(status) if request.method == "POST" else answer(request)
@@ -160,14 +160,14 @@ class TestRecords:
         assert agent().take_part("query 1") is None
         assert (len(agent().uploaded), agent().left) == (1, 4)
 
-    def test_an_answer_about_another_receipt(self, agent, fake):
+    def test_a_response_with_another_receipt_is_refused(self, agent, fake):
         fake.receipt = "f" * 64
         with pytest.raises(DocumentError, match="different receipt"):
             agent().upload("t", "query", "a.example")
         assert agent().uploaded[0].receipt != "f" * 64
         assert agent().withdraw() == 1
 
-    def test_opting_out_while_the_collector_is_asked(self, agent, fake):
+    def test_opting_out_during_a_request(self, agent, fake):
         answer = fake.answer
 
         def then_opt_out(request):

@@ -100,7 +100,7 @@ def test_on_single_items_only_the_query_counts(item_list, randomiser):
 
 
 @RANDOMISERS
-def test_a_missing_url_is_no_item_of_a_list_with_urls(small_list, randomiser):
+def test_a_record_without_a_url_is_not_listed_on_a_list_with_urls(small_list, randomiser):
     device = device_for(small_list, epsilon=60, randomiser=randomiser)
     assert device.report("google").cells == device.report("google", None).cells == (5,)
 
@@ -171,7 +171,7 @@ def test_a_device_refuses_what_would_not_be_private(small_list, wrong, randomise
 
 
 @pytest.mark.parametrize("size", [0, -3, 1.5])
-def test_a_device_refuses_a_size_that_is_none(small_list, size):
+def test_a_device_refuses_an_invalid_size(small_list, size):
     with pytest.raises(ParameterError, match="subset_size"):
         device_for(small_list, epsilon=1, subset_size=size)
 
@@ -183,7 +183,7 @@ def test_only_subsets_have_a_size(small_list):
 
 @pytest.mark.parametrize(("query", "url", "personal"), PERSONAL["records"])
 @RANDOMISERS
-def test_a_record_that_looks_personal_is_none_even_if_it_is_listed(query, url, personal, randomiser):
+def test_a_record_that_looks_personal_counts_as_no_record_even_if_listed(query, url, personal, randomiser):
     """Whoever makes the list may put anything on it."""
     device = device_for(HeadList.of([(query, url), ("z", "https://z.example/")]), epsilon=8, randomiser=randomiser)
     streams = [bytes([7 * i + 1]) * 64 for i in range(32)]
@@ -191,7 +191,7 @@ def test_a_record_that_looks_personal_is_none_even_if_it_is_listed(query, url, p
     assert all(same) is personal
 
 
-def test_an_item_that_looks_personal_is_none_even_if_it_is_listed():
+def test_an_item_that_looks_personal_counts_as_no_record_even_if_listed():
     device = device_for(HeadList.of([("joe@example.com", None), ("z", None)]), epsilon=8)
     for one in (bytes([i]) * 64 for i in range(256)):
         assert device.answer("joe@example.com", None, one) == device.answer(None, None, one)
@@ -217,12 +217,12 @@ def test_a_list_for_another_budget_is_refused(small_list, listed, own, field):
 
 
 @pytest.mark.parametrize("wrong", [{"epsilon": 0}, {"epsilon": 4, "delta": 1}, {"epsilon": 4, "delta": 0}])
-def test_a_budget_that_is_none_is_refused(small_list, wrong):
+def test_an_invalid_budget_is_refused(small_list, wrong):
     with pytest.raises(ParameterError):
         Device(reporting(small_list, epsilon=4), **wrong)
 
 
-def test_names_alone_are_no_list_to_answer(small_list):
+def test_a_list_without_a_channel_is_refused(small_list):
     """Nothing is assumed about the channel."""
     with pytest.raises(ParameterError, match="HeadList does not name its channel"):
         Device(small_list, epsilon=4)

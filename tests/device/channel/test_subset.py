@@ -136,7 +136,7 @@ def test_a_report_names_every_query_once_in_order(channel):
 
 
 @pytest.mark.parametrize("channel", CHANNELS, ids=str)
-def test_every_other_query_is_as_likely(channel):
+def test_every_other_query_is_equally_likely(channel):
     for query, url in positions(channel):
         row = enumerated(channel, query, url)
         named = [sum(p for report, p in row.items() if q in dict(report)) for q in range(len(channel.url_counts))]
@@ -154,7 +154,7 @@ def test_every_other_query_is_as_likely(channel):
     ],
     ids=str,
 )  # fmt: skip
-def test_what_is_no_channel_is_not_sound_and_a_violation(change):
+def test_an_invalid_channel_is_unsound_and_a_violation(change):
     channel = small_channel(3, 2, (3, 2, 1), 6, 2)
     assert is_sound(channel)
     sabotaged = dataclasses.replace(channel, **change)
@@ -195,7 +195,7 @@ GRID = [
 
 
 @pytest.mark.parametrize(("url_counts", "epsilon", "f_c", "size"), GRID)
-def test_nothing_of_epsilon_is_left_over(url_counts, epsilon, f_c, size):
+def test_the_whole_epsilon_is_used(url_counts, epsilon, f_c, size):
     """Where the first bound binds (ε_U small enough for the list) the worst loss is ε to nine digits, and not above."""
     channel = slack_free(list_of(url_counts), epsilon, f_c, size)
     finding = audit(channel, Fraction(epsilon))
@@ -219,7 +219,7 @@ def test_the_designs_example(size):
 
 
 @pytest.mark.parametrize("size", [1, 4])
-def test_the_query_is_told_as_its_share_allows(size):
+def test_the_true_query_is_reported_as_often_as_its_share_allows(size):
     """Subset selection's probability: d·e^ε_Q / (d·e^ε_Q + k - d), rounded towards lying."""
     channel = slack_free(list_of([2] * 50), 3, "0.7", size)
     odds = math.exp(2.1)
@@ -265,13 +265,13 @@ def test_a_slightly_too_honest_channel_is_a_violation(epsilon, f_c, size, part):
     assert finding.epsilon > float(epsilon)
 
 
-def test_a_larger_size_than_asked_for_is_a_violation():
+def test_a_larger_size_than_requested_is_a_violation():
     """The weight of the truth belongs to its size: with other sizes it tells too much."""
     channel = slack_free(list_of([1] * 30), 2, "0.8", 4)
     assert not audit(dataclasses.replace(channel, size=3), Fraction(2)).holds
 
 
-def test_a_query_with_other_steps_is_found_among_many():
+def test_a_query_with_other_steps_is_detected_among_many():
     channel = slack_free(list_of([3] * 30), 2, "0.8", 4)
     steps = (*channel.url_steps[:-2], channel.url_steps[-2] // 2, 0)
     assert not audit(dataclasses.replace(channel, url_steps=steps), Fraction(2)).holds

@@ -47,13 +47,13 @@ def test_with_one_level_the_query_is_the_record(url):
     assert canonical_record(" ", url, levels=1) == canonical_record(None, url, levels=1) == (None, None)
 
 
-def test_the_tracking_parameters_are_the_specifications():
+def test_the_tracking_parameters_match_the_specification():
     assert list(TRACKING_PREFIXES) == VECTORS["tracking_prefixes"]
     assert sorted(TRACKING_NAMES) == VECTORS["tracking_names"]
 
 
 @given(st.text())
-def test_a_canonical_query_stays_as_it_is(text):
+def test_a_canonical_query_does_not_change(text):
     form = canonical_query(text)
     assert canonical_query(form) == form
     assert form == form.strip()
@@ -61,7 +61,7 @@ def test_a_canonical_query_stays_as_it_is(text):
 
 
 @given(st.one_of(st.text(), URL_LIKE, URL_LIKE.map(lambda t: f"http://{t}"), URL_LIKE.map(lambda t: f"HTTPS://A.b/{t}")))
-def test_a_canonical_url_stays_as_it_is(text):
+def test_a_canonical_url_does_not_change(text):
     form = canonical_url(text)
     assert canonical_url(form) == form
     form.encode()

@@ -46,19 +46,19 @@ def test_what_is_not_listed_falls_on_a_star(small_list):
     assert small_list.position(None, None) == (2, 0)
 
 
-def test_a_query_that_looks_like_a_star_is_no_star():
+def test_a_query_that_looks_like_a_star_is_not_a_star():
     head_list = HeadList.of([("⋆", "⋆")])
     assert head_list.position("⋆", "⋆") == (0, 0)
     assert head_list.position("else", "⋆") == (1, 0)
 
 
 @given(RECORDS)
-def test_order_and_repeats_say_nothing(records):
+def test_order_and_repeats_do_not_matter(records):
     assert HeadList.of(records).digest == HeadList.of([*reversed(records), *records]).digest
 
 
 @given(LISTS)
-def test_a_saved_list_comes_back(head_list):
+def test_a_saved_list_is_loaded_unchanged(head_list):
     document = json.loads(json.dumps(head_list.to_document()))
     assert HeadList.from_document(document) == head_list
     assert not list(SCHEMA.iter_errors(document))
@@ -92,7 +92,7 @@ def test_an_empty_list_has_two_levels(item_list):
 @pytest.mark.parametrize(
     "records", [[("a", None), ("b", "x")], [("a", "x"), ("a", None)], [("a", "")], [("", None)], [("", "x")], [(None, None)]]
 )
-def test_part_records_are_refused(records):
+def test_incomplete_records_are_refused(records):
     with pytest.raises(ParameterError, match="records"):
         HeadList.of(records)
 

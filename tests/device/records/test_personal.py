@@ -46,7 +46,7 @@ def test_records(query, url, expected):
     assert usable_record(query, url) == ((None, None) if expected else (query, url))
 
 
-def test_the_form_comes_first():
+def test_records_are_made_canonical_first():
     assert usable_record("  Google ", "GOOGLE.com") == ("google", "https://google.com/")
     assert usable_record("joe＠example.com", SITE) == (None, None)
     assert usable_record("query", "EXAMPLE.org?utm_x=joe@example.com") == ("query", SITE)
@@ -71,7 +71,7 @@ def test_an_address_is_caught_in_any_url(before, email, after, sign):
 
 
 @given(LETTERS, LETTERS, LETTERS, LETTERS)
-def test_letters_alone_never_are(query, host, path, value):
+def test_letters_alone_are_never_personal(query, host, path, value):
     assert not looks_personal(query, f"https://{host}.example/{path}?q={value}")
     assert not looks_personal(canonical_query(query), canonical_url(f"{host}.example/{path}?q={value}"))
 
@@ -84,7 +84,7 @@ def test_a_number_is_caught_between_words(before, number, after):
 
 
 @given(st.text(alphabet="0123456789 .-()[]٠١٢٣", max_size=30))
-def test_up_to_six_digits_never_are(text):
+def test_up_to_six_digits_are_never_personal(text):
     assert not personal_query(text) or sum(map(str.isdecimal, text)) >= QUERY_DIGITS
 
 
@@ -111,7 +111,7 @@ def test_credentials_are_caught_in_the_authority_only(user, host):
 
 
 @given(st.ip_addresses())
-def test_no_address_that_only_some_can_reach_passes(address):
+def test_no_private_address_passes(address):
     """The networks are written down, so that they are the same everywhere; Python knows no other private ones."""
     url = f"http://[{address}]/" if address.version == 6 else f"http://{address}/"
     assert personal_url(url) or address.is_global
@@ -130,7 +130,7 @@ def test_a_private_name_is_caught_at_the_end_only(name, host, port):
     ["1", "1 ", "1-", "1    ", "123-45-", "2006-03-01 ", "2006 ", "a@", "a@a.", "a@1.", "%40", "a%40", "%25", ";token=",
      "?key", "://", "a", "aaaaaaaaaaaaaaaaaaa-", "abcdefab-abcd-", "(((", "@", "/", "٣"],
 )  # fmt: skip
-def test_long_texts_of_anything_come_back(piece):
+def test_long_strings_are_checked_in_time(piece):
     text = piece * (LONG // len(piece))
     assert isinstance(looks_personal(text, f"https://{text}"), bool)
     assert isinstance(looks_personal(f"{text}!", f"{SITE}{text}!"), bool)
