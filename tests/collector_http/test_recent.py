@@ -114,6 +114,6 @@ def test_failures_are_not_cached_and_memory_is_bounded(monkeypatch: pytest.Monke
                 await recent.get(make, 0)
         for number in range(1, 100):
             await recent.get(make, number)
-        assert len(recent._kept) <= 10
+        assert len(recent._cached) <= 10
 
     asyncio.run(ask())

@@ -77,9 +77,9 @@ def test_its_own_hash_chooses_among_the_users_records(spark):
 
 
 @pytest.mark.parametrize("name", ["_log.tsv", ".log.tsv"])
-def test_a_file_that_spark_overlooks_is_an_error(spark, tmp_path, name):
+def test_a_file_that_spark_ignores_is_an_error(spark, tmp_path, name):
     (tmp_path / name).write_text("user\tquery\turl\n", encoding="utf-8")
-    with pytest.raises(LogError, match="overlooks"):
+    with pytest.raises(LogError, match="ignores"):
         spark.read(find(tmp_path / name))
 
 

@@ -158,7 +158,7 @@ class TestAccountOfAnEarlierVersion:
     def test_the_rounds_of_its_uploads_are_known(self, agent, fake):
         assert agent(lifetime_epsilon=40).take_part("query 1") is None
         fake.state["state"] = "open"
-        with pytest.raises(DocumentError, match="another number"):
+        with pytest.raises(DocumentError, match="different number"):
             agent(lifetime_epsilon=40).upload("t", "query", "a.example")
         assert not fake.posted
 

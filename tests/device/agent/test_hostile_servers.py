@@ -206,7 +206,7 @@ class TestReplay:
         upload(agent(lifetime_epsilon=40))
         agent(lifetime_epsilon=40).withdraw()
         fake.publish_opening(round=2)
-        with pytest.raises(DocumentError, match="another number"):
+        with pytest.raises(DocumentError, match="different number"):
             upload(agent(lifetime_epsilon=40))
         assert len(fake.posted) == 1
 
