@@ -16,13 +16,13 @@ MAP = re.findall(r"^\| `([^`]+/)` \|", (ROOT / "CONTRIBUTING.md").read_text(enco
 ARCHITECTURE = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
 WALKS = re.findall(r"`([\w/.]+\.py):(\w+(?:\.\w+)?)`", ARCHITECTURE)
 PACKAGES = (ROOT / "src/blender_dp", ROOT / "device/src/blender_dp_device")
-# The map has every folder directly in one of these.
+# The map lists every direct subfolder of these.
 MAPPED = ("", "src/", "src/blender_dp/", "src/blender_dp/collector/", "device/src/blender_dp_device/", "tests/")
-INSIDE = {"src/", "tests/"}  # their folders are in the map one by one
+INSIDE = {"src/", "tests/"}  # their subfolders are listed one by one
 
 
 def folders() -> set[str]:
-    """Every folder that the map has to show, of the files that git knows or would add."""
+    """Every folder that the map must show: those of the files that git tracks or would add."""
     command = ["git", "-C", ROOT, "ls-files", "--cached", "--others", "--exclude-standard"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:

@@ -1,4 +1,4 @@
-"""What deploy/ and its page name exists: settings, flags, files, volumes. Nothing is deployed here."""
+"""Everything that deploy/ and its page refer to exists: settings, flags, files, volumes. Nothing is deployed here."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PAGE = (ROOT / "docs/deployment.md").read_text(encoding="utf-8")
 COMPOSE: dict[str, Any] = yaml.safe_load((DEPLOY / "compose.yaml").read_text(encoding="utf-8"))
 UNIT = (DEPLOY / "blender-dp.service").read_text(encoding="utf-8")
 VARIABLE = re.compile(rf"\b{PREFIX}([A-Z_]+)")
-OTHER = {"TOKEN", "URL"}  # what the operator's commands read
+OTHER = {"TOKEN", "URL"}  # read by the operator's commands
 
 
 def flags_of(*names: str) -> set[str]:
@@ -40,14 +40,14 @@ def test_every_variable_is_a_setting(path: Path) -> None:
     assert {name.lower() for name in named - OTHER} <= set(Settings.model_fields)
 
 
-def test_the_settings_file_is_read() -> None:
+def test_the_settings_file_can_be_loaded() -> None:
     found = load(DEPLOY / "collector.toml", {}, {})
     (state,) = re.findall(r"^StateDirectory=(.*)$", UNIT, re.MULTILINE)
     assert [found.data, found.keys] == [Path("/var/lib") / one for one in state.split()]
     assert found.reports_per_minute > 0
 
 
-def test_compose_sets_what_is_valid_and_names_what_is_there() -> None:
+def test_compose_uses_valid_settings_and_existing_files() -> None:
     collector = COMPOSE["services"]["collector"]
     given = {name: value for name, value in collector["environment"].items() if "${" not in value}
     found = load(None, {}, given)
@@ -59,22 +59,22 @@ def test_compose_sets_what_is_valid_and_names_what_is_there() -> None:
         assert set(service.get("secrets", ())) <= set(COMPOSE["secrets"])
         assert set(service.get("depends_on", ())) <= set(COMPOSE["services"])
     mounted = {one.split(":")[1] for one in collector["volumes"]}
-    assert {str(found.data), str(found.keys)} == mounted  # the keys outlive the container, each kind by itself
+    assert {str(found.data), str(found.keys)} == mounted  # the keys outlive the container, each kind on its own volume
     assert f":{found.port}" in collector["ports"][0]
-    assert all(one.startswith("127.0.0.1:") for one in collector["ports"])  # only the proxy gets there
+    assert all(one.startswith("127.0.0.1:") for one in collector["ports"])  # only the proxy can reach it
     assert f"{found.port}/__heartbeat__" in " ".join(collector["healthcheck"]["test"])
 
 
-def test_neither_swap_nor_core_dumps() -> None:
+def test_swap_and_core_dumps_are_disabled() -> None:
     """Raw records are in memory while a list is made."""
     assert {"LimitCORE=0", "MemorySwapMax=0"} <= set(UNIT.splitlines())
     collector = COMPOSE["services"]["collector"]
     assert collector["ulimits"]["core"] == 0
-    assert collector["memswap_limit"] == collector["mem_limit"]  # as much with swap as without
+    assert collector["memswap_limit"] == collector["mem_limit"]  # the same limit with and without swap: no swap
 
 
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="there is no openssl")
-def test_the_recipes_make_a_token_and_keep_its_digest(tmp_path: Path) -> None:
+def test_the_recipes_create_a_token_and_store_its_digest(tmp_path: Path) -> None:
     (block,) = re.findall(r"^```sh\n(python3 -m venv.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
     file = tmp_path / "blender-dp.toml"
     shutil.copy(DEPLOY / "collector.toml", file)
@@ -102,7 +102,7 @@ def test_the_image_installs_both_packages_with_bytecode() -> None:
     assert {"/src/device", "/src[collector]", "--compile"} <= set(shlex.split(command))
 
 
-def test_the_image_is_made_of_what_is_there() -> None:
+def test_the_image_is_built_from_existing_files() -> None:
     text = (DEPLOY / "Dockerfile").read_text(encoding="utf-8")
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     (extra,) = re.findall(r"/src\[(\w+)\]", text)
@@ -115,8 +115,8 @@ def test_the_image_is_made_of_what_is_there() -> None:
     assert flags_of(verb)
 
 
-def test_the_image_gets_nothing_that_is_not_named() -> None:
-    """An allow-list: the first rule leaves out everything, so that no key or database that lies about gets in."""
+def test_the_image_contains_only_listed_files() -> None:
+    """An allow-list: the first rule excludes everything, so that no stray key or database gets in."""
     lines = (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
     first, *rules = [line for line in lines if line and not line.startswith("#")]
     assert first == "*"
@@ -130,25 +130,25 @@ def test_the_image_gets_nothing_that_is_not_named() -> None:
 
 
 @pytest.mark.parametrize("path", ["collector-data/signing-key.pem", "deploy/database-password", "deploy/.env"])
-def test_what_is_secret_is_never_committed(path: str) -> None:
+def test_secrets_are_never_committed(path: str) -> None:
     done = subprocess.run(["git", "-C", ROOT, "check-ignore", "--no-index", path], capture_output=True, check=False)
     if done.returncode == 128:
         pytest.skip("this is no git repository")
     assert done.returncode == 0
 
 
-def test_the_unit_calls_what_is_there() -> None:
+def test_the_unit_runs_existing_commands() -> None:
     (line,) = re.findall(r"^ExecStart=(.*)$", UNIT, re.MULTILINE)
     program, verb, *rest = shlex.split(line)
     flags = {one for one in rest if one.startswith("--")}
     assert flags <= flags_of(verb)
     for path in [program.removesuffix("/bin/blender-dp"), *[one for one in rest if one.startswith("/")]]:
-        assert path in PAGE, path  # where the page puts it
+        assert path in PAGE, path  # where the page installs it
 
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="there is no systemd-analyze")
-def test_systemd_understands_the_unit(tmp_path: Path) -> None:
-    """But for the program and the user, which are not here."""
+def test_systemd_accepts_the_unit(tmp_path: Path) -> None:
+    """Except for the program and the user, which do not exist here."""
     here = {"ExecStart": "/bin/true", "User": "root", "Group": "root"}
     changed = re.sub(r"^(ExecStart|User|Group)=.*$", lambda found: f"{found[1]}={here[found[1]]}", UNIT, flags=re.MULTILINE)
     for text, understood in ((changed, True), (changed.replace("UMask=", "UMasc="), False)):
@@ -158,7 +158,7 @@ def test_systemd_understands_the_unit(tmp_path: Path) -> None:
         assert (done.returncode == 0 and "blender-dp.service" not in done.stderr) == understood, done.stderr
 
 
-def test_the_page_has_every_setting_with_its_usual_value() -> None:
+def test_the_page_has_every_setting_with_its_default() -> None:
     rows = re.findall(r"^\| (`\w+`(?:, `\w+`)*) \|([^|]*)\|", PAGE, re.MULTILINE)
     shown: dict[str, str] = {}
     for names, values in rows:
@@ -171,6 +171,6 @@ def test_the_page_has_every_setting_with_its_usual_value() -> None:
         assert re.sub(r"[`,]|:.*", "", shown[name]) == written, name
 
 
-def test_the_page_names_flags_that_are_there() -> None:
+def test_the_page_names_existing_flags() -> None:
     named = re.findall(r"`(--[a-z-]+)`", PAGE) + re.findall(r"blender-dp serve (--[a-z-]+)", PAGE)
     assert {"--config", "--migrate-only"} <= set(named) <= flags_of("serve")

@@ -1,4 +1,4 @@
-"""Mutation testing names files that exist, and makes the changes that it promises."""
+"""Mutation testing names existing files, and makes the expected changes."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_every_equivalent_mutant_still_exists_and_has_a_reason(entry):
         ("'text'", []),
     ],
 )
-def test_what_is_changed(tmp_path, source, changes):
+def test_mutants_make_the_expected_changes(tmp_path, source, changes):
     file = tmp_path / "module.py"
     file.write_text(source, encoding="utf-8")
     made = list(MUTATIONS.mutations(file))

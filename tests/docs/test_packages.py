@@ -1,4 +1,4 @@
-"""The metadata of both packages agree with each other and with what CI tests."""
+"""The metadata of both packages are consistent with each other and with CI."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The documentation is complete, current and its links lead somewhere."""
+"""The documentation is complete and current, and its links resolve."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
-def test_links_lead_somewhere(page):
+def test_links_resolve(page):
     for target in LINK.findall(page.read_text(encoding="utf-8")):
         assert target.startswith("https://") or (page.parent / target).exists(), target
 
@@ -27,7 +27,7 @@ def test_every_public_name_is_in_the_reference():
     assert [name for name in blender_dp.__all__ if not re.search(rf"`[^`]*\b{name}\b", text)] == []
 
 
-def test_what_is_generated_is_current():
+def test_generated_files_are_current():
     spec = importlib.util.spec_from_file_location("generate", ROOT / "tools/generate.py")
     generate = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(generate)
@@ -35,12 +35,12 @@ def test_what_is_generated_is_current():
     assert stale == [], "run: make spec"
 
 
-def test_the_changelog_knows_this_version():
+def test_the_changelog_includes_this_version():
     version = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
     assert f"## {version}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
 
 
-def test_make_alone_lists_every_verb():
+def test_make_without_arguments_lists_every_target():
     listed = subprocess.run(["make"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     verbs = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
     assert all(f"make {verb} " in listed for verb in verbs)

@@ -1,4 +1,4 @@
-"""Every block of code in the documentation runs, and prints what it says it prints."""
+"""Every code block in the documentation runs, and prints the output it shows."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def log(tmp_path_factory) -> bytes:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
-def test_a_page_runs(page, log, tmp_path, monkeypatch):
+def test_the_snippets_of_a_page_run(page, log, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "log.csv").write_bytes(log)
     namespace: dict[str, object] = {}

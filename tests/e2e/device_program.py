@@ -9,7 +9,7 @@ from blender_dp_device import Agent, CollectorClient
 
 
 def main() -> None:
-    """Do one step, with the settings that are given as JSON."""
+    """Perform one step, with settings passed as JSON."""
     step, settings = sys.argv[1], json.loads(sys.argv[2])
     collector = CollectorClient(settings["url"])
 

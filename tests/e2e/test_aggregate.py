@@ -14,7 +14,7 @@ from tests.lists import reporting
 
 
 def test_aggregate_estimates_from_reports(command, tmp_path, small_list):
-    """Every report says the truth or lies as a device does; the shares come back, and foreign reports are left out."""
+    """Every report is randomised as on a device; the shares are recovered, and reports for other lists are left out."""
     listed = reporting(small_list, epsilon=4)
     listed.save(tmp_path / "list.json")
     device = Device(listed, epsilon=4)
@@ -56,7 +56,7 @@ def written(listed: ReportingList, records: list[tuple[str, str | None]], digest
 
 
 @pytest.mark.parametrize("channel", [{"f_c": "0.9", "subset_size": 2}, {"randomiser": "two-stage"}, {"f_c": "0.5"}])
-def test_aggregate_undoes_the_channel_that_the_list_names(command, tmp_path, channel):
+def test_aggregate_inverts_the_channel_of_the_list(command, tmp_path, channel):
     listed = reporting(HeadList.of((f"q{i}", "https://u.example/") for i in range(6)), epsilon=4, **channel)
     listed.save(tmp_path / "list.json")
     written(listed, [("q3", "https://u.example/")] * 3001, listed.digest, tmp_path / "reports.parquet")
@@ -71,7 +71,7 @@ def test_aggregate_undoes_the_channel_that_the_list_names(command, tmp_path, cha
 
 
 def test_aggregate_assumes_nothing_about_an_old_list(command, tmp_path):
-    """Schema 1 names no channel. What is said instead is used; what does not fit the reports is an error, not a table."""
+    """Schema 1 has no channel. The options are used instead; options that do not fit the reports are an error."""
     names = HeadList.of([("google", None), ("yahoo", None)])
     names.save(tmp_path / "list.json")
     half = [("google", None), ("yahoo", None)] * 5000

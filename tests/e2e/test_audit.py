@@ -11,16 +11,16 @@ from tests.lists import reporting
 PRIVACY = ("--epsilon", "4", "--delta", "1e-5")
 
 
-def test_a_hard_parameter_is_no_trouble(command):
+def test_extreme_parameters_are_audited_or_refused_quickly(command):
     hard = ("audit", "--epsilon", "0.7", "--delta", "1e-40", "--json")
     done = command(*hard, "--profile", "paper")
     assert [f["verdict"] for f in json.loads(done.stdout)["findings"]] == ["holds"] * 3
-    refused = command(*hard)  # bounded noise has no step so small, and says so instead of trying for ever
+    refused = command(*hard)  # bounded noise has no step this small, and is refused at once instead of looping for ever
     assert (refused.returncode, refused.stdout) == (2, "")
     assert "delta: 1e-40 is so small" in " ".join(refused.stderr.split())
 
 
-def test_tables_that_are_no_tables_are_a_violation(command, tmp_path):
+def test_invalid_tables_are_a_violation(command, tmp_path):
     report = json.loads(command("audit", *PRIVACY, "--json").stdout)
     next(iter(report["tables"]["channels"].values()))["url_steps"].pop()
     (tmp_path / "tables.json").write_text(json.dumps(report), encoding="utf-8")
@@ -79,7 +79,7 @@ def test_audit_refuses_options_that_a_head_list_would_override(command, tmp_path
     assert f"{option[0]}: cannot be combined with --head-list" in " ".join(done.stderr.split())
 
 
-def test_audit_says_violated_for_sabotaged_tables(command, tmp_path):
+def test_audit_reports_sabotaged_tables_as_violated(command, tmp_path):
     report = json.loads(command("audit", *PRIVACY, "--json").stdout)
     path = tmp_path / "tables.json"
     path.write_text(json.dumps(report), encoding="utf-8")

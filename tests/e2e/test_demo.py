@@ -24,7 +24,7 @@ def test_demo_prints_and_writes_everything(command, tmp_path):
     assert release.manifest.is_seeded
 
 
-def test_demo_repeats_itself_and_speaks_json(command):
+def test_demo_is_repeatable_and_prints_json(command):
     first, second = (command("demo", "--users", "60000", "--json") for _ in range(2))
     assert first.stdout == second.stdout
     assert first.stderr == ""

@@ -74,7 +74,7 @@ def test_the_device_needs_cryptography_only_and_the_server_needs_the_device(whee
     assert "blender-dp-device==0.1.0" in needs(wheels["blender_dp"])
 
 
-def test_a_live_round(python: Path, tmp_path: Path):
+def test_a_device_with_only_its_own_wheel_participates_in_a_round(python: Path, tmp_path: Path):
     with listening(tmp_path / "data") as live:
         campaign = live.campaign()
         settings = {"url": live.url, "key": live.service.signer.public, "campaign": campaign}

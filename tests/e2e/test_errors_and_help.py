@@ -66,7 +66,7 @@ COLUMNS = ("--user", "who", "--query", "what", "--url", "where")
         (("dance",), "No such command 'dance'"),
     ],
 )
-def test_a_mistake_is_one_clear_message(command, log, tmp_path, arguments, message):
+def test_invalid_input_gives_one_clear_message(command, log, tmp_path, arguments, message):
     done = command(*(log if a == "LOG" else a for a in arguments))
     assert done.returncode == 2
     assert message in " ".join(done.stderr.replace("│", "").split())
@@ -75,14 +75,14 @@ def test_a_mistake_is_one_clear_message(command, log, tmp_path, arguments, messa
     assert not (tmp_path / "r").exists()
 
 
-def test_a_list_of_users_must_be_text(command, log, tmp_path):
+def test_a_file_of_user_ids_must_be_text(command, log, tmp_path):
     (tmp_path / "users.txt").write_bytes(b"\xff\xfe1\n2\n")
     done = command("run", log, *PRIVACY, "--opt-in", "users.txt", "--out", "r", *COLUMNS)
     assert (done.returncode, done.stdout) == (2, "")
     assert "users.txt: is not UTF-8 text" in done.stderr
 
 
-def test_brackets_are_only_brackets(command, tmp_path):
+def test_brackets_in_user_data_are_not_markup(command, tmp_path):
     """Names and queries are people's text, not markup."""
     rows = [f"{i},[/] [bold]x \\\\[/],https://x.example/[a]" for i in range(3000)]
     (tmp_path / "log.csv").write_text("\n".join(["user,query,url", *rows]), encoding="utf-8")
@@ -107,14 +107,14 @@ def test_an_interrupt_leaves_nothing_behind(executable, tmp_path):
 
 
 @pytest.mark.parametrize("verb", ["demo", "run", "search", "trends", "disagreement", "aggregate", "audit"])
-def test_help_teaches_by_example(command, verb):
+def test_help_has_examples(command, verb):
     done = command(verb, "--help")
     assert done.returncode == 0
     assert "Examples:" in done.stdout
     assert f"blender-dp {verb}" in done.stdout
 
 
-def test_alone_it_shows_its_verbs(command):
+def test_the_command_alone_lists_its_verbs(command):
     done = command()
     assert all(verb in done.stdout for verb in ("demo", "run", "search", "trends", "disagreement", "aggregate", "audit"))
     assert command("--version").stdout.startswith("blender-dp 0.")

@@ -1,4 +1,4 @@
-"""The report in a real browser: it renders, it fits, it loads nothing and runs nothing."""
+"""The report in a real browser: it renders, fits the window, loads nothing and runs no scripts."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def page(tmp_path_factory):
         browser.close()
 
 
-def test_nothing_is_loaded_and_nothing_complains(page: Page):
+def test_the_page_loads_nothing_and_logs_no_errors(page: Page):
     assert [url for url in page.requests if not url.startswith("file://")] == []
     assert page.messages == []
 
@@ -65,7 +65,7 @@ def test_error_bars_and_points_are_drawn(page: Page):
     assert page.locator("figure").first.locator("g.mark-symbol path").count() >= 60
 
 
-def test_what_people_typed_does_not_run(page: Page):
+def test_user_input_is_not_executed(page: Page):
     assert page.title().startswith("BLENDER release")
     assert page.locator("img").count() == 0
     assert page.get_by_text("onerror").first.is_visible()

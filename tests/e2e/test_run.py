@@ -76,7 +76,7 @@ def test_run_refuses_weak_privacy_and_warns(command, log, tmp_path):
 
 
 def test_run_lists_public_candidates(command, log, tmp_path):
-    """One that nobody holds is listed too; a later run can take an earlier one's list."""
+    """A candidate that nobody has is listed too; a later run can use the list of an earlier one."""
     HeadList.of([("nobody's query", "https://none.example/")]).save(tmp_path / "public.json")
     run = ("run", log, *PRIVACY, "--opt-in", "0.3", *COLUMNS, "--max-queries", "5000")
     done = command(*run, "--candidates", "public.json", "--out", "a")
@@ -87,7 +87,7 @@ def test_run_lists_public_candidates(command, log, tmp_path):
     assert set(first.records()) <= set(HeadList.load(tmp_path / "b/head-list.json").records())
 
 
-def test_run_mixes_parts(command, log):
+def test_run_combines_parts_of_both_profiles(command, log):
     run = ("run", log, *PRIVACY, "--opt-in", "0.3", *COLUMNS, "--json", "--out", "r")
     done = command(*run, "--discovery", "laplace", "--estimator", "average", "--f-c", "0.9", "--subset-size", "2")
     assert done.returncode == 0, done.stderr
@@ -96,7 +96,7 @@ def test_run_mixes_parts(command, log):
     assert (settings["f_c"], settings["subset_size"]) == ("9/10", 2)
 
 
-def test_run_takes_opt_in_users_from_a_file_and_repeats_a_key(command, log, tmp_path):
+def test_run_reads_opt_in_users_from_a_file_and_a_key_repeats_it(command, log, tmp_path):
     (tmp_path / "volunteers.txt").write_text("\n".join(str(i) for i in range(12_000)), encoding="utf-8")
     arguments = ("run", log, *PRIVACY, "--opt-in", "volunteers.txt", "--key", "8f01", *COLUMNS, "--json")
     manifests = [json.loads(command(*arguments, "--out", out).stdout)["manifest"] for out in ("a", "b")]
@@ -104,7 +104,7 @@ def test_run_takes_opt_in_users_from_a_file_and_repeats_a_key(command, log, tmp_
     assert manifests[0]["discovery_users"] == manifests[1]["discovery_users"]
 
 
-def test_run_does_not_overwrite_without_being_told(command, log, tmp_path):
+def test_run_overwrites_a_release_only_with_force(command, log, tmp_path):
     arguments = ("run", log, *PRIVACY, "--opt-in", "0.3", *COLUMNS, "--out", "r")
     assert command(*arguments).returncode == 0
     before = (tmp_path / "r/release.json").read_bytes()
@@ -138,7 +138,7 @@ def test_run_counts_bad_rows_and_stops_when_there_are_too_many(command, log, tmp
     assert not (tmp_path / "r3").exists()
 
 
-def test_run_takes_a_folder_of_aol_files(command, tmp_path):
+def test_run_reads_a_folder_of_aol_files(command, tmp_path):
     write_aol(tmp_path / "aol", 300_000, files=3, compress=True)
     run = ("run", "aol", *PRIVACY, "--opt-in", "0.5", "--memory", "200MB", "--key", "77", "--json")
     first = command(*run, "--out", "a")

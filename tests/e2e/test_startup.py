@@ -1,4 +1,4 @@
-"""What a start of the command loads. How long it takes is measured by benchmarks/startup.py."""
+"""The packages that the command loads at start-up. benchmarks/startup.py measures how long it takes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ HEAVY = {"duckdb", "fastapi", "ibis", "jinja2", "numpy", "pandas", "pyarrow", "s
 
 
 def loaded(*arguments: str, folder) -> set[str]:
-    """The packages that the command has loaded when it ends."""
+    """The packages that the command has loaded when it exits."""
     script = (
         f"import sys; sys.argv = ['blender-dp', *{arguments!r}]\nfrom blender_dp.cli import main\n"
         "try: main()\nexcept SystemExit as end: assert not end.code, end.code\n"
@@ -29,7 +29,7 @@ def test_help_loads_nothing_heavy(tmp_path, arguments):
     assert loaded(*arguments, folder=tmp_path) & HEAVY == set()
 
 
-def test_a_run_does_without_pandas(tmp_path):
+def test_run_does_not_import_pandas(tmp_path):
     rows = (f"u{i},query {i % 5},https://site{i % 5}.example/" for i in range(2000))
     (tmp_path / "log.csv").write_text("\n".join(["user,query,url", *rows]), encoding="utf-8")
     options = ("--epsilon", "4", "--delta", "1e-5", "--opt-in", "0.3", "--out", "release")

@@ -1,4 +1,4 @@
-"""The package as `pip install blender-dp` leaves it, without any extra: what works, and what the rest says."""
+"""The package after `pip install blender-dp`, without extras: what works, and what the other verbs print."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ WITHOUT = {  # verbs that need no extra; they run in this order, in one folder
     "audit": ("--epsilon", "4", "--delta", "1e-5", "--max-queries", "5"),
 }
 NOWHERE = ("--url", "http://127.0.0.1:9")
-OPERATOR = {  # verbs that talk to a collector, wherever it runs
+OPERATOR = {  # verbs that call a collector, which may run anywhere
     "simulate": ("searches", "--token", "t"),
     "ledger": (),
     "campaign create": ("searches", *CREATE),
@@ -87,17 +87,17 @@ def says_what_to_install(done: subprocess.CompletedProcess[str], extra: str) -> 
     return True
 
 
-def test_every_verb_is_tried():
+def test_every_verb_is_covered_here():
     assert sorted({*WITHOUT, *OPERATOR, "serve"}) == sorted(verbs(typer.main.get_command(app)))
 
 
-def test_the_library_is_there(bare: Path, folder: Path):
+def test_the_library_can_be_imported(bare: Path, folder: Path):
     script = "import blender_dp; [getattr(blender_dp, name) for name in blender_dp.__all__]"
     done = run(bare, folder, "python", "-c", script)
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_what_needs_no_extra_works_and_spark_says_what_to_install(bare: Path, folder: Path):
+def test_basic_verbs_work_and_spark_says_what_to_install(bare: Path, folder: Path):
     for verb, words in WITHOUT.items():
         if verb == "aggregate":
             assert run(bare, folder, "python", "-c", REPORTS).returncode == 0
@@ -137,7 +137,7 @@ def test_an_operator_needs_no_extra(bare: Path, folder: Path, verb: str):
     assert done.stderr.startswith("error: collector: does not respond (ConnectionRefusedError). ")
 
 
-def test_help_is_there_for_every_verb(bare: Path, folder: Path):
+def test_every_verb_has_help(bare: Path, folder: Path):
     for verb in ("", "serve", *WITHOUT, *OPERATOR):
         done = run(bare, folder, "blender-dp", *verb.split(), "--help")
         assert (done.returncode, done.stderr) == (0, ""), verb

@@ -1,4 +1,4 @@
-"""What an engine says about a log, in a form that can be compared."""
+"""The results of an engine for a log, in a comparable form."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ KEY = "it's a ${key} with \\ in it"
 
 
 class Answer(NamedTuple):
-    """All that an engine says about a log."""
+    """All results of an engine for a log."""
 
     tally: Tally
     users: int
@@ -43,7 +43,7 @@ def counts_of(group):
 
 
 def collected(schema):
-    """A work that keeps all rows. It is no function of this module, because Spark's workers cannot import the module."""
+    """A `Work` that returns all rows. It is a nested function, because Spark's workers cannot import this module."""
     return lambda batches: pa.Table.from_pylist([row for batch in batches for row in batch.to_pylist()], schema)
 
 

@@ -1,11 +1,11 @@
-"""Lines of every format, and what an engine has to make of each."""
+"""Lines of every format, and the expected outcome of each."""
 
 from __future__ import annotations
 
 from blender_dp.logs import Problem
 
 # Every line with its outcome: a problem, True for a record, False for a row without one, None if it is not a row.
-# FORMATS adds the users who count: everyone whom a line names legibly, good or bad.
+# FORMATS adds the users who count: everyone whose id can be read from a line, good or bad.
 TSV = [
     (b"1\tgoogle\twww.google.com\tt\n", True),
     (b"1\tmaps\tmaps.example\tt\n", True),

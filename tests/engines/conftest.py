@@ -1,4 +1,4 @@
-"""Every engine, once for all tests of a run: Spark takes seconds to start."""
+"""Every engine, started once per test run: Spark takes seconds to start."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def spark():
     from blender_dp.engines.spark import SparkEngine  # noqa: PLC0415 (likewise)
 
     with pytest.MonkeyPatch.context() as patch:
-        # Java's better compiler takes longer than it saves in so short a life.
+        # Java's optimising compiler takes longer than it saves in such a short run.
         patch.setenv("PYSPARK_SUBMIT_ARGS", "--driver-java-options -XX:TieredStopAtLevel=1 pyspark-shell")
         yield SparkEngine(master="local[2]", portable=True)
     SparkSession.getActiveSession().stop()

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully suppo
 
 @pytest.mark.parametrize(("packed", "m"), [(False, 1), (False, 3), (True, 1)])
 @pytest.mark.parametrize("name", FORMATS)
-def test_every_kind_of_bad_row(engine, tmp_path, name, packed, m):
+def test_every_kind_of_bad_row_is_counted(engine, tmp_path, name, packed, m):
     source = find(write(tmp_path, name, packed))
     found = answer(engine, engine.read(source), m)
     reference = DuckDBEngine(portable=True)
@@ -33,7 +33,7 @@ def test_every_kind_of_bad_row(engine, tmp_path, name, packed, m):
 
 @pytest.mark.parametrize("m", [1, 3])
 @pytest.mark.parametrize("made", ["aol", "yandex"])
-def test_logs_of_real_proportions(engine, tmp_path, made, m):
+def test_realistic_logs_are_tallied_alike(engine, tmp_path, made, m):
     if made == "aol":
         write_aol(tmp_path, 20_000, files=2, compress=True)
     else:
@@ -45,8 +45,8 @@ def test_logs_of_real_proportions(engine, tmp_path, made, m):
     assert min(len(part) for part in found.parts) > 0
 
 
-def test_bad_rows_of_a_file_that_is_cut_off(engine, tmp_path):
-    """Each once, though it is found only at the end that a file is cut off."""
+def test_bad_rows_of_a_truncated_file_are_written_once(engine, tmp_path):
+    """Each row once, although the truncation is detected only at the end of the file."""
     texts = [hashlib.md5(str(i).encode(), usedforsecurity=False).hexdigest() for i in range(60_000)]
     lines = ["user\tquery\turl", *(f"{text}\tq\tx.example" if i % 1000 else "\tq\tx" for i, text in enumerate(texts))]
     content = gzip.compress("\n".join(lines).encode())

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully suppo
 
 @pytest.mark.parametrize("m", [1, 3])
 @pytest.mark.parametrize("suffix", [".tsv", ".parquet"])
-def test_an_empty_log(engine, tmp_path, suffix, m):
+def test_an_empty_log_has_no_users(engine, tmp_path, suffix, m):
     path = tmp_path / f"log{suffix}"
     path.write_bytes(b"user\tquery\turl\n")
     if suffix == ".parquet":
@@ -28,7 +28,7 @@ def test_an_empty_log(engine, tmp_path, suffix, m):
     assert found == Answer(Tally(0, 0, {}), 0, [], [], [[], []])
 
 
-def test_a_file_that_is_cut_off(engine, tmp_path):
+def test_the_readable_part_of_a_truncated_file_is_used(engine, tmp_path):
     (path,) = write_aol(tmp_path, 40_000, compress=True)  # more than `find` reads of it
     content = path.read_bytes()
     path.write_bytes(content[: len(content) // 2])
@@ -41,7 +41,7 @@ def test_a_file_that_is_cut_off(engine, tmp_path):
 
 @pytest.mark.parametrize("name", HEADERS)
 def test_only_the_first_line_of_a_file_is_a_header(engine, tmp_path, name):
-    """A person can be called like a column, and search for one."""
+    """A user id or a query can be the same as a column name."""
     header, row, suffix = HEADERS[name]
     (tmp_path / f"1{suffix}").write_text(f"{header}\n{row}\n{header}\n{header}\n", encoding="utf-8")
     (tmp_path / f"2{suffix}").write_text(f"\ufeff{header}\r\n{header}", encoding="utf-8")
@@ -52,7 +52,7 @@ def test_only_the_first_line_of_a_file_is_a_header(engine, tmp_path, name):
     assert counts_of(group)[0] == ("a", "https://x.example/", 1)
 
 
-def test_a_damaged_file_is_an_error_that_quotes_nothing(engine, tmp_path):
+def test_the_error_for_a_damaged_file_does_not_quote_it(engine, tmp_path):
     path = tmp_path / "log.parquet"
     path.write_bytes(b"PAR1 a secret row PAR1")
     with pytest.raises(LogError, match="cannot be read") as caught:
@@ -61,7 +61,7 @@ def test_a_damaged_file_is_an_error_that_quotes_nothing(engine, tmp_path):
     assert caught.value.__cause__ is None
 
 
-def test_a_column_that_is_missing(engine, tmp_path):
+def test_a_missing_column_is_an_error(engine, tmp_path):
     pq.write_table(RECORDS.empty_table(), tmp_path / "log.parquet")
     with pytest.raises(LogError, match="no column 'who' for the user; its columns are user, query, url"):
         engine.read(find(tmp_path / "log.parquet", columns=Columns("who")))
@@ -70,7 +70,7 @@ def test_a_column_that_is_missing(engine, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["log[1].tsv", "log*{a,b}?.tsv", "log 100%20 é.tsv", "back\\slash.tsv"])
-def test_a_name_is_no_pattern(engine, tmp_path, name):
+def test_an_existing_file_name_is_not_treated_as_a_pattern(engine, tmp_path, name):
     for other in (name, "log1.tsv", "loga.tsv"):
         (tmp_path / other).write_text(f"user\tquery\turl\n1\t{'right' if other == name else 'wrong'}\tx.example\n", "utf-8")
     group, _ = engine.bound(engine.read(find(tmp_path / name)), 1, KEY)

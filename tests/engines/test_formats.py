@@ -20,7 +20,7 @@ from tests.engines.answers import KEY, answer, counts_of, records_of
 pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
 
 
-def test_a_record_by_hand(engine, tmp_path):
+def test_a_small_log_gives_the_expected_records(engine, tmp_path):
     path = tmp_path / "log.csv"
     path.write_text("where,who,what\nWWW.Google.com,1, GOOGLE \n,1,maps\n,2,\n", encoding="utf-8")
     group, tally = engine.bound(engine.read(find(path, columns=Columns("who", "what", "where"))), 1, KEY)
@@ -30,7 +30,7 @@ def test_a_record_by_hand(engine, tmp_path):
 
 
 @pytest.mark.parametrize("m", [1, 3])
-def test_parquet_and_tables(engine, tmp_path, m):
+def test_parquet_files_and_tables_give_the_same_records(engine, tmp_path, m):
     data = pa.table(
         {
             "user": pa.array([1, 1, 2, None, 3, 4]),
@@ -50,7 +50,7 @@ def test_parquet_and_tables(engine, tmp_path, m):
 
 
 @pytest.mark.parametrize("delimiter", [";", "|", "tab", "^", ".", "¦"])
-def test_another_delimiter(engine, tmp_path, delimiter):
+def test_another_delimiter_gives_the_same_records(engine, tmp_path, delimiter):
     d = {"tab": "\t"}.get(delimiter, delimiter)
     lines = [f'user{d}"query"{d}url', f"1{d}a,b{d}x", f'2{d}"say ""hi""{d} you"{d}x', f'3{d}mid"dle{d}x', f"4{d}a{d}b{d}c"]
     (tmp_path / "log.csv").write_text("\n".join(lines), encoding="utf-8")
@@ -66,7 +66,7 @@ def test_another_delimiter(engine, tmp_path, delimiter):
     [("latin-1", None), ("cp1252", b"\x81"), ("utf-16", b"\x00\xd8"), ("utf-16-be", None), ("utf-32-le", b"\xff" * 4)],
 )
 @pytest.mark.parametrize("packed", [False, True])
-def test_another_encoding(engine, tmp_path, encoding, bad, packed):
+def test_another_encoding_gives_the_same_records(engine, tmp_path, encoding, bad, packed):
     parts = ["user,requête,url\r\n1,Été à Köln,x.example\n2,", None, ",x.example\n3,après,x.example"]
     content = b"".join(bad or b"" if part is None else part.encode(encoding) for part in parts)
     if encoding == "utf-16":  # one mark is enough
@@ -82,7 +82,7 @@ def test_another_encoding(engine, tmp_path, encoding, bad, packed):
 
 @pytest.mark.parametrize("kind", ["parquet", "arrow", "float32", "pandas", "polars", "rows", "log.jsonl"])
 def test_nan_is_a_missing_value(engine, tmp_path, kind):
-    """In every column of numbers; as text it is a name like any other."""
+    """In every numeric column; the string "nan" is an ordinary value."""
     nan = float("nan")
     data = {"user": [1.0, nan, 2.0, None], "query": ["a", "b", None, "c"], "url": ["x.example"] * 4}
     table = pa.table(data)
@@ -109,7 +109,7 @@ def test_nan_is_a_missing_value(engine, tmp_path, kind):
 
 
 @pytest.mark.parametrize("name", ["log.csv", "log.jsonl", "log.parquet", "table"])
-def test_single_items(engine, tmp_path, name):
+def test_a_log_without_urls_has_single_items(engine, tmp_path, name):
     """A log without a column of URLs."""
     columns, data = Columns(url=None), pa.table({"user": ["1", "1", "2", ""], "query": ["A", "a ", "", "b"]})
     path = tmp_path / name

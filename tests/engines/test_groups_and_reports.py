@@ -17,7 +17,7 @@ from tests.engines.answers import KEY, records_of
 pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
 
 
-def test_parts_and_shared_users(engine):
+def test_groups_are_split_and_shared_users_counted(engine):
     data = pa.Table.from_pylist([{"user": f"u{i}", "query": "q", "url": "x.example"} for i in range(20)])
     group, _ = engine.bound(engine.load(data, PLAIN_COLUMNS, "table"), 1, KEY)
     named, others = group.part(pa.array(["u3", "u5", None, "u5", "nobody"]))
@@ -36,8 +36,8 @@ def test_reports_are_counted(engine, tmp_path):
     assert (counts.tolist(), tally) == ([1, 3], Tally(9, 4, problems))
 
 
-def test_clients_report_where_the_rows_are(engine, small_list):
-    """As many reports as users, and none of them is random in the same way: the streams differ between workers."""
+def test_clients_are_simulated_where_the_rows_are(engine, small_list):
+    """There are as many reports as users, and the random streams differ between workers."""
     data = pa.Table.from_pylist([{"user": f"u{i}", "query": "google", "url": "www.google.com"} for i in range(3_000)])
     group, _ = engine.bound(engine.load(data, PLAIN_COLUMNS, "table"), 1, KEY)
     channel = Channel.of(small_list, 1, Fraction(1, 100), Fraction(85, 100))

@@ -13,8 +13,8 @@ from tests.engines.answers import KEY, answer, records_of
 pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
 
 
-def test_results_pages_that_share_a_name(engine, tmp_path):
-    """They should not, but whichever line counts is the same on every engine."""
+def test_results_pages_that_share_a_name_are_merged_alike(engine, tmp_path):
+    """This should not happen, but the same line counts on every engine."""
     pages = ["5\tQ\t0\t7\t1,2\t100,3\t101,4", "0\tQ\t0\t6\t1,2\t101,9\t100,8", "7\tT\t0\t5\t9,9\t101,4"]
     logs = [
         f"{n}\tM\t1\t{n}\n{n}\t{one}\n{n}\t{other}\n{n}\t9\tC\t0\t101\n"
@@ -25,11 +25,11 @@ def test_results_pages_that_share_a_name(engine, tmp_path):
     found = answer(engine, engine.read(source), 1)
     assert found == answer(reference, reference.read(source), 1)
     assert found.tally == Tally(12, 6, {})
-    assert found.records[0] == ("0", "6", "https://domain4.example/101")  # the least query, and the least results
+    assert found.records[0] == ("0", "6", "https://domain4.example/101")  # the smallest query, and the smallest results
 
 
 @pytest.mark.parametrize("m", [1, 3])
-def test_one_users_session_line_takes_nobodys_click(engine, tmp_path, m):
+def test_a_session_line_never_claims_another_users_click(engine, tmp_path, m):
     """A session of two users has no record, and both of them count."""
     session = "{0}\tM\t1\t{1}\n{0}\t0\tQ\t0\t7\t1,2\t100,3\n{0}\t1\tC\t0\t100\n"
     log = session.format(0, 500) + session.format(1, 400) + session.format(2, 300)
@@ -43,8 +43,8 @@ def test_one_users_session_line_takes_nobodys_click(engine, tmp_path, m):
         assert tally == Tally(7, 2, {Problem.SESSION_OF_SEVERAL_USERS: 1})
 
 
-def test_users_of_sessions_without_a_usable_name_count(engine, tmp_path):
-    """Also if there are several, and whatever stands for null inside the reader."""
+def test_users_of_sessions_without_a_usable_id_count(engine, tmp_path):
+    """Even if there are several, or the id is the reader's internal mark for null."""
     content = "0\tM\t1\t500\n\tM\t1\t3\n\tM\t1\t4\n\x02\tM\t1\t5\n\x02\tM\t1\t6\n"
     (tmp_path / "log.txt").write_text(content, encoding="utf-8")
     group, _ = engine.bound(engine.read(find(tmp_path / "log.txt", "yandex")), 1, KEY)

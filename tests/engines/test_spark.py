@@ -1,4 +1,4 @@
-"""What only Spark has: sessions, workers, and files read in pieces."""
+"""Features of Spark only: sessions, workers, and files read in pieces."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ USERS = pa.Table.from_pylist([{"user": f"u{i}", "query": f"q{i % 7}", "url": "x.
 
 
 @pytest.mark.parametrize("memory", ["much", "2", "-1GB", "2GB; rm"])
-def test_memory_is_an_amount(spark, memory):
+def test_an_invalid_amount_of_memory_is_refused(spark, memory):
     with pytest.raises(ParameterError, match="not an amount of memory"):
         type(spark)(master="local[2]", memory=memory)
 
 
-def test_somebody_elses_session_is_left_alone(spark):
+def test_an_existing_session_is_not_changed(spark):
     from pyspark.sql import SparkSession  # noqa: PLC0415 (may be missing)
 
     theirs = SparkSession.getActiveSession()
@@ -45,13 +45,13 @@ def test_somebody_elses_session_is_left_alone(spark):
     assert len(theirs.catalog.listTables()) == views
 
 
-def test_every_part_of_the_rows_is_worked_on_once_where_it_is(spark):
+def test_work_is_applied_once_to_every_part_on_the_workers(spark):
     group, _ = spark.bound(spark.load(USERS, PLAIN_COLUMNS, "table"), 1, "k")
     parts = group.over_records(lambda batches: pa.table({"rows": [sum(batch.num_rows for batch in batches)]}))
     assert sum(part["rows"][0].as_py() for part in parts) == 500
 
 
-def test_a_worker_that_fails_quotes_nothing(spark):
+def test_the_error_of_a_failed_worker_quotes_no_data(spark):
     group, _ = spark.bound(spark.load(USERS, PLAIN_COLUMNS, "table"), 1, "k")
 
     def work(batches):
@@ -63,7 +63,7 @@ def test_a_worker_that_fails_quotes_nothing(spark):
     assert caught.value.__suppress_context__
 
 
-def test_its_own_hash_chooses_among_the_users_records(spark):
+def test_sparks_own_hash_chooses_one_of_a_users_records(spark):
     data = pa.Table.from_pylist([{"user": f"u{i}", "query": f"q{j}", "url": "x.example"} for i in range(40) for j in "ab"])
     engine = type(spark)(master="local[2]")
     chosen = []
@@ -83,7 +83,7 @@ def test_a_file_that_spark_ignores_is_an_error(spark, tmp_path, name):
         spark.read(find(tmp_path / name))
 
 
-def test_the_first_line_is_known_whatever_pieces_a_file_is_read_in(spark, tmp_path):
+def test_the_first_line_is_detected_for_any_size_of_pieces(spark, tmp_path):
     """Files larger and smaller than a piece, and lines like the header first and last in the pieces."""
     for name, rows in (("a", 50), ("b", 4_000), ("c", 1), ("d", 0)):
         lines = ["user,query,url"] * 2 + ["1,a,x.example", "user,query,url"] * rows
@@ -98,7 +98,7 @@ def test_the_first_line_is_known_whatever_pieces_a_file_is_read_in(spark, tmp_pa
 
 
 def test_a_task_reads_one_piece_only(spark, tmp_path):
-    """That is what telling the first line rests on, whatever the session that is given says."""
+    """Detecting the first line depends on this, whatever the settings of the session."""
     for number in range(5):
         (tmp_path / f"{number}.csv").write_text("user,query,url\n1,a,x.example\n", encoding="utf-8")
     assert spark._opened(find(tmp_path)).rdd.getNumPartitions() == 5
@@ -108,7 +108,7 @@ def test_a_task_reads_one_piece_only(spark, tmp_path):
     ("what", "log_format"),
     [("1.csv", None), ("*.csv", None), ("csv", "csv"), ("log.parquet", None), ("log.jsonl.gz", None), ("aol", "aol")],
 )
-def test_uris(spark, tmp_path, what, log_format):
+def test_uris_are_read_like_paths(spark, tmp_path, what, log_format):
     """Through the same layer as hdfs:// and s3a://: a file, a pattern and a folder, and the first lines read by Spark."""
     write_aol(tmp_path / "aol", 2_000, files=2)
     pq.write_table(USERS, tmp_path / "log.parquet")
@@ -145,8 +145,8 @@ def test_first_lines_of_uris_are_checked(spark, tmp_path):
         spark.read(find(f"{folder}/4.csv"))
 
 
-def test_a_file_of_uris_that_is_cut_off_is_an_error(spark, tmp_path):
-    """What is whole of it could only be found out by copying it here."""
+def test_a_truncated_file_at_a_uri_is_an_error(spark, tmp_path):
+    """Its complete lines could only be determined by copying the file here."""
     content = gzip.compress(b"user\tquery\turl\n" + b"".join(b"%d\tq\tx.example\n" % i for i in range(9999)))
     (tmp_path / "log.tsv.gz").write_bytes(content[: len(content) // 2])
     source = find(f"file://{tmp_path}/log.tsv.gz")
@@ -156,7 +156,7 @@ def test_a_file_of_uris_that_is_cut_off_is_an_error(spark, tmp_path):
         list(spark.bad_rows(source))
 
 
-def test_reports_at_a_uri(spark, tmp_path):
+def test_reports_at_a_uri_are_counted(spark, tmp_path):
     (tmp_path / "reports.jsonl").write_text('{"head_list": "d", "cell": 1}\n' * 3, encoding="utf-8")
     source = find_reports([f"file://{tmp_path}/reports.jsonl"])
     assert spark.report_counts(source, "d", 2)[0].tolist() == [0, 3]
@@ -164,7 +164,7 @@ def test_reports_at_a_uri(spark, tmp_path):
         DuckDBEngine().report_counts(source, "d", 2)
 
 
-def test_the_command_takes_uris(spark, tmp_path):
+def test_the_command_accepts_uris(spark, tmp_path):
     def command(*arguments: str) -> dict:
         done = CliRunner().invoke(
             app, [*arguments, "--epsilon", "4", "--delta", "1e-5", "--engine", "spark:local[2]", "--json"]
@@ -185,7 +185,7 @@ def test_the_command_takes_uris(spark, tmp_path):
     assert counted["reports"]["records"] == len(rows)
 
 
-def test_bad_rows_can_be_seen_by_their_owner(spark, tmp_path):
+def test_bad_rows_can_be_listed(spark, tmp_path):
     (tmp_path / "log.tsv").write_text("user\tquery\turl\n1\ta\tx.example\n\tb\tx.example\n", encoding="utf-8")
     assert list(spark.bad_rows(find(tmp_path / "log.tsv"))) == [
         {"reason": "no user", "user": None, "query": "b", "url": "x.example"}
@@ -216,7 +216,7 @@ def cached(spark) -> int:
     return len(spark._session.sparkContext._jsc.getPersistentRDDs())
 
 
-def test_nobodys_rows_stay_in_caches(spark, tmp_path):
+def test_no_rows_stay_in_caches(spark, tmp_path):
     assert cached(spark) == 0
     group, _ = spark.bound(spark.load(USERS, PLAIN_COLUMNS, "table"), 1, "k")
     named, others = group.part(pa.array(["u3"]))
@@ -234,14 +234,14 @@ def test_nobodys_rows_stay_in_caches(spark, tmp_path):
     assert cached(spark) == 0
 
 
-def test_a_run_on_workers(spark):
+def test_a_whole_run_works_on_workers(spark):
     release = Blender(epsilon=4, delta=1e-5, max_queries=30).run_log(aol_like(2, users=20_000), 0.3, engine=spark)
     assert "google" in release.head_list.queries
     assert cached(spark) == 0
 
 
-def test_spark_leaves_no_folder_where_it_runs(spark, tmp_path):
-    """In a process of its own: there is one Spark per process, and where it keeps tables is said when it starts."""
+def test_spark_creates_no_folder_in_the_current_folder(spark, tmp_path):
+    """In a separate process: there is one Spark per process, and the folder of its tables is set when it starts."""
     code = "from blender_dp.engines.spark import SparkEngine as E; E(master='local[1]')._session.sql('SHOW TABLES').count()"
     environment = {**os.environ, "PYTHONWARNINGS": "ignore"}
     subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True, capture_output=True, env=environment)

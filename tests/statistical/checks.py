@@ -1,8 +1,8 @@
 """Statistical checks with a stated false-alarm rate.
 
 Every check here fails a correct program with probability at most `ALARM`. Streams are seeded, so a test that passes once
-always passes; the rate says how likely it was to be written down wrongly. The sample sizes in the tests are chosen so that
-an error of 5 % in the formula under test would be caught.
+always passes; the rate is the probability that a correct program failed when the test was written. The sample sizes in the
+tests are chosen so that an error of 5 % in the formula under test would be caught.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def assert_counts(observed: np.ndarray, probabilities: np.ndarray, least: float 
     if rare.any():
         observed = np.append(observed[~rare], observed[rare].sum())
         expected = np.append(expected[~rare], expected[rare].sum())
-    if expected[-1] < least:  # even pooled they are too few for χ²
+    if expected[-1] < least:  # even pooled, they are too few for χ²
         assert_share(int(observed[-1]), int(observed.sum()), expected[-1] / expected.sum())
         observed, expected = observed[:-1], expected[:-1] * observed[:-1].sum() / expected[:-1].sum()
     if observed.size > 1:
@@ -45,8 +45,8 @@ def assert_mean(values: np.ndarray, expected: float) -> None:
 def assert_ratio(measured: float, expected: float, *, tolerance: float, noise: float, alarm: float = ALARM) -> None:
     """Two numbers agree within a tolerance; `noise` is the relative standard error of the measurement.
 
-    The measurement must be fine enough for the tolerance to mean something: as many standard errors within it as the
-    rate of false alarms asks for.
+    The measurement must be precise enough for the tolerance to be meaningful: the tolerance must contain as many standard
+    errors as the false-alarm rate requires.
     """
     told_apart = NormalDist().inv_cdf(1 - alarm / 2) * noise
     assert told_apart < tolerance, f"only {told_apart:.3f} can be told apart, and {tolerance} is asked for"

@@ -1,4 +1,4 @@
-"""The whole system on the synthetic AOL shape, 20 seeds: what profile `paper` is known for, and how much better `tight` is.
+"""The whole system on the synthetic AOL shape, 20 seeds: known figures of profile `paper`, and how much better `tight` is.
 
 The known figures come from an independent prototype of 12 runs, so a mean over 20 seeds may differ from them by chance:
 the tolerance is Z standard errors of the difference (false-alarm rate 1e-6), and it is stated with each figure. This is the
@@ -59,7 +59,7 @@ def test_the_blend_is_better_than_each_group(runs):
             assert gain.mean() > Z * gain.std(ddof=1) / SEEDS**0.5, (other, measure)
 
 
-def test_the_ranking_is_as_good_as_published(runs):
+def test_the_ranking_matches_the_published_one(runs):
     """Figure 13: NDCG about .95 and query L1 below .016, with 50 queries and 5 % opt-in users."""
     means = {group: np.mean([s[group].ndcg for _, s in runs]) for group in ("opt-in", "client", "blended")}
     assert means["blended"] > max(0.97, means["opt-in"], means["client"])
@@ -77,7 +77,7 @@ def assert_lower(left: np.ndarray, right: np.ndarray) -> None:
 
 
 @pytest.mark.parametrize(("measure", "factor"), [("query_l1", 1.8), ("record_l1", 3.4)])
-def test_tight_is_as_much_better_as_it_is_said_to_be(runs, tight_runs, measure, factor):
+def test_tight_improves_on_paper_by_the_stated_factor(runs, tight_runs, measure, factor):
     """Means over the same 20 populations and groups. By chance alone the quotient varies by about 3 %."""
     assert mean(tight_runs, "blended", measure) <= mean(runs, "blended", measure) / factor
     paired = [np.array([getattr(s["blended"], measure) for _, s in results]) for results in (tight_runs, runs)]

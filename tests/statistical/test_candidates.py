@@ -18,7 +18,7 @@ HELD = {("new", "half"): 5, ("public", "rare"): 1, ("public", "none"): 0, ("publ
 RUNS = 30_000
 
 
-def test_candidates_are_always_listed_with_unbiased_counts_and_only_new_records_pay(entropy):
+def test_candidates_are_always_listed_with_unbiased_counts(entropy):
     rows = [{"query": q, "url": u, "count": n} for (q, u), n in HELD.items() if n]
     batch = pa.RecordBatch.from_pylist(rows)
     counts = np.array([40, 0, 1, 0, 5])  # frequent, none, rare, ⟨public, ⋆⟩, ⋆

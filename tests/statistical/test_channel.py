@@ -27,8 +27,8 @@ def probabilities(channel: Channel, query: int, url: int) -> np.ndarray:
 
 @pytest.mark.parametrize("make", [lambda e: Channel.of(LIST, e, "1e-5", "0.85"), lambda e: slack_free(LIST, e, "0.7")])
 @pytest.mark.parametrize("epsilon", ["0.5", "2", "4"])
-def test_many_clients(entropy, epsilon, make):
-    """LocalAlg with the papers' integers, and with those that leave nothing of ε over."""
+def test_reports_of_many_clients_follow_the_channel(entropy, epsilon, make):
+    """LocalAlg with the papers' integers, and with those that spend all of ε."""
     channel = make(Fraction(epsilon))
     mechanism = TwoStageResponse(channel)
     for cell, position in enumerate(positions(channel)):
@@ -37,16 +37,16 @@ def test_many_clients(entropy, epsilon, make):
 
 
 @pytest.mark.parametrize("randomiser", ["subset", "two-stage"])
-def test_one_device_with_real_entropy(randomiser):
-    """Not seeded: this is the operating system's generator, so a failure once in a million runs is to be expected."""
+def test_reports_of_one_device_with_real_entropy_follow_the_channel(randomiser):
+    """Not seeded: this is the operating system's generator, so one failure in a million runs is expected."""
     device = device_for(LIST, epsilon=2, randomiser=randomiser)
     reports = [device.report("c", "y.example").cells[0] for _ in range(60_000)]
     position = LIST.position("c", "https://y.example/")
     assert_counts(np.bincount(reports, minlength=LIST.cell_count), probabilities(device.channel, *position))
 
 
-def test_the_loss_seen_from_outside_stays_below_epsilon(entropy):
-    """A lower confidence bound of the worst log-ratio, from reports alone: below ε, and near what the audit says."""
+def test_the_observed_loss_stays_below_epsilon(entropy):
+    """A lower confidence bound of the worst log-ratio, from reports alone: below ε, and near the audit's result."""
     channel = Channel.of(LIST, Fraction(2), Fraction(1, 10**5), Fraction("0.85"))
     mechanism, n = TwoStageResponse(channel), 2_000_000
     reports = [
@@ -71,13 +71,13 @@ def number_of(cells: np.ndarray) -> np.ndarray:
 
 def assert_reports(reports: np.ndarray, expected: dict[int, float]) -> None:
     found = np.bincount(number_of(reports.astype(np.int64)), minlength=max(expected) + 1)
-    assert found.sum() == found[list(expected)].sum()  # nothing that cannot be
+    assert found.sum() == found[list(expected)].sum()  # no impossible reports
     assert_counts(found[list(expected)], np.array(list(expected.values())))
 
 
 @pytest.mark.parametrize(("epsilon", "f_c", "size"), [("0.5", "0.85", 2), ("2", "0.7", 2), ("4", "0.3", 2), ("2", "0.8", 3)])
-def test_many_clients_that_report_several_queries(entropy, epsilon, f_c, size):
-    """Whole reports, so that a choice of queries tied to another one or to a URL would show as well."""
+def test_reports_of_several_queries_follow_the_channel(entropy, epsilon, f_c, size):
+    """Compares whole reports, so that dependence between queries, or on a URL, would be detected as well."""
     channel = slack_free(LIST, epsilon, f_c, size)
     mechanism = SubsetResponse(channel)
     for cell, position in enumerate(positions(channel)):
@@ -85,15 +85,15 @@ def test_many_clients_that_report_several_queries(entropy, epsilon, f_c, size):
         assert_reports(reports, outcomes(channel, *position))
 
 
-def test_one_device_that_reports_two_queries_with_real_entropy():
+def test_a_device_that_reports_two_queries_follows_the_channel():
     """Not seeded either."""
     device = device_for(LIST, epsilon=2, f_c="0.7", subset_size=2)
     reports = np.array([device.report("c", "y.example").cells for _ in range(60_000)])
     assert_reports(reports, outcomes(device.channel, *LIST.position("c", "https://y.example/")))
 
 
-def test_the_loss_of_two_queries_seen_from_outside_stays_below_epsilon(entropy):
-    """As above, over all pairs of records and all reports at once: the bounds are as wide as so many comparisons need."""
+def test_the_observed_loss_of_two_queries_stays_below_epsilon(entropy):
+    """As above, over all pairs of records and all reports at once, with bounds as wide as so many comparisons require."""
     mechanism, n = SubsetResponse(slack_free(LIST, 2, "0.7", 2)), 1_000_000
     numbers = LIST.cell_count**2
     reports = [

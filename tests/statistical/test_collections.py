@@ -1,7 +1,7 @@
 """Whole collections at the papers' defaults, many times: intervals, efficiency, selection, and groups that differ.
 
-False-alarm rate 1e-6 per check: what is compared with a bound is compared by its mean over the collections and Z standard
-errors of that mean, and the collections are so many that Z standard errors are within what is asked for.
+False-alarm rate 1e-6 per check: the mean over the collections, with Z standard errors of that mean, is compared with a
+bound, and there are enough collections for Z standard errors to fit within the required precision.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Pairs = list[tuple[Outcome, Outcome]]
 
 
 def distorted(population: Population, seed: str) -> Groups:
-    """Opt-in users who like other queries: each query's users opt in more or less often, by a factor of about e^±½.
+    """Opt-in users with different interests: each query's users opt in more or less often, by a factor of about e^±½.
 
     Users in the order of uniform ** (1 / weight), largest first, are drawn one by one with probabilities by weight.
     """
@@ -41,7 +41,7 @@ def populations() -> list[Population]:
 
 
 def collected(populations: list[Population], grouped) -> Pairs:
-    """The same collections with doubt in opt-in users and without."""
+    """The same collections with and without `robust`."""
     names = [(population, f"{i} {k}") for i, population in enumerate(populations) for k in range(EACH)]
     return [
         tuple(run(blender, groups, Entropy.seeded(name))[1] for blender in (ROBUST, BELIEVING))
@@ -65,15 +65,15 @@ def mean_and_error(values) -> tuple[float, float]:
 
 
 @pytest.mark.parametrize("level", ["covered_queries", "covered_records"])
-def test_intervals_hold_as_often_as_they_say(alike, level):
+def test_intervals_have_their_stated_coverage(alike, level):
     """95 % within 2 %: not below 93 % nor above 97 % by more than chance."""
     covered, error = mean_and_error(getattr(robust, level) for robust, _ in alike)
     assert error < 0.02, "too few collections to tell"
     assert 0.93 - error < covered < 0.97 + error
 
 
-def test_the_error_is_near_the_least_possible(alike):
-    """85 % efficiency: of the Cramér-Rao bound, and of the stated variances, which also know what was learnt."""
+def test_the_error_is_near_the_minimum(alike):
+    """85 % efficiency: of the Cramér-Rao bound, and of the stated variances, which include what was learnt."""
     squared, error = mean_and_error(robust.squared_error for robust, _ in alike)
     for name in ("bound", "stated"):
         least = np.mean([getattr(robust, name) for robust, _ in alike])
@@ -82,7 +82,7 @@ def test_the_error_is_near_the_least_possible(alike):
 
 
 @pytest.mark.parametrize("measure", ["query_l1", "record_l1", "ndcg"])
-def test_doubt_costs_nothing_where_groups_agree(alike, measure):
+def test_robust_costs_nothing_if_groups_agree(alike, measure):
     """In fact it changes nothing at all in nearly all collections, and the error by far less than 5 %."""
     doubting, believing = (
         np.array([getattr(o.scores["blended"], measure) for o in group]) for group in zip(*alike, strict=True)
@@ -92,7 +92,7 @@ def test_doubt_costs_nothing_where_groups_agree(alike, measure):
 
 
 @pytest.mark.parametrize("measure", ["query_l1", "record_l1"])
-def test_with_other_opt_in_users_the_blend_is_no_worse_than_the_clients(unlike, measure):
+def test_if_groups_differ_the_blend_is_no_worse_than_the_clients(unlike, measure):
     gain, error = mean_and_error(
         getattr(robust.scores["client"], measure) - getattr(robust.scores["blended"], measure) for robust, _ in unlike
     )
@@ -105,19 +105,19 @@ def test_with_other_opt_in_users_the_blend_is_no_worse_than_the_clients(unlike, 
 
 
 @pytest.mark.parametrize("level", ["covered_queries", "covered_records"])
-def test_with_other_opt_in_users_intervals_still_hold(unlike, level):
-    """At least 9 in 10, where an estimate that believes everybody keeps fewer by more than 3 in 100."""
+def test_if_groups_differ_intervals_keep_their_coverage(unlike, level):
+    """At least 90 %; without `robust`, coverage is lower by more than 3 percentage points."""
     covered, error = mean_and_error(getattr(robust, level) for robust, _ in unlike)
     assert covered - error > 0.9
     gain, error = mean_and_error(getattr(robust, level) - getattr(believing, level) for robust, believing in unlike)
     assert gain - error > 0.03
 
 
-def test_records_just_above_the_threshold_are_not_flattered(populations):
+def test_records_just_above_the_threshold_are_not_overestimated(populations):
     """Discovery's counts alone, of records that are at most 5 above the threshold.
 
     Their noisy counts are too high by more than 0.3 of the stated error, on average: that is why they were listed. The
-    fit is off by less than 0.25 of it; what is told apart is far less.
+    fit is off by less than 0.25 of it; the test can distinguish far smaller differences.
     """
     flattered, fitted = [], []
     for i, population in enumerate(populations):

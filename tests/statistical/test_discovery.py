@@ -16,7 +16,7 @@ from tests.unit.sampling.test_capped import probability
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [("4", "1e-5"), ("1", "1e-3"), ("2", "1e-2")])
-def test_listing_probability_per_count(entropy, epsilon, delta):
+def test_records_are_listed_with_the_stated_probability(entropy, epsilon, delta):
     mechanism = LaplaceThreshold.of(Fraction(epsilon), Fraction(delta))
     crowd, counts = 200_000, np.arange(1, 14)
     selection = mechanism.selector(entropy).select(np.repeat(counts, crowd))
@@ -35,7 +35,7 @@ def test_a_single_occurrence_is_listed_with_half_delta(entropy):
     assert_share(listed, singletons.size * rounds, float(probability))
 
 
-def test_the_crowds_way_is_the_plain_way(entropy):
+def test_the_crowd_shortcut_matches_drawing_one_by_one(entropy):
     """Listed or not, and the noisy counts of those listed: the shortcut against one noise per record."""
     mechanism = LaplaceThreshold.of(Fraction(2), Fraction(1, 100))
     selector = mechanism.selector(entropy)
@@ -47,8 +47,8 @@ def test_the_crowds_way_is_the_plain_way(entropy):
     probability = float(mechanism.listing_probability(count))
     assert_share(crowd_rows.size, counts.size, probability)
     assert_share(plain_rows.size, counts.size, probability)
-    assert_mean(crowd_rows, (counts.size - 1) / 2)  # nobody's place in the table matters
-    assert np.corrcoef(crowd_rows, crowd_noisy)[0, 1] ** 2 * crowd_rows.size < 24  # nor is it tied to the noise
+    assert_mean(crowd_rows, (counts.size - 1) / 2)  # the position in the table does not matter
+    assert np.corrcoef(crowd_rows, crowd_noisy)[0, 1] ** 2 * crowd_rows.size < 24  # and is independent of the noise
     scale = 2 / 2 * mechanism.noise.half_steps  # above the threshold Laplace noise is memoryless: its excess has mean b
     for noisy in (crowd_noisy, plain_noisy):
         assert_mean((noisy - mechanism.threshold) / scale, 1.0)
@@ -70,7 +70,7 @@ def test_drawing_ahead_changes_nothing(entropy):
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [("4", "1e-5"), ("1", "1e-3"), ("0.2", "1e-2")])
-def test_bounded_noise_lists_every_count_as_often_as_it_says(entropy, epsilon, delta):
+def test_bounded_noise_lists_every_count_with_the_stated_probability(entropy, epsilon, delta):
     mechanism = TruncatedGeometric.of(Fraction(epsilon), Fraction(delta))
     crowd, counts = 200_000, np.arange(1, 14)
     selection = mechanism.selector(entropy).select(np.repeat(counts, crowd))
@@ -101,12 +101,12 @@ def test_the_noisy_counts_are_the_bounded_noise_above_the_threshold(entropy, cou
     lowest = mechanism.threshold - count + 1
     chances = np.array([float(probability(mechanism.noise, x)) for x in range(lowest, mechanism.noise.cap + 1)])
     assert_counts(np.bincount(noise - lowest, minlength=chances.size), chances / chances.sum())
-    if count <= selector.largest_rare:  # nobody's place in the table matters
+    if count <= selector.largest_rare:  # the position in the table does not matter
         assert_mean(np.concatenate([(s.rows + 0.5) / size for s, size in zip(selections, sizes, strict=True)]), 0.5)
 
 
 def seen(mechanism: TruncatedGeometric, count: int, runs: int, entropy: Entropy) -> np.ndarray:
-    """What is seen of a record with this count: its noisy count, or 0 if it is not listed."""
+    """The output for a record with this count: its noisy count, or 0 if it is not listed."""
     observed = np.zeros(runs, np.int64)
     if count:
         selection = mechanism.selector(entropy).select(np.full(runs, count))
@@ -115,11 +115,11 @@ def seen(mechanism: TruncatedGeometric, count: int, runs: int, entropy: Entropy)
 
 
 @pytest.mark.parametrize("before", [(1, 0), (4, 3), (9, 0), (12, 11)])
-def test_the_loss_seen_from_outside_stays_within_epsilon_and_delta(entropy, before):
-    """Neighbours: one record loses a user, another one gains it. Both noisy counts together, from two million runs each.
+def test_the_observed_loss_stays_within_epsilon_and_delta(entropy, before):
+    """Neighbours: one record loses a user, another gains it. Both noisy counts together, from two million runs each.
 
-    No report that both can give is likelier by more than e^ε; what only one can give has a probability of δ at most. The
-    bounds are as wide as so many comparisons need.
+    No output that both can produce is likelier by more than e^ε; outputs that only one can produce have a probability of at
+    most δ. The bounds are as wide as this number of comparisons requires.
     """
     epsilon, delta, runs, base = 1.0, 0.01, 2_000_000, 64
     mechanism = TruncatedGeometric.of(Fraction(1), Fraction(1, 100))
@@ -135,7 +135,7 @@ def test_the_loss_seen_from_outside_stays_within_epsilon_and_delta(entropy, befo
         ratios = np.log(first[both] / second[both]) - wide * (1 / first[both] + 1 / second[both]) ** 0.5
         worst.append(float(ratios.max()))
     assert max(worst) < epsilon
-    if min(before) > mechanism.threshold:  # then both sides of the mode are seen, and all of ε is there to be seen
+    if min(before) > mechanism.threshold:  # then both sides of the mode are visible, and all of ε is observable
         assert max(worst) > 0.8 * epsilon
     lost, gained = before[0] + mechanism.noise.cap, after[1] + mechanism.noise.cap
     only_before = counts[0].reshape(base, base)[lost].sum()

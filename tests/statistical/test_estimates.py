@@ -36,7 +36,7 @@ ERROR = (2 / RUNS) ** 0.5
 ITEMS = HeadList.of([("a", None), ("b", None), ("c", None)])  # one level
 ITEM_SHARES = np.array([0.20, 0.10, 0.05, 0.65])
 ITEM_CHANNEL = Channel.of(ITEMS, Fraction(1), Fraction(1, 10**5), Fraction("0.7"))
-# So many that 3 % is 5.4 standard errors of a variance even with the heavier tails of Laplace noise: all 16 comparisons of
+# Enough for 3 % to be 5.4 standard errors of a variance, even with the heavier tails of Laplace noise: all 16 comparisons of
 # single items' variances together raise a false alarm once in a million times.
 ITEM_RUNS, ITEM_ALARM = 90_000, ALARM / 16
 
@@ -127,14 +127,14 @@ def test_client_estimates_are_unbiased(client_runs, level, truth):
 
 
 @pytest.mark.parametrize("level", ["cells", "queries"])
-def test_theorem_3_6_is_the_real_variance(client_runs, level):
+def test_the_variance_follows_theorem_3_6(client_runs, level):
     real = stacked(client_runs, level, "share").var(axis=0, ddof=1)
     claimed = stacked(client_runs, level, "variance").mean(axis=0)
     for measured, expected in zip(real, claimed, strict=True):
         assert_ratio(measured, expected, tolerance=0.03, noise=ERROR)
 
 
-def test_the_2017_variance_is_not(client_runs):
+def test_the_2017_variance_is_wrong(client_runs):
     """The conference version's covariance term makes the variance wrong by far more than the tolerance above."""
     n, words = CLIENTS, float(CHANNEL.words)
     layout = Layout(CHANNEL.url_counts)
@@ -155,7 +155,7 @@ def test_the_2017_variance_is_not(client_runs):
 
 
 def test_opt_in_estimates_are_unbiased_with_their_variance(opt_in_runs):
-    """Theorem 3.5. Only shares well above 0 are looked at: near 0 the clip makes the claim larger, on purpose."""
+    """Theorem 3.5. Only shares well above 0 are checked: near 0 the clip makes the claim larger, on purpose."""
     share, claimed = stacked(opt_in_runs, "cells", "share"), stacked(opt_in_runs, "cells", "variance")
     listed = [0, 3, 9]
     truth = {0: SHARES[0], 3: SHARES[3], 9: SHARES[[2, 4, 8, 9]].sum()}
@@ -176,7 +176,7 @@ def test_estimates_of_single_items_are_unbiased_with_their_variance(item_runs, g
         assert_ratio(column.var(ddof=1), variance, tolerance=0.03, noise=noise, alarm=ITEM_ALARM)
 
 
-def test_all_of_the_budget_makes_single_items_more_certain(item_runs):
+def test_spending_the_whole_budget_reduces_the_variance_of_single_items(item_runs):
     """Against the variance with the split of two levels (f_C = 0.7), by the formula that the runs confirm for one level."""
     split = Channel.of(HeadList.of((q, "u") for q in "abc"), Fraction(1), Fraction(1, 10**5), Fraction("0.7"))
     slopes = [1 - len(c.url_counts) * c.query_step / c.words for c in (ITEM_CHANNEL, split)]
@@ -214,7 +214,7 @@ def test_the_naive_variance_of_a_query_is_too_small(entropy):
     """The papers give a query's opt-in total the noise of one count. With 8 URLs it has the noise of 8."""
     head_list = HeadList.of(("q", f"u{i}") for i in range(8))
     mechanism, users, runs = LaplaceHistogram.of(Fraction(1)), 100, 20_000
-    counts = np.array([*[5] * 8, 0, 60])  # fixed, so that all the variance is the noise's
+    counts = np.array([*[5] * 8, 0, 60])  # fixed, so that all variance comes from the noise
     shares = np.array([calibrate(counts, head_list, mechanism, 1, entropy).queries.share[0] for _ in range(runs)])
     noise = mechanism.noise.variance / users**2
     kurtosis = 3 + 3 / 8  # of a sum of 8 Laplace noises
@@ -230,7 +230,7 @@ def multinomial(trials: int, weights: list[int], entropy: Entropy) -> np.ndarray
     return np.array(counts)
 
 
-def test_the_www_google_com_effect(entropy):
+def test_the_papers_blend_shows_the_www_google_com_effect(entropy):
     """Where the opt-in estimate is accidentally low, its sample variance is low too, and the blend follows it.
 
     The conference version's Figure 9 has the case: truth .0034, opt-in .0004, client .0032, blended .0004. With few
@@ -262,9 +262,9 @@ def test_the_www_google_com_effect(entropy):
 
 
 def test_blending_is_better_than_either_group(client_runs, opt_in_runs):
-    """What it is all for: over all runs, the blend's squared error is below both groups'.
+    """The purpose of the system: over all runs, the blend's squared error is below both groups'.
 
-    Each margin is many times its standard error: 5000 runs tell mean squared errors apart to about 2 %.
+    Each margin is many times its standard error: 5000 runs measure mean squared errors to about 2 %.
     """
     runs = 5000
     blends = [blend(o, c, project=False) for o, c in zip(opt_in_runs[:runs], client_runs[:runs], strict=True)]

@@ -1,6 +1,6 @@
-"""The fit's errors are what it states, it is not misled by accidents, and selection does not flatter.
+"""The fit's errors are what it states, it is not misled by accidents, and selection does not bias it.
 
-Runs of the shipped stages on counts: who holds what is drawn anew, then noise, reports and fit. Squared errors are pooled
+Runs of the shipped stages on counts: users' records are drawn anew, then noise, reports and fit. Squared errors are pooled
 over all cells or queries of a list, in units of the stated variance; over the runs their mean must be 1 within 5 %, and the
 runs are so many that 5 % is more than 4.9 standard errors of that mean (false-alarm rate 1e-6 for a correct program).
 """
@@ -34,7 +34,7 @@ SCALE = DISCOVERY.tau / USERS
 
 
 def shares_of(head_list: HeadList, numbers: np.random.Generator) -> np.ndarray:
-    """Listed shares that are the same every time, and unlisted ones that scatter about 2 of what the threshold is."""
+    """Listed shares that are always the same, and unlisted ones that scatter around twice the threshold."""
     layout = Layout(head_list.url_counts)
     shares = np.geomspace(0.015, 0.004, layout.cell_count)
     hidden = hidden_cells(layout)
@@ -61,7 +61,7 @@ def collected(head_list: HeadList, shares: np.ndarray, channel, numbers: np.rand
 
 
 def assert_stated(ratios: np.ndarray) -> None:
-    """The mean over the runs is 1 within 5 %, and so many runs tell."""
+    """The mean over the runs is 1 within 5 %, and there are enough runs to show it."""
     error = Z * ratios.std(ddof=1) / ratios.size**0.5
     assert error < 0.05, f"too few runs: {error:.3f}"
     assert abs(ratios.mean() - 1) < 0.05, ratios.mean()
@@ -73,14 +73,14 @@ def assert_stated(ratios: np.ndarray) -> None:
         ("items", 2, 1, "both"),
         ("items", 1, 8, "both"),
         ("items", 2, 1, "opt-in"),
-        ("items", 5, 1, "clients"),  # a large ε: nothing may be near 0, where holding shares makes them better than stated
+        ("items", 5, 1, "clients"),  # a large ε: no share may be near 0, where clipping makes estimates better than stated
         ("items", 5, 2, "clients"),
         ("records", 2, 1, "both"),
         ("records", 1, 8, "both"),
         ("records", 2, 1, "opt-in"),
     ],
 )
-def test_the_stated_variance_is_the_real_one(name, epsilon, size, group):
+def test_the_stated_variance_is_correct(name, epsilon, size, group):
     head_list, runs = (ITEMS, 900) if name == "items" else (RECORDS, 600)
     numbers, entropy = np.random.default_rng(size), Entropy.seeded(f"stated {name} {size} {group}")
     channel = slack_free(head_list, epsilon, "0.9", size)
@@ -98,8 +98,8 @@ def test_the_stated_variance_is_the_real_one(name, epsilon, size, group):
     assert_stated(queries)
 
 
-def test_the_www_google_com_effect_is_the_papers_alone():
-    """Where calibration is low by accident, the papers' average trusts it more for it; the likelihood does not.
+def test_only_the_papers_blend_shows_the_www_google_com_effect():
+    """Where calibration is low by accident, the papers' average trusts it more because of that; the likelihood does not.
 
     The case of the conference version's Figure 9, as in `test_estimates.py`, on the same draws for both estimators: over
     the unlucky tenth of the runs the papers' blend is off more than twice as far as the best fixed weights would be, and

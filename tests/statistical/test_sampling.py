@@ -1,4 +1,4 @@
-"""The samplers draw what they say: χ² and exact binomial tests, false-alarm rate 1e-6 each."""
+"""The samplers have their stated distributions: χ² and exact binomial tests, false-alarm rate 1e-6 each."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from tests.unit.sampling.test_laplace import probability
 @pytest.mark.parametrize(
     ("trials", "probability_"), [(1, 0.3), (10, 0.5), (70, 0.01), (1000, 0.2), (200_000, 5e-6), (5000, 0.999)]
 )
-def test_binomial(entropy, trials, probability_):
+def test_binomial_has_its_distribution(entropy, trials, probability_):
     weight = int(Fraction(probability_) * WORD)
     drawn = np.array([binomial(trials, weight, entropy) for _ in range(20_000)])
     assert_counts(np.bincount(drawn, minlength=trials + 1), stats.binom.pmf(np.arange(trials + 1), trials, weight / WORD))
 
 
-def test_integers_below(entropy):
+def test_integers_below_are_uniform(entropy):
     drawn = integers_below(7, 200_000, entropy)
     assert_counts(np.bincount(drawn, minlength=7), np.full(7, 1 / 7))
 
 
-def test_integers_below_each(entropy):
+def test_integers_below_each_are_uniform_and_independent(entropy):
     drawn = integers_below_each(np.repeat([[3], [7]], 200_000, axis=1), entropy)
     for row, bound in zip(drawn, (3, 7), strict=True):
         assert_counts(np.bincount(row, minlength=bound), np.full(bound, 1 / bound))
     together = np.bincount(drawn[0] * 7 + drawn[1], minlength=21)
-    assert_counts(together, np.full(21, 1 / 21))  # and one has nothing to do with the other
+    assert_counts(together, np.full(21, 1 / 21))  # and the two are independent
 
 
 @pytest.mark.parametrize(("loss", "delta"), [("0.25", "0.01"), ("2", "0.001"), ("0.1", "0.5")])
@@ -50,7 +50,7 @@ def test_capped_noise_has_its_distribution(entropy, loss, delta):
     assert_ratio(spread.mean(), noise.variance, tolerance=0.05, noise=spread.std() / noise.variance / drawn.size**0.5)
 
 
-def test_distinct_is_uniform_in_order_too(entropy):
+def test_distinct_is_uniform_including_the_order(entropy):
     drawn = np.array([distinct(5, 2, entropy) for _ in range(40_000)])
     pairs = np.bincount(drawn[:, 0] * 5 + drawn[:, 1], minlength=25)
     assert_counts(pairs[pairs > 0], np.full(20, 1 / 20))
@@ -77,8 +77,8 @@ def test_noise_has_its_variance(entropy):
 
 
 @pytest.mark.parametrize("threshold_units", [0.0, 0.3, 1.0, 2.6])
-def test_the_shortcut_draws_what_the_plain_way_draws(entropy, threshold_units):
-    """Number of survivors and their noise: `exceeding` against drawing everything and keeping what is above."""
+def test_the_shortcut_has_the_same_distribution_as_drawing_one_by_one(entropy, threshold_units):
+    """Number of survivors and their noise: `exceeding` compared with drawing everything and keeping the values above."""
     noise = GridLaplace.of(Fraction(3, 2), grid_bits=3)
     threshold = int(threshold_units * noise.steps) * 2
     crowd, rounds = 40, 20_000

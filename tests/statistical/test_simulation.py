@@ -20,7 +20,7 @@ from tests.statistical.checks import ALARM, assert_counts, assert_share
 
 LIST = HeadList.of([("a", "x"), ("a", "y"), ("b", "x"), ("c", "x"), ("c", "y"), ("c", "z")])
 CHANNEL = Channel.of(LIST, Fraction(2), Fraction(1, 10**5), Fraction("0.7"))
-CLIENTS = 1_500_000  # more than are drawn at a time
+CLIENTS = 1_500_000  # more than one batch
 CELLS = LIST.cell_count
 
 
@@ -32,7 +32,7 @@ def clients() -> list[pa.RecordBatch]:
     return table.to_batches(max_chunksize=200_000)
 
 
-def test_both_ways_agree_with_the_channel_and_with_each_other(entropy):
+def test_both_simulations_agree_with_the_channel(entropy):
     batches = clients()
     true = sum_counts([counted_cells(batches, LIST)])
     assert true.sum() == CLIENTS
@@ -47,16 +47,16 @@ def test_both_ways_agree_with_the_channel_and_with_each_other(entropy):
     assert stats.chi2_contingency(np.array([one_by_one, by_cells])).pvalue > ALARM
 
 
-def test_every_true_cell_is_answered_by_its_own_row(entropy):
-    """One kind of client at a time, so that a mixed-up row would show."""
+def test_every_true_cell_uses_its_own_row_of_the_channel(entropy):
+    """One kind of client at a time, so that a wrong row would be detected."""
     for cell in range(CELLS):
         counts = np.zeros(CELLS, np.int64)
         counts[cell] = 100_000
         assert_counts(simulate(counts, CHANNEL, entropy), expected(counts) / 100_000)
 
 
-def test_both_ways_agree_for_reports_of_several_queries(entropy):
-    """Every cell's number of reports by itself, since the cells of one report depend on each other (10 checks a way)."""
+def test_both_simulations_agree_for_reports_of_several_queries(entropy):
+    """Every cell's number of reports by itself, since the cells of one report depend on each other (10 checks each)."""
     channel = slack_free(LIST, 2, "0.7", 2)
     batches = clients()
     true = sum_counts([counted_cells(batches, LIST)])
@@ -74,8 +74,8 @@ def expected(true: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.parametrize("size", [2, 3])
-def test_both_ways_agree_when_several_queries_are_told(entropy, size):
-    """Every client tells `size` cells. How often each is told is a sum of independent yes or no answers over the clients.
+def test_both_simulations_agree_for_subsets_of_any_size(entropy, size):
+    """Every client reports `size` cells. A cell's number of reports is a sum of independent yes-or-no draws of the clients.
 
     Such a sum varies less than a binomial of the same mean, so that the exact test errs on the safe side.
     """
@@ -96,7 +96,7 @@ def test_both_ways_agree_when_several_queries_are_told(entropy, size):
 
 
 @pytest.mark.parametrize("size", [2, 3])
-def test_every_true_cell_is_answered_by_its_own_row_of_several(entropy, size):
+def test_every_true_cell_uses_its_own_row_for_several_queries(entropy, size):
     """One kind of client at a time; the rows written out from the channel's definition, not taken from the estimator."""
     channel = slack_free(LIST, 2, "0.7", size)
     truth, lie = float(query_truth(channel)), float(query_lie(channel))

@@ -20,13 +20,13 @@ def plain(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def test_the_table_is_that_of_the_project():
+def test_the_table_of_extras_matches_pyproject():
     """Adding a dependency to an extra in pyproject.toml means adding its module to blender_dp/extras.py."""
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
     homes = importlib.metadata.packages_distributions()
 
     def distributions(module: str) -> list[str]:
-        """Several share the folder of a namespace package, and the one that has the module's file is meant."""
+        """Return the distributions that contain the module's file; several can share the folder of a namespace package."""
         file = PurePosixPath(*module.split("."), "__init__.py")
         found = homes[module.partition(".")[0]]
         return found if "." not in module else [name for name in found if file in importlib.metadata.files(name)]
@@ -41,7 +41,7 @@ def test_the_table_is_that_of_the_project():
 
 
 @pytest.mark.parametrize(("extra", "module"), [(extra, module) for extra, some in EXTRAS.items() for module in some])
-def test_every_missing_module_is_one_error(monkeypatch, extra, module):
+def test_every_missing_module_gives_the_same_error(monkeypatch, extra, module):
     needs(extra)
     monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(MissingExtraError) as raised:
@@ -62,8 +62,8 @@ def test_every_missing_module_is_one_error(monkeypatch, extra, module):
         ("spark", "blender_dp.engines.spark"),
     ],
 )
-def test_whatever_is_missing_the_import_says_so(extra, package):
-    """Also when it is the last module of the extra, and others would have been imported before it."""
+def test_the_import_error_names_the_missing_extra(extra, package):
+    """Even if it is the last module of the extra, and others would have been imported before it."""
     for module in EXTRAS[extra]:
         tried = f"try:\n import {package}\nexcept ValueError as error: print(error.extra, error.name)"
         script = f"import sys; sys.modules[{module!r}] = None\n{tried}"

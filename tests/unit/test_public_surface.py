@@ -18,7 +18,7 @@ PUBLIC = [
 ]  # fmt: skip
 
 
-def test_the_public_names_are_these_and_all_resolve():
+def test_the_public_names_are_complete_and_resolve():
     assert blender_dp.__all__ == PUBLIC
     assert dir(blender_dp) == PUBLIC
     assert all(getattr(blender_dp, name).__doc__ for name in PUBLIC)
@@ -29,7 +29,7 @@ def test_an_unknown_name_is_an_attribute_error():
         blender_dp.Mixer  # noqa: B018
 
 
-def test_every_error_is_a_blender_error_with_its_facts():
+def test_every_error_is_a_blender_error_with_subject_problem_and_fix():
     for name in ("ParameterError", "GroupError", "LogError", "DocumentError"):
         error = getattr(errors, name)("thing", "is wrong", "Mend it")
         assert isinstance(error, errors.BlenderError)
@@ -38,7 +38,7 @@ def test_every_error_is_a_blender_error_with_its_facts():
         assert str(error) == "thing: is wrong. Mend it."
 
 
-def test_a_device_needs_nothing_but_the_standard_library():
+def test_a_device_needs_only_the_standard_library():
     # -S leaves out site-packages altogether; only the source folder is added by hand.
     source = str(next(iter(blender_dp_device.__path__))).removesuffix("blender_dp_device")
     script = (

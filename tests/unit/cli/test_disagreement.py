@@ -1,4 +1,4 @@
-"""blender-dp disagreement: what it shows of a release."""
+"""The output of blender-dp disagreement."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def differing(release: Release) -> Release:
     return dataclasses.replace(release, queries=queries)
 
 
-def test_a_table_of_queries_and_one_of_records(shown, release):
+def test_it_prints_a_table_of_queries_and_a_table_of_records(shown, release):
     printed = shown(release, "-n", "3")
     report = release.disagreement()
     assert "Queries on which opt-in users and clients differ most" in printed
@@ -51,7 +51,7 @@ def test_a_table_of_queries_and_one_of_records(shown, release):
     assert "differs" not in printed
 
 
-def test_what_differs_is_marked(shown, release):
+def test_differences_are_marked(shown, release):
     first = next(line for line in shown(differing(release)).splitlines() if line.startswith("google "))
     assert first.split()[-2:] == ["+8.0", "differs"]
 
@@ -71,8 +71,8 @@ def test_single_items_have_no_table_of_records(shown, item_release):
     assert "Records" not in printed
 
 
-def test_a_release_of_the_papers_has_gaps(shown):
-    """Their opt-in users do not tell ⟨q, ⋆⟩, so that only records can be compared."""
+def test_a_paper_release_compares_records_only(shown):
+    """The papers' opt-in users do not measure ⟨q, ⋆⟩, so only records can be compared."""
     blender = Blender(epsilon=4, delta=1e-5, max_queries=10, profile="paper")
     release = blender.run_log(aol_like(2, users=60_000), 0.3, key=b"k", entropy=Entropy.seeded(1))
     report = json.loads(shown(release, "--json"))

@@ -1,4 +1,4 @@
-"""What the command shows of a release of single items."""
+"""The command's output for a release of single items."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ def test_search_has_no_url_column(shown, item_release):
     assert shown("search", "zzz") == ""
 
 
-def test_trends_show_the_items(shown):
+def test_trends_shows_the_items(shown):
     printed = shown("trends")
     assert [name in printed for name in ("calculator", "camera", "maps", "URL", "⋆")] == [True, True, True, False, False]
 
 
-def test_the_audit_knows_lists_of_single_items():
+def test_audit_accepts_lists_of_single_items():
     done = CliRunner().invoke(app, ["audit", "--epsilon", "4", "--delta", "1e-5", "--urls", "0", "--json"])
     channel = json.loads(done.stdout)["findings"][2]
     assert channel["verdict"] == "holds"

@@ -30,7 +30,7 @@ def command(*arguments: str) -> str:
     return " ".join((done.stdout if "--json" in arguments else done.output).split())
 
 
-def test_exact_numbers_carry_the_warning_in_json(folder):
+def test_json_marks_exact_numbers_with_a_warning(folder):
     write_log(folder, 600)
     made = json.loads(command("run", "log.csv", *PRIVACY, "--opt-in", "0.5", "--json"))
     assert (made["log"]["rows"], made["listed"]) == (600, 1)
@@ -39,7 +39,7 @@ def test_exact_numbers_carry_the_warning_in_json(folder):
     assert "why_empty" not in made
 
 
-def test_opt_in_ids_that_the_log_does_not_have_are_counted(folder):
+def test_opt_in_ids_missing_from_the_log_are_counted(folder):
     write_log(folder, 600)
     ids = [f"u{i}" for i in range(300)] + [f"nobody {i}" for i in range(7)] + ["u1", "nobody 1"]
     (folder / "ids.txt").write_text("\n".join(ids), encoding="utf-8")
@@ -63,14 +63,14 @@ def test_an_empty_list_is_explained_with_public_numbers(folder):
     assert json.loads(command("trends", "release", "--json")) == []
 
 
-def test_too_few_users_for_any_list(folder):
+def test_too_few_users_for_a_list_is_explained(folder):
     write_log(folder, 60)
     groups = ("--opt-in", "0.5", "--f-o", "0.5", "--key", "01")
     made = json.loads(command("run", "log.csv", "--epsilon", "1", *PRIVACY[2:], *groups, "--json"))
     assert made["why_empty"].startswith("A list is impossible: about ")
 
 
-def test_a_delimiter_and_an_encoding(folder):
+def test_delimiter_and_encoding_can_be_set(folder):
     write_log(folder, 600, lambda _: "été", ";", "latin-1")
     named = ("--delimiter", ";", "--encoding", "latin-1")
     made = json.loads(command("run", "log.csv", *PRIVACY, *named, "--opt-in", "0.5", "--json"))

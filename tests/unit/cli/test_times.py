@@ -13,7 +13,7 @@ LAST = 253_402_300_799  # 9999-12-31T23:59:59Z
 
 
 @given(st.integers(0, LAST))
-def test_there_and_back(at):
+def test_times_survive_a_round_trip(at):
     assert seconds(iso(at), "lists_at") == at
 
 
@@ -27,25 +27,25 @@ def test_there_and_back(at):
         ("20330518T033320Z", 2_000_000_000),
     ],
 )
-def test_forms_of_iso_8601(text, at):
+def test_all_forms_of_iso_8601_are_read(text, at):
     assert seconds(text, "lists_at") == at
 
 
 @pytest.mark.parametrize("text", ["", "now", "1", "2033-05-18", "2033-05-18T03:33:20", "2033-13-01T00:00Z"])
-def test_what_is_not_one_time_is_refused(text):
+def test_invalid_times_are_refused(text):
     with pytest.raises(ParameterError) as refused:
         seconds(text, "closes_at")
     assert refused.value.subject == "closes_at"
 
 
-def test_times_that_are_not_set():
+def test_unset_times_stay_unset():
     assert seconds(None, "lists_at") is None
     assert with_iso_times({"lists_at": None, "closes_at": 0, "number": 7}) == {
         "lists_at": None, "closes_at": "1970-01-01T00:00:00Z", "number": 7,
     }  # fmt: skip
 
 
-def test_the_collector_takes_no_time_that_cannot_be_written():
+def test_the_collector_refuses_times_that_cannot_be_formatted():
     assert iso(RoundMessage(lists_at=LAST).lists_at) == "9999-12-31T23:59:59Z"
     for field in ("lists_at", "closes_at"):
         with pytest.raises(ValidationError):

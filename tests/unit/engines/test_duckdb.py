@@ -49,7 +49,7 @@ def counts_of(group) -> dict[str, int]:
     return {row["query"]: row["count"] for row in rows_of(group.over_record_counts(everything))}
 
 
-def test_one_canonical_record_per_user_and_nobody_disappears():
+def test_every_user_has_one_canonical_record_and_none_disappears():
     group = bounded(ROWS)
     assert group.users == 5
     first, *others = records(group)
@@ -57,7 +57,7 @@ def test_one_canonical_record_per_user_and_nobody_disappears():
     assert others == [("google", "http://www.google.com/"), *[(None, None)] * 3]
 
 
-def test_order_and_volume_do_not_matter():
+def test_order_and_repetition_of_rows_do_not_matter():
     rows = [(f"u{i % 40}", f"query {i % 7}", f"https://u.example/{i % 3}") for i in range(2000)]
     assert records(bounded(rows)) == records(bounded(rows[::-1] * 3))
 
@@ -75,7 +75,7 @@ def test_the_choice_is_uniform_over_a_users_distinct_records():
 
 
 @pytest.mark.parametrize("m", [2, 3, 5])
-def test_more_records_per_user_are_padded_to_exactly_m(m):
+def test_several_records_per_user_are_padded_to_exactly_m(m):
     group = bounded([*ROWS, ("u1", "third", "https://x.example/")], m)
     assert group.users == 5
     slots = records(group)
@@ -83,7 +83,7 @@ def test_more_records_per_user_are_padded_to_exactly_m(m):
     assert sum(query is not None for query, _ in slots) == min(m, 3) + 1
 
 
-def test_counts_leave_out_the_empty_slots():
+def test_counts_exclude_empty_slots():
     counts = rows_of(bounded(ROWS[2:]).over_record_counts(everything))
     assert counts == [{"query": "google", "url": "http://www.google.com/", "count": 1}]
 
@@ -116,19 +116,19 @@ def test_different_purposes_split_differently():
     assert min(discovery.users, rest.users) > 150
 
 
-def test_users_are_parted_by_name():
+def test_users_are_split_by_name():
     group = bounded([(str(i), "q", "https://u.example/") for i in range(10)])
     named, others = group.part(pa.array(["3", "7", "unknown"]))
     assert (named.users, others.users) == (2, 8)
 
 
-def test_numbers_and_dictionaries_are_fine_as_columns():
+def test_columns_may_be_numbers_or_dictionaries():
     data = pa.table({"user": [1, 1, 2], "query": pa.array(["a", "a", "b"]).dictionary_encode(), "url": ["x.example"] * 3})
     engine = DuckDBEngine(ordered=True)
     assert records(engine.bound(engine.load(data), 1, "k")[0]) == [("a", "https://x.example/"), ("b", "https://x.example/")]
 
 
-def test_nobodys_name_is_nobody():
+def test_null_and_empty_names_match_no_user():
     group = bounded([(str(i), "q", "https://u.example/") for i in range(10)])
     named, others = group.part(pa.array(["3", None, ""]))
     assert (named.users, others.users) == (1, 9)
@@ -139,7 +139,7 @@ def test_a_missing_column_is_named():
         DuckDBEngine().load(pa.table({"user": ["1"], "query": ["a"], "page": ["b"]}))
 
 
-def test_the_rows_are_tallied():
+def test_rows_are_tallied():
     engine = DuckDBEngine()
     for m in (1, 3):
         _, tally = engine.bound(engine.load(table(ROWS)), m, "k")
@@ -156,8 +156,8 @@ def test_little_memory_is_enough():
         DuckDBEngine(memory="much")
 
 
-def test_without_spilling_nothing_is_written():
-    """Not even where memory is short: the work fails, with an error that quotes no row."""
+def test_without_spilling_nothing_is_written_to_disk():
+    """Not even if memory is short: the work fails, with an error that quotes no row."""
     rows = pa.table(
         {"user": [f"user {i}" for i in range(300_000)], "query": ["q" * 100] * 300_000, "url": ["u.example"] * 300_000}
     )
@@ -177,8 +177,8 @@ def test_without_spilling_nothing_is_written():
 
 
 @pytest.mark.parametrize(("memory", "share"), [("2GB", 500_000_000), ("1 GiB", 350_000_000), ("100MB", 50_000_000)])
-def test_memory_is_for_the_whole_process(memory, share):
-    """DuckDB's limit is its share, and it is shown as MiB or GiB, cut off."""
+def test_the_memory_limit_is_for_the_whole_process(memory, share):
+    """DuckDB gets its share of the limit, and shows it in MiB or GiB, truncated."""
     shown = DuckDBEngine(memory=memory)._connection.sql("SELECT current_setting('memory_limit')").fetchall()[0][0]
     number, unit = shown.split()
     step = {"MiB": 1 << 20, "GiB": 1 << 30}[unit]
@@ -186,12 +186,12 @@ def test_memory_is_for_the_whole_process(memory, share):
 
 
 @pytest.mark.parametrize("memory", ["much", "-1", "90%", "2GB; rm"])
-def test_memory_is_an_amount(memory):
+def test_an_invalid_amount_of_memory_is_refused(memory):
     with pytest.raises(ParameterError, match="not an amount of memory"):
         DuckDBEngine(memory=memory)
 
 
-def test_the_portable_hash_is_md5_of_the_joined_texts():
+def test_the_portable_hash_is_md5_of_the_joined_fields():
     rows = [("u", f"q{i}", "https://u.example/") for i in range(20)]
     engine = DuckDBEngine(portable=True)
     group, _ = engine.bound(engine.load(table(rows)), 1, "key")

@@ -1,4 +1,4 @@
-"""An engine in two methods, as docs/big-logs.md shows it, counts what DuckDB counts."""
+"""The engine with two methods in docs/big-logs.md counts the same as DuckDB."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ DATA = pa.concat_tables(
 
 @pytest.fixture(scope="module")
 def sqlite():
-    """The class in the documentation."""
+    """The engine from the documentation."""
     (block,) = re.findall(
         r"^```python\n(.*?)^```$", (ROOT / "docs/big-logs.md").read_text("utf-8"), re.MULTILINE | re.DOTALL
     )
@@ -57,7 +57,7 @@ def test_it_counts_what_duckdb_counts(sqlite, tmp_path, columns):
     assert [row["reason"] for row in engine.bad_rows(source)].count("no user") == 2
 
 
-def test_a_seeded_run_repeats_itself(sqlite):
+def test_a_seeded_run_is_repeatable(sqlite):
     releases = [
         Blender(epsilon=4, delta=1e-5).run_log(DATA, 0.5, key=b"k", entropy=Entropy.seeded(1), engine=sqlite())
         for _ in range(2)
@@ -65,12 +65,12 @@ def test_a_seeded_run_repeats_itself(sqlite):
     assert releases[0] == releases[1]
 
 
-def test_it_reads_no_text(sqlite, tmp_path):
+def test_it_refuses_text_files(sqlite, tmp_path):
     (tmp_path / "log.csv").write_text("user,query,url\n", encoding="utf-8")
     with pytest.raises(LogError, match="does not read csv"):
         sqlite().read(find(tmp_path / "log.csv"))
 
 
-def test_what_its_sql_cannot_say_is_an_error(sqlite):
+def test_a_count_that_its_sql_cannot_express_is_an_error(sqlite):
     with pytest.raises(ParameterError, match="Ibis cannot express this count in sqlite"):
         Blender(epsilon=4, delta=1e-5, m_c=2, profile="paper").run_log(DATA, 0.5, engine=sqlite())

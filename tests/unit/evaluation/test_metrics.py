@@ -24,7 +24,7 @@ def test_truth_counts_users():
     assert truth.query_share("unknown") == truth.record_share(("a", "z")) == 0
 
 
-def test_truth_takes_any_table_and_leaves_out_what_is_missing():
+def test_truth_accepts_any_table_and_skips_missing_values():
     rows = [("1", "a", "x"), ("2", None, None), ("3", "b", None)]
     assert Truth.of(rows) == Truth(3, {("a", "x"): 1})
     assert Truth.of(pd.DataFrame({"query": ["a"], "url": ["x"]})) == Truth(1, {("a", "x"): 1})
@@ -55,7 +55,7 @@ def test_truth_of_single_items(table):
     "urls", [{"url": pa.nulls(1000)}, {"url": ["https://x.example/"] * 1000}, {}], ids=["null", "with URLs", "no column"]
 )
 def test_a_single_item_is_scored_as_its_query(item_release, urls):
-    """Also where the truth knows URLs that the release does not ask for."""
+    """Even if the truth has URLs and the release does not."""
     truth = Truth.of(pa.table({"query": population(1)["query"], **urls}))
     scores = score(item_release, truth)
     for name, attribute in (("opt-in", "opt_in_share"), ("client", "client_share"), ("blended", "share")):
@@ -71,7 +71,7 @@ def test_the_order_of_single_items_counts():
     assert ndcg([("b", []), ("a", [])], truth, 2) < 0.95
 
 
-def test_nothing_to_find_scores_nothing():
+def test_an_empty_truth_scores_zero():
     assert ndcg([("a", ["x"])], Truth(0, {}), 3) == 0
 
 
@@ -94,21 +94,21 @@ def test_ndcg_by_hand():
     assert ndcg([("b", ["x"]), ("a", ["y", "x"])], TRUTH, 2) == pytest.approx(expected)
 
 
-def test_a_short_list_pays_for_what_it_lacks():
+def test_a_short_list_loses_score_for_missing_queries():
     assert ndcg([("a", ["x", "y"])], TRUTH, 1) == pytest.approx(1)
     assert ndcg([("a", ["x", "y"])], TRUTH, 3) < 0.8
     assert ndcg([], TRUTH, 3) == 0
 
 
-def test_a_listed_query_that_nobody_asks_gains_nothing():
+def test_a_listed_query_without_users_adds_no_score():
     assert ndcg([("nobody", ["x"]), ("a", ["x", "y"])], TRUTH, 2) < ndcg([("a", ["x", "y"])], TRUTH, 2)
 
 
-def test_more_than_k_does_not_count():
+def test_only_the_first_k_queries_count():
     assert ndcg([("a", ["x", "y"]), ("b", ["x"])], TRUTH, 1) == pytest.approx(1)
 
 
-def test_the_scores_are_the_definitions():
+def test_scores_follow_their_definitions():
     population = aol_like(2, users=60_000)
     truth = Truth.of(population)
     release = Blender(epsilon=4, delta=1e-5, max_queries=10).run_log(population, 0.3, key=b"k", entropy=Entropy.seeded(1))

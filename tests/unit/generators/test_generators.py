@@ -14,7 +14,7 @@ from tests.generators.yandex import write_yandex
 
 pytestmark = pytest.mark.slow  # writes logs of realistic sizes
 
-ROWS, SESSIONS = 150_000, 30_000  # more than the generators make at a time
+ROWS, SESSIONS = 150_000, 30_000  # more than the generators make in one batch
 
 
 def aol_rows(path):
@@ -39,12 +39,12 @@ def sessions(tmp_path_factory):
     return [list(lines) for _, lines in groupby(lines, key=lambda line: line[0])]
 
 
-def test_aol_files_have_their_names_and_a_header_each(aol):
+def test_aol_files_have_the_usual_names_and_headers(aol):
     assert [path.name for path in aol] == ["user-ct-test-collection-01.txt", "user-ct-test-collection-02.txt"]
     assert all(path.read_bytes().count(HEADER) == 1 and path.read_bytes().startswith(HEADER) for path in aol)
 
 
-def test_aol_rows_are_as_many_as_asked_and_have_five_columns(rows):
+def test_aol_logs_have_the_requested_number_of_rows_with_five_columns(rows):
     assert len(rows) == ROWS
     for user, query, time, rank, url in rows:
         assert user.isdecimal()
@@ -72,11 +72,11 @@ def test_aol_queries_are_as_popular_as_in_the_published_log(rows):
     assert counts.most_common(1)[0][0] == "google"
     assert counts["google"] / ROWS == pytest.approx(shares[0], rel=0.15)
     users = Counter(query for _, query in {(row[0], row[1]) for row in rows})
-    # who asks alone, and who asks what hardly anybody else does
+    # unique queries, and queries of very few users
     assert np.mean([users[row[1]] == 1 for row in rows]) > 1 - shares.sum() - 0.02
 
 
-def test_aol_queries_have_marks_that_open_and_close_nothing(rows):
+def test_aol_queries_contain_unbalanced_quotes(rows):
     marked = [row[1] for row in rows if re.search("[\"']", row[1])]
     assert 0.0003 < len(marked) / ROWS < 0.003
     assert any(query.startswith('"') and query.count('"') == 1 for query in marked)
@@ -84,7 +84,7 @@ def test_aol_queries_have_marks_that_open_and_close_nothing(rows):
     assert 0 < sum(not row[1].isascii() for row in rows) < ROWS / 1_000
 
 
-def test_aol_results_are_the_same_for_everybody(rows):
+def test_aol_results_are_the_same_for_all_users(rows):
     urls = {}
     for _, query, _, rank, url in rows:
         assert urls.setdefault((query, rank), url) == url
@@ -92,14 +92,14 @@ def test_aol_results_are_the_same_for_everybody(rows):
 
 
 @pytest.mark.parametrize("compress", [False, True])
-def test_aol_bytes_follow_from_the_seed(tmp_path, compress):
+def test_aol_bytes_depend_on_the_seed_only(tmp_path, compress):
     def made(folder, seed):
         return [p.read_bytes() for p in write_aol(tmp_path / folder, 3_000, seed=seed, files=3, compress=compress)]
 
     assert made("a", 1) == made("b", 1) != made("c", 2)
 
 
-def test_aol_compressed_is_the_same_log(tmp_path):
+def test_a_compressed_aol_log_has_the_same_content(tmp_path):
     (plain,), (compressed,) = write_aol(tmp_path, 2_000), write_aol(tmp_path, 2_000, compress=True)
     assert compressed.name == "user-ct-test-collection-01.txt.gz"
     assert gzip.decompress(compressed.read_bytes()) == plain.read_bytes()
@@ -110,7 +110,7 @@ def test_aol_tiny_logs_are_complete(tmp_path, number, files):
     assert sum(len(aol_rows(path)) for path in write_aol(tmp_path, number, files=files)) == number
 
 
-def test_yandex_sessions_begin_with_their_metadata(sessions):
+def test_yandex_sessions_start_with_their_metadata(sessions):
     assert [int(session[0][0]) for session in sessions] == list(range(SESSIONS))
     for (_, kind, day, user), *rest in sessions:
         assert kind == "M"
@@ -131,7 +131,7 @@ def test_yandex_lines_are_in_time_order_and_serps_count_up(sessions):
         assert 1 <= len(serps) <= 4
 
 
-def test_yandex_queries_have_terms_and_ten_results_always_the_same(sessions):
+def test_yandex_queries_always_have_the_same_terms_and_ten_results(sessions):
     seen = {}
     for line in (line for session in sessions for line in session[1:] if line[2] != "C"):
         _, _, _, _, query, terms, *results = line
@@ -167,7 +167,7 @@ def test_yandex_queries_are_as_popular_as_in_the_published_log(sessions):
 
 
 @pytest.mark.parametrize("name", ["train", "train.gz"])
-def test_yandex_bytes_follow_from_the_seed(tmp_path, name):
+def test_yandex_bytes_depend_on_the_seed_only(tmp_path, name):
     def made(seed):
         write_yandex(tmp_path / name, 500, seed=seed)
         return (tmp_path / name).read_bytes()

@@ -22,12 +22,12 @@ def test_an_empty_log_has_no_bad_rows():
 
 
 @pytest.mark.parametrize("share", ["-0.1", "1.1", "many"])
-def test_the_share_is_checked(share):
+def test_an_invalid_share_is_refused(share):
     with pytest.raises(ParameterError, match="max_bad"):
         largest_bad_share(share)
 
 
-def test_every_problem_has_words():
+def test_every_problem_has_a_readable_name():
     assert str(Problem.WRONG_NUMBER_OF_COLUMNS) == "wrong number of columns"
     assert str(Problem.NOT_JSON) == "not JSON"
     document = Tally(3, 1, {Problem.NOT_UTF8: 1}).to_document()

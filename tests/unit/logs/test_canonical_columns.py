@@ -60,8 +60,8 @@ def test_columns_and_records_agree_row_by_row(rows, size):
 
 @settings(max_examples=500)
 @given(TEXT.filter(lambda text: text is not None), URL.filter(lambda text: text is not None))
-def test_what_is_taken_for_plain_is_canonical_and_harmless(query, url):
-    """The other test would miss an error in one column whenever the other column is unusable."""
+def test_plain_strings_are_canonical_and_harmless(query, url):
+    """The other test would miss an error in one column if the other column is unusable."""
     if pc.match_substring_regex(query, canonical_columns._PLAIN_QUERY).as_py():
         assert canonical_query(query) == query
         assert not personal_query(query)
@@ -73,12 +73,12 @@ def test_what_is_taken_for_plain_is_canonical_and_harmless(query, url):
 
 
 @pytest.mark.parametrize("name", PRIVATE_NAMES)
-def test_no_private_name_is_taken_for_a_plain_one(name):
+def test_private_host_names_are_not_plain(name):
     for url in (f"https://a.{name}/", f"https://a.{name}", f"http://{name}", f"http://a.b.{name}/x"):
         assert not pc.match_substring_regex(url, canonical_columns._PLAIN_URL).as_py()
 
 
-def test_usual_texts_are_never_handed_to_python(monkeypatch):
+def test_usual_strings_need_no_python_function(monkeypatch):
     for name in ("_usable_query", "_usable_url"):
         monkeypatch.setattr(canonical_columns, name, None)  # calling it is an error
     queries = ["google", "new york times", "mac os x 10.4.11", "c++ & c#!", "olympics 2004", None]
@@ -92,26 +92,26 @@ def test_usual_texts_are_never_handed_to_python(monkeypatch):
     assert result["url"].to_pylist()[:2] == ["http://www.google.com/", "https://a.example/"]
 
 
-def test_numbers_are_never_handed_to_python_where_nothing_is_filtered(monkeypatch):
+def test_numbers_need_no_python_function_without_the_filter(monkeypatch):
     for name in ("canonical_query", "canonical_url"):
         monkeypatch.setattr(canonical_columns, name, None)
     rows = columns(["20676842", "7"], ["https://domain5199927.example/70348426", "https://domain3.example/1"])
     assert records(canonical(rows, filtered=False)) == records(rows)
 
 
-def test_an_empty_table_stays_one():
+def test_an_empty_table_stays_empty():
     assert canonical(columns([], [])).num_rows == 0
     assert canonical(columns([], [])).schema == columns([], []).schema
 
 
-def test_each_distinct_text_is_decided_once(monkeypatch):
+def test_each_distinct_string_is_processed_once(monkeypatch):
     seen = []
     monkeypatch.setattr(canonical_columns, "_usable_query", lambda text: seen.append(text) or text.lower())
     canonical(columns(["Google", "maps", "Google", "Maps"] * 5, ["http://a.example"] * 20, 3))
     assert seen == ["Google", "Maps"]
 
 
-def test_a_giant_text_is_no_record_and_is_handed_to_nobody(monkeypatch):
+def test_giant_strings_are_dropped_without_processing(monkeypatch):
     monkeypatch.setattr(canonical_columns, "_usable_query", pytest.fail)
     longest, giant = "é" * 4096, "É" + "a" * 8191
     columns = {

@@ -1,4 +1,4 @@
-"""Every format, and every way a row can be bad: counted by reason, without stopping or shifting anything else."""
+"""Every format, and every reason why a row can be bad: bad rows are counted and affect no other row."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ROWS = [("1", 'say "hi", you', "https://x.example/"), ("2", "b", "https://y.exam
 
 
 def write(path, rows=ROWS) -> None:
-    """The same rows in the format that the name says."""
+    """Write the rows in the format of the file's ending."""
     name = path.name
     if name.endswith(".parquet"):
         columns = dict(zip(("who", "what", "where"), zip(*rows, strict=True), strict=True))
@@ -51,7 +51,7 @@ def write(path, rows=ROWS) -> None:
 @pytest.mark.parametrize(
     "name", ["log.csv", "log.tsv", "log.txt", "log.jsonl", "log.parquet", "log.csv.gz", "log.tsv.gz", "log.jsonl.gz"]
 )
-def test_every_format_says_the_same(tmp_path, name):
+def test_every_format_yields_the_same_rows(tmp_path, name):
     write(tmp_path / name)
     rows, tally = bounded(tmp_path / name, Columns("who", "what", "where"))
     assert rows == ROWS
@@ -71,7 +71,7 @@ BAD_LINES = {
 
 
 @pytest.mark.parametrize("line", BAD_LINES, ids=lambda line: repr(line[:20]))
-def test_a_bad_line_is_counted_and_nobody_else_is_touched(tmp_path, line):
+def test_a_bad_line_is_counted_and_affects_no_other_row(tmp_path, line):
     (tmp_path / "log.tsv").write_bytes(HEADER + GOOD + line + b"\n" + GOOD)
     (tmp_path / "without.tsv").write_bytes(HEADER + GOOD + GOOD)
     rows, tally = bounded(tmp_path / "log.tsv")
@@ -99,7 +99,7 @@ BAD_CSV = {
 
 @pytest.mark.parametrize("line", BAD_CSV, ids=repr)
 def test_one_users_row_never_changes_how_the_others_are_read(tmp_path, line):
-    """A quote cannot reach beyond its line, and nothing is guessed: one row must not move everybody's record."""
+    """A quoted field cannot span lines, and nothing is guessed: one row must not change other users' records."""
     good = b"".join(b"v%d,'query %d',https://x.example/%d\n" % (i, i, i) for i in range(200))
     (tmp_path / "log.csv").write_bytes(b"user,query,url\n" + line + b"\n" + good)
     rows, tally = bounded(tmp_path / "log.csv")
@@ -107,7 +107,7 @@ def test_one_users_row_never_changes_how_the_others_are_read(tmp_path, line):
     others = [row for row in rows if row[0] != "u1"]
     assert len(others) == 200
     assert ("v7", "'query 7'", "https://x.example/7") in others
-    assert len(rows) == 200 + line.startswith(b"u1")  # whose line it is can be read, so the user counts
+    assert len(rows) == 200 + line.startswith(b"u1")  # the user id can be read, so the user counts
     assert BAD_CSV[line] is None or ("u1", None, None) in rows or not line.startswith(b"u1")
 
 
@@ -127,14 +127,14 @@ def test_json_lines(tmp_path):
     assert tally == Tally(6, 1, {Problem.NOT_JSON: 1, Problem.NO_USER: 2})
 
 
-def test_invisible_characters_go_and_blank_lines_are_no_rows(tmp_path):
+def test_invisible_characters_are_removed_and_blank_lines_skipped(tmp_path):
     (tmp_path / "log.tsv").write_bytes(HEADER + b"u1\ta\x00b\tx.example\n\n\nu2\tc\ty.example\r\nu3\td\tz.example")
     rows, tally = bounded(tmp_path / "log.tsv")
     assert [row[1] for row in rows] == ["ab", "c", "d"]
     assert tally == Tally(3, 3, {})
 
 
-def test_a_file_that_was_cut_off_is_used_up_to_there(tmp_path):
+def test_the_readable_part_of_a_truncated_file_is_used(tmp_path):
     whole = gzip.compress(HEADER + GOOD * 20)
     (tmp_path / "a.tsv.gz").write_bytes(whole[: len(whole) * 2 // 3])
     (tmp_path / "b.tsv.gz").write_bytes(gzip.compress(HEADER + b"last\tone\tx.example\n"))
@@ -144,7 +144,7 @@ def test_a_file_that_was_cut_off_is_used_up_to_there(tmp_path):
     assert ("last", "one", "https://x.example/") in rows
 
 
-def test_a_short_file_that_was_cut_off(tmp_path):
+def test_the_readable_part_of_a_short_truncated_file_is_used(tmp_path):
     whole = gzip.compress(HEADER + GOOD)
     (tmp_path / "a.tsv.gz").write_bytes(whole[: len(whole) - 9])
     _, tally = bounded(tmp_path)
@@ -153,8 +153,8 @@ def test_a_short_file_that_was_cut_off(tmp_path):
     assert list(DuckDBEngine().bad_rows(find(tmp_path))) == [{"reason": "file cut off"}]
 
 
-def test_a_refused_line_is_counted_once(tmp_path):
-    """However many of its fields are wrong, and however often the log is read."""
+def test_a_rejected_line_is_counted_once(tmp_path):
+    """No matter how many of its fields are invalid, or how often the log is read."""
     (tmp_path / "log.tsv").write_bytes(HEADER + GOOD + b"\xff\t\xfe\t\xff\n" + b"u\t\xff\tx\n")
     engine = DuckDBEngine()
     for m in (1, 3):
@@ -166,8 +166,8 @@ def test_a_refused_line_is_counted_once(tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize("place", ["first", "middle", "last"])
 @pytest.mark.parametrize("megabytes", [3, 17, 33, 70])
-def test_a_line_of_many_megabytes_is_counted_and_so_is_its_user(tmp_path, place, megabytes):
-    """DuckDB drops the longest ones without a word."""
+def test_a_line_of_many_megabytes_and_its_user_are_counted(tmp_path, place, megabytes):
+    """DuckDB silently drops the longest lines."""
     line = b"giant\t" + b"a" * (megabytes * 1_000_000) + b"\tx.example\n"
     parts = {"first": (line, GOOD), "middle": (GOOD, line, GOOD), "last": (GOOD, line[:-1])}[place]
     (tmp_path / "log.tsv").write_bytes(HEADER + b"".join(parts))
@@ -179,8 +179,8 @@ def test_a_line_of_many_megabytes_is_counted_and_so_is_its_user(tmp_path, place,
 
 
 @pytest.mark.parametrize("ending", ["", ".gz", ".zst"])
-def test_the_user_of_a_refused_line_is_read_from_its_file_if_in_doubt(tmp_path, ending):
-    """DuckDB keeps such a line with question marks for what is not UTF-8, and only its beginning."""
+def test_the_user_of_a_rejected_line_is_read_from_the_file_if_uncertain(tmp_path, ending):
+    """DuckDB stores such a line with question marks for invalid UTF-8, and only the start of it."""
     lines = [
         b"who?,\xff,x.example\n", b"who\xff,q,x.example\n", b"\xff\n", *[b"g,q,x.example\n"] * 100_000,
         b"long?," + b"b" * 2_500_000 + b",\n", b"u" * 20_000 + b"," + b"b" * 2_500_000 + b",\r\n", b"last?,\xff,",
@@ -218,10 +218,10 @@ def test_aol_without_urls_counts_rows_without_a_click_too(tmp_path):
     assert {row[2] for row in rows} == {None}
 
 
-def test_yandex_clicks_meet_their_query(tmp_path):
+def test_yandex_clicks_are_joined_with_their_query(tmp_path):
     lines = [
         "0\tM\t1\t7",
-        "0\t0\tQ\t0\t55\t200,8\t100,1\t200,2\t300,3",  # a term is called like the URL
+        "0\t0\tQ\t0\t55\t200,8\t100,1\t200,2\t300,3",  # a term has the same id as the URL
         "0\t5\tC\t0\t200",
         "1\tM\t1\t8",
         "1\t0\tT\t0\t55\t9,8\t100,1\t200,2",
@@ -254,7 +254,7 @@ def test_a_yandex_file(tmp_path):
 SECRET = "how to hide my illness"  # noqa: S105
 
 
-def test_no_error_repeats_what_a_row_says(tmp_path):
+def test_errors_never_quote_a_row(tmp_path):
     (tmp_path / "headerless.csv").write_bytes(f"u77,{SECRET},https://x.example/\n".encode())
     with pytest.raises(LogError) as caught:
         bounded(tmp_path / "headerless.csv")

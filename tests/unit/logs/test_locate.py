@@ -38,11 +38,11 @@ def write(path, text: str):
         ("train.txt", "0\tM\t1\t7\n", Format.YANDEX),
     ],
 )
-def test_the_format_is_told_by_ending_and_first_line(tmp_path, name, text, expected):
+def test_the_format_is_detected_from_ending_and_first_line(tmp_path, name, text, expected):
     assert find(write(tmp_path / name, text)).format is expected
 
 
-def test_a_named_format_wins(tmp_path):
+def test_an_explicit_format_overrides_detection(tmp_path):
     source = find(write(tmp_path / "log.dat", "user,query,url\n"), "CSV")
     assert (source.format, source.header) == (Format.CSV, ("user", "query", "url"))
     with pytest.raises(LogError, match="'xml' is not a known format"):
@@ -59,7 +59,7 @@ def test_folders_patterns_and_several_files(tmp_path):
     assert find([tmp_path / "c.csv", tmp_path / "[ab].csv", tmp_path / "a.csv"]).files == (every[2], *every[:2])
 
 
-def test_a_name_is_no_pattern(tmp_path):
+def test_an_existing_file_name_is_not_treated_as_a_pattern(tmp_path):
     write(tmp_path / "log1.csv", "user,query,url\n")
     write(tmp_path / "log[1].csv", "user,query,url\n")
     assert find(tmp_path / "log[1].csv").files == (tmp_path / "log[1].csv",)
@@ -70,7 +70,7 @@ def test_aol_has_its_own_columns(tmp_path):
     assert source.columns == Columns("AnonID", "Query", "ClickURL")
 
 
-def test_quoted_names(tmp_path):
+def test_column_names_may_be_quoted(tmp_path):
     source = find(write(tmp_path / "a.csv", '\ufeff"user","the, query",url\n'), columns=Columns(query="the, query"))
     assert source.header == ("user", "the, query", "url")
 
@@ -89,14 +89,14 @@ def test_quoted_names(tmp_path):
         ({"a.csv": "user,query,url\n"}, "*.tsv", "no file matches"),
     ],
 )
-def test_what_cannot_be_read_is_refused(tmp_path, files, wanted, problem):
+def test_unreadable_logs_are_refused(tmp_path, files, wanted, problem):
     for name, text in files.items():
         write(tmp_path / name, text)
     with pytest.raises(LogError, match=problem):
         find(tmp_path / wanted)
 
 
-def test_a_first_line_that_is_no_text(tmp_path):
+def test_a_first_line_that_is_not_text_is_refused(tmp_path):
     (tmp_path / "a.csv").write_bytes(b"user,\xff\n")
     (tmp_path / "b.csv.gz").write_bytes(b"this is not zipped")
     with pytest.raises(LogError, match=r"first line is not UTF-8 text; it may be Latin-1 .*--encoding latin-1"):
@@ -131,7 +131,7 @@ def test_a_first_line_that_is_no_text(tmp_path):
         ("a.csv", b"PK\x03\x04 secret", r"spreadsheet.*Save it as CSV"),
     ],
 )
-def test_what_a_file_looks_like_is_said_and_nothing_of_it_quoted(tmp_path, name, content, said):
+def test_errors_describe_a_file_without_quoting_it(tmp_path, name, content, said):
     (tmp_path / name).write_bytes(content)
     with pytest.raises(LogError, match=said) as caught:
         find(tmp_path / name)
@@ -139,22 +139,22 @@ def test_what_a_file_looks_like_is_said_and_nothing_of_it_quoted(tmp_path, name,
     assert caught.value.__cause__ is None
 
 
-def test_no_row_is_taken_for_another_format(tmp_path):
-    """The first line of a file without a header is a person's: whatever it says is a bad row, if anything."""
+def test_no_row_is_mistaken_for_another_format(tmp_path):
+    """The first line of a file without a header may be a user's row: at worst it is a bad row."""
     for line in (b"[1]", b'["secret"]', b"\xff\xe9", b"words", b'{"user": "\\u0000"}'):
         (tmp_path / "a.jsonl").write_bytes(line + b'\n{"user": 1, "query": "a", "url": "x.example"}\n')
         assert find(tmp_path / "a.jsonl").format is Format.JSONL
 
 
 @pytest.mark.parametrize("name", ["log.csv", "log.jsonl", "log.parquet", "folder/log.csv"])
-def test_a_missing_permission_is_called_so(name):
+def test_a_missing_permission_is_reported_as_such(name):
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o755)
         path = write(Path(folder) / name, "user,query,url\n")
         path.chmod(0)
         if name.startswith("folder"):
             path.parent.chmod(0)
-        if os.geteuid() == 0:  # to whom everything is permitted
+        if os.geteuid() == 0:  # root may read everything
             os.seteuid(65534)
         try:
             with pytest.raises(LogError, match="permission denied: this account cannot read it"):
@@ -179,7 +179,7 @@ def test_only_csv_has_a_delimiter(tmp_path):
             find(write(tmp_path / name, "user\tquery\turl\n"), log_format, delimiter=";")
 
 
-def test_encodings(tmp_path):
+def test_encodings_are_read_or_refused(tmp_path):
     (tmp_path / "a.tsv").write_bytes("user\trequête\turl\r\n".encode("utf-16"))
     source = find(tmp_path / "a.tsv", columns=Columns(query="requête"), encoding="UTF-16")
     assert (source.encoding, source.header) == ("utf-16", ("user", "requête", "url"))
@@ -201,7 +201,7 @@ def test_encodings(tmp_path):
         find("hdfs://host/a.csv", encoding="latin-1")
 
 
-def test_uris_are_left_to_the_engine():
+def test_uris_are_resolved_by_the_engine():
     source = find(["hdfs://host/a.csv.gz", "hdfs://host/logs/*.csv", "hdfs://host/a.csv.gz"])
     assert (source.files, source.format, source.header) == (
         ("hdfs://host/a.csv.gz", "hdfs://host/logs/*.csv"),
@@ -216,6 +216,6 @@ def test_uris_are_left_to_the_engine():
         find("hdfs://host/logs")
 
 
-def test_uris_and_paths_do_not_mix(tmp_path):
+def test_uris_and_paths_cannot_be_mixed(tmp_path):
     with pytest.raises(LogError, match="mixes URIs with paths"):
         find(["hdfs://host/a.csv", write(tmp_path / "a.csv", "user,query,url\n")])

@@ -15,13 +15,13 @@ def population():
     return aol_like(3)
 
 
-def test_the_size_and_columns_are_the_papers(population):
+def test_size_and_columns_match_the_papers(population):
     assert population.num_rows == 519_371
     assert population.column_names == ["user", "query", "url"]
     assert pc.count_distinct(population["user"]).as_py() == 519_371
 
 
-def test_the_top_shares_are_the_papers(population):
+def test_top_shares_match_the_papers(population):
     truth = Truth.of(population)
     for query, share in zip(("google", "yahoo", "google.com", "ebay"), (0.0211, 0.0067, 0.0066, 0.0030), strict=True):
         assert abs(truth.query_share(query) - share) < 4.9 * (share / 519_371) ** 0.5
@@ -39,7 +39,7 @@ def test_the_shape_is_a_distribution_with_a_tail():
     assert 0.25 < shares.sum() < 0.35
 
 
-def test_records_are_canonical_already():
+def test_records_are_already_canonical():
     rows = aol_like(1, users=3000).to_pylist()
     assert all((canonical_query(r["query"]), canonical_url(r["url"])) == (r["query"], r["url"]) for r in rows)
 
@@ -50,11 +50,11 @@ def test_a_seed_repeats_the_population():
 
 
 @pytest.mark.parametrize("users", [0, -5, 1.5])
-def test_a_population_needs_somebody(users):
+def test_a_population_needs_at_least_one_user(users):
     with pytest.raises(ParameterError, match="users"):
         aol_like(1, users=users)
 
 
-def test_words_are_different_for_different_numbers():
+def test_different_numbers_get_different_words():
     words = _words(np.arange(400_000))
     assert len(set(words.to_pylist())) == 400_000

@@ -17,39 +17,39 @@ def test_frames_keep_their_columns(make):
     assert as_table(make(COLUMNS)).select(["user", "query", "url"]).to_pydict() == COLUMNS
 
 
-def test_rows_get_the_plain_names():
+def test_rows_get_the_default_column_names():
     rows = iter([(1, "a", "x"), ("2", "b", None)])
     assert as_table(rows).to_pydict() == {"user": ["1", "2"], "query": ["a", "b"], "url": ["x", None]}
     assert as_table([]).num_rows == 0
 
 
 @pytest.mark.parametrize("row", [("1", "a"), ("1", "a", "x", "y"), 3, None, "abc", {"user": 1, "query": 2, "url": 3}])
-def test_a_row_of_another_shape_is_named(row):
+def test_the_error_names_a_row_with_the_wrong_shape(row):
     with pytest.raises(LogError, match="clients: row 1 is not a tuple or list of 3 values"):
         as_table([("1", "a", "x"), row], "clients")
 
 
-def test_what_is_missing_is_missing():
+def test_missing_values_become_null():
     assert as_table([(np.int64(7), float("nan"), None)]).to_pylist() == [{"user": "7", "query": None, "url": None}]
 
 
-def test_text_that_no_file_can_hold_is_trimmed_as_on_a_device():
+def test_unpaired_surrogates_are_removed_as_on_a_device():
     assert as_table([("1", "a\ud800b", "x")])["query"].to_pylist() == ["ab"]
 
 
 @pytest.mark.parametrize("value", [b"bytes", 1.5, ["list"]])
-def test_a_value_of_another_kind_is_refused(value):
+def test_a_value_of_another_type_is_refused(value):
     with pytest.raises(LogError, match="row 0 contains a"):
         as_table([("1", value, "x")])
 
 
 @pytest.mark.parametrize("data", [7, "text", b"bytes", {"user": []}, pl.LazyFrame({"user": []}), pd.Series([1])])
-def test_what_is_no_table_is_refused(data):
+def test_other_objects_are_refused(data):
     with pytest.raises(LogError, match="opt_in: "):
         as_table(data, "opt_in")
 
 
-def test_a_spoilt_frame_is_refused_without_a_word_of_it():
+def test_an_invalid_frame_is_refused_without_quoting_it():
     spoilt = pa.array([b"my secret \xff"], pa.binary()).view(pa.string())
     with pytest.raises(LogError, match="not UTF-8") as caught:
         as_table(pa.table({"user": ["1"], "query": spoilt, "url": ["x"]}))

@@ -19,7 +19,7 @@ EPSILONS = st.fractions(Fraction(7, 10), 12, max_denominator=50)
 
 @given(EPSILONS, st.integers(2, 12).map(lambda n: Fraction(1, 10**n)))
 @settings(max_examples=50)
-def test_the_threshold_is_the_papers_up_to_the_grid(epsilon, delta):
+def test_the_threshold_matches_the_papers_up_to_the_grid(epsilon, delta):
     mechanism = LaplaceThreshold.of(epsilon, delta)
     papers = 1 - 2 / float(epsilon) * math.log(delta)
     assert papers - 1e-9 <= mechanism.tau <= papers + 1 / mechanism.noise.steps + 1e-9
@@ -32,7 +32,7 @@ def test_a_single_occurrence_is_listed_with_at_most_half_delta(epsilon, delta):
     assert LaplaceThreshold.of(epsilon, delta).listing_probability(1) <= delta / 2
 
 
-def test_nobodys_record_is_never_listed():
+def test_a_record_without_users_is_never_listed():
     assert LaplaceThreshold.of(Fraction(4), DELTA).listing_probability(0) == 0
 
 
@@ -51,7 +51,7 @@ def test_frequent_records_are_listed_and_rows_are_sorted(entropy):
     assert selection.noisy_counts == pytest.approx([5000, 700, 90_000], abs=15)
 
 
-def test_both_ways_are_used_and_agree_on_what_is_above(entropy):
+def test_both_sampling_methods_are_used_and_agree_above_the_threshold(entropy):
     mechanism = LaplaceThreshold.of(Fraction(4), DELTA)
     counts = np.repeat(np.arange(1, 30), 2000)
     selector = mechanism.selector(entropy)
@@ -62,26 +62,26 @@ def test_both_ways_are_used_and_agree_on_what_is_above(entropy):
 
 
 @pytest.mark.parametrize("counts", [[], [1], [10**6]])
-def test_small_inputs(entropy, counts):
+def test_small_inputs_are_handled(entropy, counts):
     selection = LaplaceThreshold.of(Fraction(4), DELTA).selector(entropy).select(np.array(counts, np.int64))
     assert selection.rows.size == selection.noisy_counts.size <= len(counts)
 
 
 @pytest.mark.parametrize(("epsilon", "m_o", "subject"), [("0.69", 1, "epsilon"), ("0.5", 1, "epsilon"), ("4", 2, "m_o")])
-def test_what_the_theorem_does_not_cover_is_refused(epsilon, m_o, subject):
+def test_parameters_outside_the_theorem_are_refused(epsilon, m_o, subject):
     with pytest.raises(OutsideTheoremError, match=r"Theorem 3\.1") as caught:
         LaplaceThreshold.of(Fraction(epsilon), DELTA, m_o)
     assert (caught.value.subject, caught.value.theorem) == (subject, "Theorem 3.1")
 
 
 @pytest.mark.parametrize("wrong", [{"delta": 0}, {"delta": 1}, {"delta": 2}, {"delta": -1}, {"epsilon": -4}])
-def test_other_values_are_refused(wrong):
+def test_invalid_parameters_are_refused(wrong):
     with pytest.raises(ParameterError):
         LaplaceThreshold.of(**{"epsilon": 4, "delta": 1e-5, **wrong})
 
 
 @pytest.mark.parametrize("counts", [[0], [5, 0, 5], [-1]])
-def test_records_that_nobody_holds_are_refused(entropy, counts):
+def test_counts_below_one_are_refused(entropy, counts):
     with pytest.raises(ParameterError, match="at least one user has"):
         LaplaceThreshold.of(4, 1e-5).selector(entropy).select(np.array(counts))
 
@@ -98,15 +98,15 @@ def test_a_seed_repeats_the_selection():
 
 
 def test_a_loose_threshold_has_no_crowds(entropy):
-    """Where even single records are often listed, nothing is rare and all are drawn plainly."""
+    """If even records of one user are often listed, no record is rare, and all are drawn one by one."""
     selector = LaplaceThreshold.of(Fraction(12), Fraction(9, 10)).selector(entropy)
     assert selector.largest_rare == 0
     assert selector.select(np.full(1000, 3)).rows.size > 900
 
 
 @given(st.lists(st.integers(0, 400), min_size=1, max_size=12), st.integers(0, 2**32))
-def test_a_crowd_draws_for_everybody_once(sizes, seed):
-    """However the members come by, the survivors drawn ahead are handed out, each once, in somebody's place."""
+def test_a_crowd_draws_once_for_each_member(sizes, seed):
+    """In whatever batches the members arrive, the survivors drawn ahead are each used exactly once."""
     noise, entropy = GridLaplace.of(Fraction(2)), Entropy.seeded(seed)
     crowd, drawn, survivors = Crowd(), 0, []
     for size in sizes:

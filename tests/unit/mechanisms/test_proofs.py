@@ -1,4 +1,4 @@
-"""Every mechanism has a proof, and every function a proof says it covers exists."""
+"""Every mechanism has a proof, and every function that a proof covers exists."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SOURCE = "\n".join(
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda p: p.name)
-def test_the_proof_names_its_claim_and_what_it_covers(folder):
+def test_the_proof_states_its_claim_and_the_code_it_covers(folder):
     proof = (folder / "proof.md").read_text(encoding="utf-8")
     for part in ("**Claim.**", "**Neighbours.**", "**Assumptions.**", "**Covers**", "∎"):
         assert part in proof

@@ -26,7 +26,7 @@ def channel_of(url_counts: list[int], epsilon: Fraction, size: int) -> SubsetCha
 
 
 def on_devices(channel: SubsetChannel, cells: np.ndarray, draws: Draws, urls: np.ndarray) -> list[list[int]]:
-    """Every client's report by the device's own code, from the same numbers."""
+    """Every client's report from the device's code, with the same random numbers."""
     starts = np.concatenate([[0], np.cumsum(channel.url_counts)])
     reports = []
     for i, cell in enumerate(cells.tolist()):
@@ -40,7 +40,7 @@ def on_devices(channel: SubsetChannel, cells: np.ndarray, draws: Draws, urls: np
 @pytest.mark.slow
 @given(COUNTS, st.sampled_from([Fraction(1, 10), Fraction(4), Fraction(40), Fraction(64)]), st.data())
 @settings(max_examples=300)
-def test_it_is_the_device_number_for_number(url_counts, epsilon, data):
+def test_it_matches_the_device_number_for_number(url_counts, epsilon, data):
     channel = channel_of(url_counts, epsilon, data.draw(st.integers(2, len(url_counts))))
     clients, others = 25, len(channel.url_counts) - 1
 
@@ -75,26 +75,26 @@ def test_it_is_the_device_number_for_number(url_counts, epsilon, data):
 
 
 @pytest.mark.parametrize("clients", [0, 1, _CHUNK // 4 - 1, _CHUNK // 4, _CHUNK // 4 + 1])
-def test_every_client_reports_so_many_queries_once(entropy, clients):
+def test_every_client_reports_the_right_number_of_distinct_queries(entropy, clients):
     channel = channel_of([2, 3, 1], Fraction(2), 2)
     mechanism = SubsetResponse(channel)
     cells = np.zeros(clients, np.int32)
     reports = mechanism.respond(cells, entropy)
     assert reports.shape == (clients, 2)
     assert reports.dtype == np.int32
-    assert not cells.any()  # the input is left alone
+    assert not cells.any()  # the input is not changed
     assert ((reports >= 0) & (reports < mechanism.cell_count)).all()
     query = np.repeat(np.arange(4), channel.url_counts)[reports]
-    assert (query[:, 0] < query[:, 1]).all()  # of different queries, and sorted: the order does not tell the true one
+    assert (query[:, 0] < query[:, 1]).all()  # of distinct queries, and sorted: the order does not reveal the true one
 
 
 def test_no_two_chunks_share_their_words(monkeypatch, entropy):
     monkeypatch.setattr(module, "_CHUNK", 21 * 5000)
     reports = SubsetResponse(channel_of([3] * 20, Fraction(1), 4)).respond(np.zeros(10_000, np.int32), entropy)
-    assert np.count_nonzero((reports[:5000] == reports[5000:]).all(axis=1)) < 50  # a repeat would make it all of them
+    assert np.count_nonzero((reports[:5000] == reports[5000:]).all(axis=1)) < 50  # a repeat would make all of them equal
 
 
-def test_what_is_drawn_does_not_depend_on_the_records():
+def test_the_draws_do_not_depend_on_the_records():
     mechanism = SubsetResponse(channel_of([2, 3, 1, 2], Fraction(2), 2))
     draws = [mechanism.draw(100, Entropy.seeded("draws")) for _ in range(2)]
     assert all(np.array_equal(getattr(draws[0], name), getattr(draws[1], name)) for name in vars(draws[0]))
@@ -104,7 +104,7 @@ def test_what_is_drawn_does_not_depend_on_the_records():
 
 
 @given(st.integers(2, 12), st.data())
-def test_the_others_are_different(others, data):
+def test_the_other_queries_are_distinct(others, data):
     size = data.draw(st.integers(2, others))
     mechanism = SubsetResponse(channel_of([0] * others, Fraction(1), size))
     chosen = mechanism._others(mechanism.draw(50, Entropy.seeded(f"{others} {size}")).others)

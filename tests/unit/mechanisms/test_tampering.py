@@ -1,7 +1,7 @@
 """Change every integer of every table: the exact loss stays within the claim, or the audit says that it does not.
 
-The exact loss is computed here by enumeration of what the samplers do with 64-bit words, without the audit's shortcuts. All
-weights are integers, and e^ε is taken from below, as the audit does: a loss that is too high by one word counts.
+The exact loss is computed here by enumerating what the samplers do with 64-bit words, without the audit's shortcuts. All
+weights are integers, and e^ε is rounded down, as in the audit: a loss that is too high by a single word is detected.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def changed(value: int) -> set[int]:
 
 
 def tampered(table: Any) -> Iterator[Any]:
-    """The table with one integer changed, with two neighbouring ones swapped, with one left out or said twice."""
+    """The table with one integer changed, two neighbours swapped, or one omitted or repeated."""
     for field in dataclasses.fields(table):
         value = getattr(table, field.name)
         if dataclasses.is_dataclass(value):
@@ -78,11 +78,11 @@ def worst(inputs: list[Outputs], epsilon: Fraction) -> Fraction:
     return max(excess([(a[y], b[y]) for y in a.keys() | b.keys()], whole, epsilon) for a, b in permutations(inputs, 2))
 
 
-# The channels: words between two edges are alike, so one of them stands for all.
+# The channels: all words between two edges have the same effect, so one of them represents all.
 
 
 def parts(edges: set[int]) -> list[tuple[int, int]]:
-    """The first word of every part of the 2^64 words that these edges make, and its length."""
+    """The first word and the length of each of the intervals into which these edges split the 2^64 words."""
     inside = sorted({0, WORD} | {edge for edge in edges if 0 < edge < WORD})
     return [(low, high - low) for low, high in pairwise(inside)]
 
@@ -112,7 +112,7 @@ def subset_outputs(channel: SubsetChannel) -> list[Outputs]:
         row: Outputs = Counter()
         for (first, many), (second, more) in product(told, own):
             for chosen in product(*others, range(size), *most):
-                # A URL beyond its query's is a draw that is refused: what is left is uniform, and weighs more.
+                # A URL beyond those of its query is a rejected draw: the rest is uniform, with more weight each.
                 numbers = iter([first, second, *chosen])
                 weight = [Fraction(many * more)]
 
@@ -128,7 +128,7 @@ def subset_outputs(channel: SubsetChannel) -> list[Outputs]:
     return inputs
 
 
-# The noise: what is seen of a record of `count` users. Outputs of one ratio under neighbouring counts are one output.
+# The noise: the output for a record of `count` users. Outputs with the same ratio for neighbouring counts are merged.
 
 
 def capped_outputs(mechanism: TruncatedGeometric, count: int) -> Outputs:
@@ -146,7 +146,7 @@ def capped_outputs(mechanism: TruncatedGeometric, count: int) -> Outputs:
 
 
 def laplace_noise(noise: GridLaplace, value: int) -> Fraction:
-    """The weight of one value in half steps."""
+    """The weight of one value, in half steps."""
     units, place = divmod(abs(value) // 2, noise.steps)
     more = Fraction(noise.more, WORD)
     return more**units * (1 - more) * noise.weights[place] / 2
@@ -179,7 +179,7 @@ def neighbours(seen: Callable[[int], Outputs], counts: range, epsilon: Fraction,
 
 
 def check(audit: Callable[[Any, Loss], Any], table: Any, claim: Loss, exact_delta: Callable[[Any], Fraction]) -> None:
-    """What ships holds. Of everything else: what the audit lets pass has no more than the claimed loss."""
+    """The shipped table holds, and every changed table that the audit accepts has at most the claimed loss."""
     assert audit(table, claim).holds
     assert exact_delta(table) <= claim.delta
     passed = refused = 0
@@ -189,12 +189,12 @@ def check(audit: Callable[[Any, Loss], Any], table: Any, claim: Loss, exact_delt
             assert exact_delta(other) <= claim.delta, other
         else:
             refused += 1
-    assert refused > passed > 0  # a step towards more noise is no violation
+    assert refused > passed > 0  # a step towards more noise is not a violation
 
 
 @pytest.mark.parametrize("name", LISTS)
 @pytest.mark.parametrize(("epsilon", "delta"), [("1", "0.01"), ("4", "1e-5")])
-def test_the_papers_channel(name, epsilon, delta):
+def test_tampering_with_the_papers_channel_is_detected(name, epsilon, delta):
     claim = Loss(Fraction(epsilon), Fraction(delta))
     table = Channel.of(LISTS[name], epsilon, delta, "0.85")
     check(two_stage_response.audit, table, claim, lambda t: worst(two_stage_outputs(t), claim.epsilon))
@@ -202,7 +202,7 @@ def test_the_papers_channel(name, epsilon, delta):
 
 @pytest.mark.parametrize("name", LISTS)
 @pytest.mark.parametrize("epsilon", ["1", "4"])
-def test_the_tight_channel_with_one_query(name, epsilon):
+def test_tampering_with_the_tight_channel_is_detected_for_one_query(name, epsilon):
     claim = Loss(Fraction(epsilon), Fraction(0))
     table = slack_free(LISTS[name], epsilon, "0.8")
     assert isinstance(table, Channel)
@@ -211,7 +211,7 @@ def test_the_tight_channel_with_one_query(name, epsilon):
 
 @pytest.mark.parametrize("name", ["records", "three queries", "items"])
 @pytest.mark.parametrize("epsilon", ["1", "4"])
-def test_the_tight_channel_with_two_queries(name, epsilon):
+def test_tampering_with_the_tight_channel_is_detected_for_two_queries(name, epsilon):
     claim = Loss(Fraction(epsilon), Fraction(0))
     table = slack_free(LISTS[name], epsilon, "0.8", 2)
     assert isinstance(table, SubsetChannel)
@@ -220,7 +220,7 @@ def test_the_tight_channel_with_two_queries(name, epsilon):
 
 @pytest.mark.parametrize("kind", ["two-stage", "subset"])
 @pytest.mark.parametrize("bits", [32, 63, 65, 128])
-def test_words_of_another_length_than_the_samplers_are_no_channel(kind, bits):
+def test_a_channel_with_words_of_another_length_is_a_violation(kind, bits):
     """The samplers draw 64 bits, whatever a table says: the loss with `bits` 63 would be far above the claim."""
     if kind == "subset":
         audit, table = subset_response.audit, slack_free(LISTS["records"], 4, "0.8", 2)
@@ -230,7 +230,7 @@ def test_words_of_another_length_than_the_samplers_are_no_channel(kind, bits):
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [("1", "0.05"), ("2", "0.01"), ("4", "1e-5")])
-def test_bounded_noise_in_discovery(epsilon, delta):
+def test_tampering_with_bounded_discovery_noise_is_detected(epsilon, delta):
     claim = Loss(Fraction(epsilon), Fraction(delta))
 
     def exact_delta(table: TruncatedGeometric) -> Fraction:
@@ -242,14 +242,14 @@ def test_bounded_noise_in_discovery(epsilon, delta):
 
 @dataclasses.dataclass(frozen=True)
 class Lowered(TruncatedGeometric):
-    """Lists one count earlier than its noise was made for."""
+    """Lists records one count earlier than its noise allows."""
 
     @property
     def threshold(self) -> int:
         return self.noise.cap - 1
 
 
-def test_a_threshold_that_is_lowered_is_a_violation():
+def test_a_lowered_threshold_is_a_violation():
     claim = Loss(Fraction(4), Fraction("1e-5"))
     table = Lowered(CappedGeometric.of(Fraction(2), claim.delta))
     assert neighbours(lambda n: capped_outputs(table, n), range(4), claim.epsilon, least=0) > claim.delta
@@ -257,7 +257,7 @@ def test_a_threshold_that_is_lowered_is_a_violation():
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [("2", "0.05"), ("4", "0.001")])
-def test_laplace_noise_in_discovery(epsilon, delta):
+def test_tampering_with_laplace_discovery_noise_is_detected(epsilon, delta):
     claim = Loss(Fraction(epsilon), Fraction(delta))
     noise = GridLaplace.of(claim.epsilon / 2, grid_bits=1)
     table = LaplaceThreshold(noise, noise.half_steps + noise.threshold_for(claim.delta / 2))
@@ -272,7 +272,7 @@ def test_laplace_noise_in_discovery(epsilon, delta):
 
 
 @pytest.mark.parametrize("epsilon", ["1", "4"])
-def test_laplace_noise_in_calibration(epsilon):
+def test_tampering_with_calibration_noise_is_detected(epsilon):
     claim = Loss(Fraction(epsilon), Fraction(0))
     table = LaplaceHistogram(GridLaplace.of(claim.epsilon / 2, grid_bits=2))
 

@@ -26,7 +26,7 @@ GRID = [(Fraction(e), Fraction(d)) for e in ("0.1", "0.5", "1", "2", "4", "7", "
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), GRID)
-def test_it_keeps_its_promise_and_spends_all_of_it(epsilon, delta):
+def test_it_keeps_its_promise_and_spends_the_whole_budget(epsilon, delta):
     finding = audit(TruncatedGeometric.of(epsilon, delta), Loss(epsilon, delta))
     assert finding.holds
     assert Fraction(99, 100) * delta <= finding.delta <= delta
@@ -34,12 +34,12 @@ def test_it_keeps_its_promise_and_spends_all_of_it(epsilon, delta):
 
 
 @given(EPSILONS, st.one_of(DELTAS, st.fractions(Fraction(1, 1000), Fraction(999, 1000))))
-def test_every_parameter_holds(epsilon, delta):
+def test_the_claim_holds_for_all_parameters(epsilon, delta):
     assert audit(TruncatedGeometric.of(epsilon, delta), Loss(epsilon, delta)).holds
 
 
 @given(EPSILONS, DELTAS)
-def test_the_listing_probability_grows_as_fast_as_epsilon_lets_it(epsilon, delta):
+def test_the_listing_probability_grows_as_fast_as_epsilon_allows(epsilon, delta):
     """π(n+1) = e^(ε/2) π(n) + δ up to the mode (Desfontaines et al.); no (ε/2, δ)-private choice grows faster.
 
     A single user's record is listed with δ itself.
@@ -56,12 +56,12 @@ def test_the_listing_probability_grows_as_fast_as_epsilon_lets_it(epsilon, delta
 
 
 @given(EPSILONS, DELTAS, st.integers(1, 200))
-def test_more_users_are_listed_more_often(epsilon, delta, count):
+def test_records_of_more_users_are_listed_more_often(epsilon, delta, count):
     mechanism = TruncatedGeometric.of(epsilon, delta)
     assert 0 < mechanism.listing_probability(count) < mechanism.listing_probability(count + 1) <= 1
 
 
-def test_nobodys_record_is_never_listed():
+def test_a_record_without_users_is_never_listed():
     assert TruncatedGeometric.of(4, DELTA).listing_probability(0) == 0
 
 
@@ -72,7 +72,7 @@ def test_it_lists_at_least_as_often_as_the_papers_mechanism(epsilon, delta):
     assert all(new.listing_probability(n) >= old.listing_probability(n) for n in range(1, int(old.tau) + 30))
 
 
-def test_it_lists_much_more_often_about_the_threshold():
+def test_it_lists_much_more_often_near_the_threshold():
     """The papers' defaults, a record of 6 users."""
     new, old = TruncatedGeometric.of(4, DELTA), LaplaceThreshold.of(4, DELTA)
     assert new.threshold == 6
@@ -90,7 +90,7 @@ def test_a_small_epsilon_works_where_the_papers_mechanism_refuses():
 
 
 def outputs(noise: CappedGeometric, count: int, threshold: int, lowest: int) -> dict[int | None, Fraction]:
-    """What is seen of a record with this count: its noisy count, or None if it is not listed."""
+    """The output for a record with this count: its noisy count, or None if it is not listed."""
     if count == 0:
         return {None: Fraction(1)}
     seen = {count + x: probability(noise, x) for x in range(lowest, noise.cap + 1) if count + x > threshold}
@@ -100,9 +100,9 @@ def outputs(noise: CappedGeometric, count: int, threshold: int, lowest: int) -> 
 @pytest.mark.parametrize(("epsilon", "delta"), [("1", "0.01"), ("0.5", "0.001"), ("4", "0.00001"), ("1", "0.5")])
 @pytest.mark.parametrize("part", [Fraction(1), Fraction(1, 2), Fraction(1, 10)])
 def test_the_audit_bounds_what_an_observer_sees(epsilon, delta, part):
-    """Both records' outputs with the threshold, by brute force, for all small counts: never more than the audit says.
+    """Both records' outputs with the threshold, by brute force, for all small counts: never more than the audit's result.
 
-    At the claimed ε the audit is exact: two records at the edge meet it.
+    At the claimed ε the audit is exact: two records at the edge reach it.
     """
     mechanism = TruncatedGeometric.of(epsilon, delta)
     claim = Loss(Fraction(epsilon) * part, Fraction(delta))
@@ -127,8 +127,8 @@ def test_the_audit_bounds_what_an_observer_sees(epsilon, delta, part):
 
 @given(EPSILONS, DELTAS, st.fractions(Fraction(1, 20), 12, max_denominator=20))
 @settings(max_examples=50)
-def test_the_audits_short_way_is_the_whole_sum(epsilon, delta, claimed):
-    """Where nothing exceeds e^ε the audit adds up only what one neighbour cannot give; here is the sum over all pairs."""
+def test_the_audits_shortcut_equals_the_whole_sum(epsilon, delta, claimed):
+    """If no ratio exceeds e^ε, the audit adds up only outputs that one neighbour cannot produce; this sums all pairs."""
     mechanism = TruncatedGeometric.of(epsilon, max(delta, DELTA))
     noise = mechanism.noise
     ends = [(1 - noise.survival(-1), 1 - noise.survival(0)), (probability(noise, 0), probability(noise, 1))]
@@ -184,7 +184,7 @@ def test_sabotaged_integers_are_a_violation(noise):
         with_weights((0, WORD)), with_weights((0, -NOISE.weights[0])), with_weights((0, -2 * NOISE.weights[0])),
     ],
 )  # fmt: skip
-def test_integers_that_are_no_distribution_are_a_violation(noise):
+def test_integers_that_do_not_form_a_distribution_are_a_violation(noise):
     finding = audit(TruncatedGeometric(noise), Loss(Fraction(4), DELTA))
     assert not finding.holds
     assert finding.delta == 1
@@ -210,7 +210,7 @@ def test_noisy_counts_are_whole_and_never_above_the_count_by_more_than_the_thres
 
 
 @pytest.mark.parametrize("counts", [[], [1], [10**6]])
-def test_small_inputs(entropy, counts):
+def test_small_inputs_are_handled(entropy, counts):
     selection = SHIPPED.selector(entropy).select(np.array(counts, np.int64))
     assert selection.rows.size == selection.noisy_counts.size <= len(counts)
 
@@ -222,7 +222,7 @@ def test_a_seed_repeats_the_selection():
     assert first.noisy_counts.tolist() == second.noisy_counts.tolist()
 
 
-def test_more_records_per_user_are_refused():
+def test_several_records_per_user_are_refused():
     with pytest.raises(OutsideTheoremError, match="1 record per opt-in user") as caught:
         TruncatedGeometric.of(4, DELTA, 2)
     assert (caught.value.subject, caught.value.theorem) == ("m_o", "proof.md")
@@ -231,14 +231,14 @@ def test_more_records_per_user_are_refused():
 @pytest.mark.parametrize(
     "wrong", [{"delta": 0}, {"delta": 1}, {"delta": -1}, {"delta": "1e-25"}, {"epsilon": -4}, {"epsilon": 0}]
 )
-def test_other_values_are_refused(wrong):
+def test_invalid_parameters_are_refused(wrong):
     with pytest.raises(ParameterError):
         TruncatedGeometric.of(**{"epsilon": 4, "delta": 1e-5, **wrong})
 
 
 @pytest.mark.parametrize("epsilon", ["0.5", "4"])
-def test_public_candidates_cost_no_more(epsilon):
-    """One of the two records may be public: the same ε and δ. With candidates counted by too little noise they are not."""
+def test_public_candidates_do_not_increase_the_loss(epsilon):
+    """One of the two records may be public: the same ε and δ. With too little noise on candidates, they are not."""
     mechanism, claim = TruncatedGeometric.of(epsilon, "1e-5"), Loss(Fraction(epsilon), Fraction("1e-5"))
     found = audit(mechanism, claim, LaplaceHistogram.of(epsilon))
     assert found.holds

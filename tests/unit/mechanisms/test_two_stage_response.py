@@ -36,7 +36,7 @@ def one_by_one(channel: Channel, cells: np.ndarray, first: np.ndarray, second: n
 @pytest.mark.slow
 @given(COUNTS, st.sampled_from([Fraction(1, 10), Fraction(4), Fraction(40), Fraction(64)]), st.data())
 @settings(max_examples=300)
-def test_it_is_the_device_word_for_word(url_counts, epsilon, data):
+def test_it_matches_the_device_word_for_word(url_counts, epsilon, data):
     channel = channel_of(url_counts, epsilon)
     size = 40
     # Random words, and words around every bound at which a decision changes.
@@ -57,16 +57,16 @@ def test_every_client_reports_once(entropy, size):
     cells = np.zeros(size, np.int32)
     reports = mechanism.respond(cells, entropy)
     assert reports.size == size
-    assert not cells.any()  # the input is left alone
+    assert not cells.any()  # the input is not changed
     assert ((reports >= 0) & (reports < mechanism.cell_count)).all()
 
 
 def test_no_two_chunks_share_their_words(entropy):
     reports = TwoStageResponse(channel_of([3] * 20, Fraction(1))).respond(np.zeros(2 * _CHUNK, np.int32), entropy)
-    assert np.count_nonzero(reports[:_CHUNK] == reports[_CHUNK:]) < _CHUNK / 2  # a repeat would make it all of them
+    assert np.count_nonzero(reports[:_CHUNK] == reports[_CHUNK:]) < _CHUNK / 2  # a repeat would make all of them equal
 
 
-def test_every_chunk_is_the_device_word_for_word():
+def test_every_chunk_matches_the_device_word_for_word():
     """Words are drawn chunk by chunk, all first words and then all second words of a chunk."""
     channel, size = channel_of([2, 3, 1], Fraction(2)), _CHUNK + 50
     cells = np.arange(size, dtype=np.int32) % sum(channel.url_counts)

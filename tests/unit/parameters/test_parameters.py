@@ -10,18 +10,18 @@ from blender_dp.parameters import Parameters
 GOOD = {"epsilon": 4, "delta": 1e-5}
 
 
-def test_values_are_kept_exactly():
+def test_values_are_stored_exactly():
     p = Parameters(epsilon=0.7, delta=1e-5, f_c=0.85)
     assert (p.epsilon, p.delta, p.f_o, p.f_c) == (Fraction(7, 10), Fraction(1, 10**5), Fraction(19, 20), Fraction(17, 20))
 
 
-def test_what_is_chosen_by_predicted_error_is_left_open():
+def test_parameters_chosen_by_predicted_error_are_unset():
     p = Parameters(epsilon=1, delta=1e-5)
     assert (p.f_c, p.subset_size) == (None, None)
     assert (p.profile, p.discovery, p.randomiser, p.estimator) == ("tight", "geometric", "subset", "likelihood")
 
 
-def test_a_profile_names_its_parts_and_single_ones_may_be_replaced():
+def test_a_profile_sets_its_parts_and_each_can_be_overridden():
     paper = Parameters(epsilon=1, delta=1e-5, profile="paper")
     assert (paper.discovery, paper.randomiser, paper.estimator) == ("laplace", "two-stage", "average")
     mixed = Parameters(epsilon=1, delta=1e-5, profile="paper", discovery="geometric")
@@ -58,7 +58,7 @@ def test_epsilon_and_delta_have_no_default():
         ("profile", "loose"),
     ],
 )  # fmt: skip
-def test_what_is_out_of_range_is_refused_by_name(field, value):
+def test_the_error_names_a_parameter_that_is_out_of_range(field, value):
     with pytest.raises(ParameterError) as caught:
         Parameters(**{**GOOD, field: value})
     assert caught.value.subject == field

@@ -84,13 +84,13 @@ def test_a_campaign_passes_its_parameters_on():
     assert settings.collection().parameters == expected
 
 
-def test_the_manifest_has_every_parameter_that_it_should_have():
+def test_the_manifest_has_every_parameter():
     written = [name for name, one in DEFINITIONS.items() if one.in_manifest]
     assert list(json_schema()["$defs"]["Settings"]["properties"]) == written
     assert set(NAMES) - set(written) == {"candidates", "allow_weak_privacy"}  # fields of the manifest itself
 
 
-def test_blender_takes_and_shows_every_parameter():
+def test_blender_accepts_and_shows_every_parameter():
     signature = inspect.signature(Blender)
     assert list(signature.parameters) == NAMES
     for name, one in DEFINITIONS.items():

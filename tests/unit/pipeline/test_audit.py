@@ -1,4 +1,4 @@
-"""The audit says `holds` for what ships and `violated` for what has been tampered with."""
+"""The audit reports `holds` for the shipped tables and `violated` for tampered ones."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ CHANNEL = next(iter(SHIPPED.channels.values()))
 
 
 def with_channel(tables: Tables, **change: Any) -> Tables:
-    """The tables of one design with something changed in its channel."""
+    """The tables of one design, with changes to its channel."""
     ((name, channel),) = tables.channels.items()
     return dataclasses.replace(tables, channels={name: dataclasses.replace(channel, **change)})
 
@@ -40,12 +40,12 @@ def verdicts(tables: Tables, parameters: Parameters = PARAMETERS, head_list: Hea
     return {finding.mechanism: finding.holds for finding in audit_tables(tables, parameters, head_list)}
 
 
-def test_what_ships_holds():
+def test_the_shipped_tables_hold():
     assert verdicts(SHIPPED) == {"discovery": True, "calibration": True, "local channel": True}
 
 
-def test_the_figures_of_the_papers_defaults():
-    """Discovery spends its ε and half its δ; the two-stage channel leaves some ε on the table."""
+def test_the_losses_at_the_papers_defaults():
+    """Discovery spends its ε and half its δ; the two-stage channel leaves some ε unused."""
     discovery, calibration, channel = audit_tables(SHIPPED, PARAMETERS, LIST)
     assert 3.9999 < discovery.epsilon <= 4
     assert discovery.delta == SHIPPED.discovery.listing_probability(1)
@@ -55,7 +55,7 @@ def test_the_figures_of_the_papers_defaults():
     assert channel.delta == 0
 
 
-def test_with_single_items_the_channel_spends_it_all():
+def test_with_single_items_the_channel_spends_all_of_epsilon():
     names = HeadList.of((f"q{i}", None) for i in range(50))
     items = Tables.of(PARAMETERS, names)
     channel = audit_tables(items, PARAMETERS, names)[2]
@@ -69,7 +69,7 @@ def test_with_single_items_the_channel_spends_it_all():
 
 @given(st.fractions(Fraction(7, 10), 10, max_denominator=100), st.integers(3, 12).map(lambda n: Fraction(1, 10**n)))
 @settings(max_examples=25)
-def test_every_parameter_holds(epsilon, delta):
+def test_the_claim_holds_for_all_parameters(epsilon, delta):
     parameters = Parameters(epsilon=epsilon, delta=delta, profile="paper")
     findings = audit_tables(Tables.of(parameters, LIST), parameters, LIST)
     assert all(finding.holds for finding in findings)
@@ -82,7 +82,7 @@ def noise_with(more: int | None = None, weights: tuple[int, ...] | None = None):
 
 
 def skewed() -> tuple[int, ...]:
-    """Weights with too much in the first place: still a distribution, but crossing zero tells too much."""
+    """Weights with too much in the first place: still a distribution, but crossing zero reveals too much."""
     weights = list(SHIPPED.calibration.noise.weights)
     moved = weights[-1] // 2
     weights[-1] -= moved
@@ -129,7 +129,7 @@ def test_a_sabotaged_channel_is_a_violation(change):
 
 
 def more_than_all() -> tuple[int, ...]:
-    """Weights that sum to too much: the sampler would never reach the last ones, and each looks fair."""
+    """Weights with too large a sum: the sampler would never reach the last ones, although each looks valid."""
     weights = list(SHIPPED.calibration.noise.weights)
     weights[512] += weights[-1] // 2
     return tuple(weights)
@@ -143,7 +143,7 @@ def more_than_all() -> tuple[int, ...]:
     ],
     ids=["sums to too much", "a place never taken", "no places", "never stops", "negative"],
 )  # fmt: skip
-def test_noise_that_is_no_distribution_is_a_violation(noise):
+def test_noise_that_is_not_a_distribution_is_a_violation(noise):
     discovery, calibration = (dataclasses.replace(m, noise=noise) for m in (SHIPPED.discovery, SHIPPED.calibration))
     tables = dataclasses.replace(SHIPPED, discovery=discovery, calibration=calibration)
     assert verdicts(tables) == {"discovery": False, "calibration": False, "local channel": True}
@@ -161,7 +161,7 @@ def test_noise_that_is_no_distribution_is_a_violation(noise):
         {"bits": 60},
     ],
 )
-def test_a_channel_that_is_no_channel_is_a_violation(change):
+def test_an_invalid_channel_is_a_violation(change):
     tables = with_channel(SHIPPED, **change)
     assert not verdicts(tables)["local channel"]
 
@@ -178,7 +178,7 @@ def test_a_threshold_off_the_grid_is_a_violation():
     st.integers(1, 2),
 )
 @settings(max_examples=50)
-def test_every_parameter_of_the_tight_profile_holds(epsilon, delta, size, m_c):
+def test_the_claim_of_the_tight_profile_holds_for_all_parameters(epsilon, delta, size, m_c):
     """Small ε too, and the clients' δ is 0."""
     parameters = Parameters(epsilon=epsilon, delta=delta, subset_size=size, m_c=m_c)
     findings = audit_tables(Tables.of(parameters, LIST), parameters, LIST)
@@ -187,7 +187,7 @@ def test_every_parameter_of_the_tight_profile_holds(epsilon, delta, size, m_c):
     assert all(finding.epsilon <= float(finding.claim.epsilon) + 1e-9 for finding in findings)
 
 
-def test_the_tight_profile_leaves_nothing_over():
+def test_the_tight_profile_spends_the_whole_budget():
     """Discovery spends all of ε and δ; the clients' channel all of ε, with one query per report and with three."""
     for parameters in (TIGHT, Parameters(epsilon=4, delta="1e-5", f_c="0.85", subset_size=1)):
         discovery, _, channel = audit_tables(Tables.of(parameters, LIST), parameters, LIST)
@@ -213,7 +213,7 @@ def test_sabotage_of_the_tight_profile_is_a_violation(part):
 
 
 def test_a_paper_channel_does_not_keep_the_tight_promise():
-    """Its δ is none of the clients': who claims (ε, 0) is told apart."""
+    """Its δ is above 0, so the audit refuses the claim (ε, 0)."""
     items = HeadList.of((f"q{i}", None) for i in range(50))
     tables = Tables.of(PARAMETERS, items)
     assert verdicts(tables, head_list=items)["local channel"]
@@ -225,7 +225,7 @@ def test_a_paper_channel_does_not_keep_the_tight_promise():
     [PARAMETERS, TIGHT, Parameters(epsilon=4, delta="1e-5"), Parameters(epsilon=4, delta="1e-5", discovery="laplace")],
     ids=["paper", "tight, three queries", "tight", "mixed"],
 )
-def test_tables_survive_json_to_the_last_digit(tmp_path, parameters):
+def test_tables_survive_json_exactly(tmp_path, parameters):
     path = tmp_path / "audit.json"
     shipped = Tables.of(parameters, LIST)
     path.write_text(json.dumps({"tables": shipped.to_document()}), encoding="utf-8")
@@ -246,7 +246,7 @@ def test_words_of_another_length_are_a_violation(bits):
 
 
 def test_every_design_that_may_be_chosen_is_audited():
-    """With a small ε, reports of one query and of many, for six shares of the budget; one that is tampered with is found."""
+    """With a small ε, reports of one query and of many, for six shares of the budget; a tampered design is detected."""
     parameters = Parameters(epsilon=1, delta="1e-5")
     tables = Tables.of(parameters, LIST)
     assert len(tables.channels) == 12

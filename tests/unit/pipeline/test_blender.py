@@ -22,7 +22,7 @@ def test_a_run_finds_the_head():
 
 @pytest.mark.parametrize("estimator", ["likelihood", "average"])
 @pytest.mark.parametrize("project", [True, False])
-def test_no_estimate_lies_outside_of_its_own_interval(estimator, project):
+def test_every_estimate_is_inside_its_interval(estimator, project):
     """With little budget, so that many unbiased shares are below 0."""
     release = run(estimator=estimator, project=project, epsilon=1, max_queries=50)
     rows = (*release.queries, *release.records)
@@ -30,15 +30,15 @@ def test_no_estimate_lies_outside_of_its_own_interval(estimator, project):
     assert any(row.share < 0 for row in rows) == (estimator == "average" and not project)
 
 
-def test_groups_that_agree_are_believed_whole():
-    """`robust` changes nothing, to the last bit, as long as chance explains what the groups differ by."""
+def test_groups_that_agree_get_full_weight():
+    """`robust` changes nothing, to the last bit, as long as chance explains the differences between the groups."""
     doubting, believing = run(), run(robust=False)
     assert not any(row.is_plain for row in doubting.disagreement().queries)
     assert (doubting.queries, doubting.records) == (believing.queries, believing.records)
     assert (doubting.manifest.settings.robust, believing.manifest.settings.robust) == (True, False)
 
 
-def test_a_seed_repeats_a_run_and_another_one_does_not():
+def test_the_same_seed_repeats_a_run_and_another_does_not():
     assert run() == run()
     assert run() != run(seed=2)
 
@@ -49,7 +49,7 @@ def test_real_randomness_is_not_marked():
     assert release != blender().run(OPT_IN, CLIENTS)
 
 
-def test_more_reports_per_client_split_the_budget():
+def test_several_reports_per_client_split_the_budget():
     release = run(m_c=2, profile="paper")
     assert release.manifest.reports == 80_000
     assert release.manifest.groups[1].epsilon == 4
@@ -59,12 +59,12 @@ def test_more_reports_per_client_split_the_budget():
     assert len(blender(m_c=2, profile="paper").run_log(POPULATION, 0.4, key=b"k", entropy=Entropy.seeded(1)).head_list) == 10
 
 
-def test_the_projection_can_be_left_out():
+def test_the_projection_is_optional():
     assert min(row.share for row in run(project=False, max_queries=50, profile="paper").records) < 0
-    assert min(row.share for row in run(project=False, max_queries=50).records) >= 0  # a likelihood has none below 0
+    assert min(row.share for row in run(project=False, max_queries=50).records) >= 0  # the likelihood has no shares below 0
 
 
-def test_an_empty_list_is_a_release():
+def test_an_empty_list_still_gives_a_release():
     rows = [(str(i), f"q{i}", "https://u.example/") for i in range(600)]
     release = run(rows[:300], rows[300:])
     assert len(release.head_list) == 0
@@ -73,7 +73,7 @@ def test_an_empty_list_is_a_release():
     assert release.search("q") == []
 
 
-def test_progress_is_told():
+def test_progress_is_reported():
     steps: list[str] = []
     blender().run(OPT_IN, CLIENTS, progress=steps.append)
     assert [step.split(":")[0] for step in steps] == [
@@ -85,5 +85,5 @@ def test_progress_is_told():
     ]
 
 
-def test_it_shows_its_parameters():
+def test_repr_shows_the_parameters():
     assert repr(blender()).startswith("Blender(epsilon=4, delta=1/100000, f_o=19/20,")

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.slow  # a whole run for every test
 
 
 def test_public_candidates_need_no_threshold():
-    """A record that two opt-in users hold, and one that nobody does, are listed and estimated; what is found stays."""
+    """A record that two opt-in users have, and one that nobody has, are listed and estimated, and so are discovered ones."""
     rare = [("u1", "rare thing", "https://rare.example/"), ("u2", "rare thing", "https://rare.example/")]
     opt_in = pa.concat_tables([OPT_IN, pa.table(dict(zip(OPT_IN.column_names, zip(*rare, strict=True), strict=True)))])
     public = HeadList.of([("rare thing", "https://rare.example/"), ("nobody's", "https://none.example/")])

@@ -34,12 +34,12 @@ def test_any_table_gives_the_same_release(kind):
     assert run(convert(small.slice(0, 2000)), convert(small.slice(2000))) == run(small.slice(0, 2000), small.slice(2000))
 
 
-def test_row_order_and_repeats_do_not_matter():
+def test_row_order_and_repetition_do_not_matter():
     backwards = pa.concat_tables([OPT_IN.take(pa.array(range(OPT_IN.num_rows - 1, -1, -1))), OPT_IN.slice(0, 500)])
     assert run(backwards) == run()
 
 
-def test_a_log_is_parted_by_share_or_by_name():
+def test_a_log_is_split_by_share_or_by_name():
     by_share = blender().run_log(POPULATION, 0.4, key=b"k", entropy=Entropy.seeded(1))
     assert abs(by_share.manifest.groups[0].users - 24_000) < 600
     names = OPT_IN["user"].to_pylist()
@@ -48,8 +48,8 @@ def test_a_log_is_parted_by_share_or_by_name():
     assert blender().run_log(POPULATION, iter(names), key=b"k", entropy=Entropy.seeded(1)) == by_name
 
 
-def test_named_users_are_never_clients_too():
-    """A generator of names is used up once, and two groups are made from it."""
+def test_named_users_are_never_also_clients():
+    """A generator of names can be read only once, but two groups are made from it."""
     names = OPT_IN["user"].to_pylist()
     release = blender(m_c=2, profile="paper").run_log(
         POPULATION, (name for name in names), key=b"k", entropy=Entropy.seeded(1)
@@ -57,7 +57,7 @@ def test_named_users_are_never_clients_too():
     assert [group.users for group in release.manifest.groups] == [20_000, 40_000]
 
 
-def test_a_file_is_a_log_too(tmp_path):
+def test_a_log_can_be_a_file(tmp_path):
     path = tmp_path / "log.parquet"
     pq.write_table(POPULATION.rename_columns(["id", "text", "link"]), path)
     release = blender().run_log(path, 0.4, columns=Columns("id", "text", "link"), key=b"k", entropy=Entropy.seeded(1))
@@ -106,7 +106,7 @@ def test_records_without_a_url_are_single_items():
         blender.run_log(rows, "0.5")
 
 
-def test_a_seeded_run_needs_an_engine_with_an_order():
+def test_a_seeded_run_needs_an_ordered_engine():
     for engine, entropy in ((DuckDBEngine(ordered=True), Entropy.seeded(1)), (DuckDBEngine(), Entropy.system())):
         assert blender().run_log(POPULATION, 0.4, key=b"k", entropy=entropy, engine=engine).head_list
     with pytest.raises(ParameterError, match=r"engine: rows come in any order.*ordered=True"):

@@ -11,7 +11,7 @@ from tests.unit.pipeline.runs import DELTA, OPT_IN, run
 pytestmark = pytest.mark.slow  # a whole run for every test
 
 
-def test_the_manifest_says_how_it_was_made():
+def test_the_manifest_records_how_the_release_was_made():
     manifest = run().manifest
     opt_in, clients = manifest.groups
     assert (opt_in.users, clients.users, manifest.reports) == (20_000, 40_000, 40_000)
@@ -28,7 +28,7 @@ def test_the_manifest_says_how_it_was_made():
     assert {"blender-dp", "python", "numpy", "duckdb"} <= set(manifest.versions)
 
 
-def test_the_papers_manifest_says_so():
+def test_the_manifest_of_a_paper_run_names_the_papers_parts():
     manifest = run(profile="paper").manifest
     opt_in, clients = manifest.groups
     assert (opt_in.epsilon, opt_in.delta, clients.epsilon, clients.delta) == (4, DELTA, 4, DELTA)
@@ -37,8 +37,8 @@ def test_the_papers_manifest_says_so():
     assert (settings.discovery, settings.randomiser, settings.estimator) == ("laplace", "two-stage", "average")
 
 
-def test_the_manifest_says_what_was_chosen():
-    """With few opt-in users and a small ε reports of several queries are better; and what is given is not chosen."""
+def test_the_manifest_records_the_chosen_design():
+    """With few opt-in users and a small ε reports of several queries are better; and explicit values are not replaced."""
     chosen = run(OPT_IN.slice(0, 1000), epsilon=1, delta="0.05", max_queries=200, allow_weak_privacy=True).manifest
     assert chosen.settings.subset_size > 1
     assert chosen.reports == 40_000
@@ -51,7 +51,7 @@ def test_the_manifest_says_what_was_chosen():
     assert (given.settings.f_c, given.settings.subset_size, given.reports) == (Fraction(7, 10), 3, 40_000)
 
 
-def test_no_more_queries_are_told_than_there_are_and_the_manifest_knows():
+def test_the_subset_is_no_larger_than_the_list_and_the_manifest_records_it():
     release = run(subset_size=500)
     assert (len(release.head_list), release.manifest.settings.subset_size, release.manifest.reports) == (10, 10, 40_000)
     rows = [(str(i), f"q{i}", "https://u.example/") for i in range(600)]

@@ -1,4 +1,4 @@
-"""Profiles, and parts of both combined."""
+"""Profiles, and combinations of their parts."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ pytestmark = pytest.mark.slow  # a whole run for every test
 
 
 @pytest.mark.parametrize("parts", list(product(*PARTS.values())), ids="-".join)
-def test_parts_mix(parts):
-    """All eight mixtures find the head, state what they are made of, and promise what their parts promise."""
+def test_parts_can_be_combined(parts):
+    """All eight combinations find the head, state their parts, and promise what their parts promise."""
     discovery, randomiser, estimator = parts
     release = run(discovery=discovery, randomiser=randomiser, estimator=estimator)
     settings = release.manifest.settings
@@ -35,14 +35,14 @@ def test_parts_mix(parts):
     assert "tight" in repr(blender(discovery=discovery, randomiser=randomiser, estimator=estimator))
 
 
-def test_a_part_is_shown_where_it_is_not_the_profiles():
+def test_repr_shows_parts_that_differ_from_the_profile():
     assert "estimator='average'" in repr(blender(estimator="average"))
     assert "estimator" not in repr(blender(estimator="likelihood"))
     assert "estimator='likelihood'" in repr(blender(profile="paper", estimator="likelihood"))
 
 
 def test_a_small_epsilon_works_end_to_end():
-    """Where the papers' discovery has no theorem at all."""
+    """With a value that the papers' discovery theorem does not cover."""
     release = run(epsilon="0.1", delta="1e-3", allow_weak_privacy=True)
     assert "google" in release.head_list.queries
     assert sum(row.share for row in release.records) == pytest.approx(1)
@@ -53,7 +53,7 @@ def test_a_small_epsilon_works_end_to_end():
 
 
 def digest(release: Release) -> str:
-    """Of every number of a release, to the last bit, and of what was promised for it."""
+    """The digest of every number of a release, to the last bit, and of its promises."""
     rows = [asdict(row) for row in (*release.queries, *release.records)]
     m = release.manifest
     facts = [release.head_list.digest, m.reports, m.threshold, m.discovery_users, [asdict(g) for g in m.groups]]
@@ -80,8 +80,8 @@ def digest(release: Release) -> str:
         ({}, "users", Columns(url=None), "482a00be51fda2262422c29daaf9ae53c4397d4c30ea5a11ff5e3b16835c7b26"),
     ],
 )
-def test_the_papers_profile_gives_what_it_gave_before_there_was_another(changes, simulation, columns, expected):
-    """Digests of commit 420a063, the last one with one profile: a seeded run says the same to the last bit.
+def test_the_paper_profile_gives_the_same_results_as_before(changes, simulation, columns, expected):
+    """Digests of commit 420a063, the last one with one profile: a seeded run gives the same result to the last bit.
 
     Except that an interval now includes its own share where that is below 0 (without projection).
     """

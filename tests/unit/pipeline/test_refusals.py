@@ -1,4 +1,4 @@
-"""What is refused, and when: bad parameters, small groups, weak privacy."""
+"""Invalid parameters, small groups and weak privacy are refused, each as early as possible."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.unit.pipeline.runs import CLIENTS, DELTA, OPT_IN, POPULATION, blender
         ({"epsilon": 0.6, "profile": "paper"}, OutsideTheoremError, "epsilon"),
         ({"epsilon": 0.6, "discovery": "laplace"}, OutsideTheoremError, "epsilon"),
         ({"m_o": 2, "profile": "paper"}, OutsideTheoremError, "m_o"),
-        ({"delta": "1e-40"}, ParameterError, "delta"),  # bounded noise cannot tell it from 0
+        ({"delta": "1e-40"}, ParameterError, "delta"),  # bounded noise cannot represent it
         ({"delta": "1e-19", "epsilon": "0.1"}, ParameterError, "delta"),
         ({"profile": "loose"}, ParameterError, "profile"),
         ({"discovery": "subset"}, ParameterError, "discovery"),
@@ -70,7 +70,7 @@ def test_bad_groups_are_refused():
         blender().run_log(POPULATION, ["nobody", "there"])
 
 
-def test_different_numbers_of_records_do_not_go_into_one_likelihood():
+def test_the_likelihood_needs_the_same_number_of_records_in_both_groups():
     with pytest.raises(ParameterError, match="m_c: 2 records per client and 1"):
         blender(m_c=2)
     assert blender(m_c=2, estimator="average").parameters.m_c == 2
@@ -83,7 +83,7 @@ class Unread:
         raise AssertionError("it was read")
 
 
-def test_an_epsilon_that_protects_nobody_is_refused_before_anything_is_read():
+def test_an_epsilon_without_protection_is_refused_before_anything_is_read():
     weak = blender(epsilon=21)
     with pytest.raises(ParameterError, match="epsilon: 21 is above 20"):
         weak.run(Unread(), Unread())
@@ -103,7 +103,7 @@ def test_a_delta_that_exposes_people_is_refused_before_anything_is_listed(by, mo
         runs[by]()
 
 
-def test_weak_privacy_is_warned_about_and_what_is_forced_is_recorded():
+def test_weak_privacy_gives_a_warning_and_forcing_it_is_recorded():
     with pytest.warns(PrivacyWarning, match="delta: 1e-05 is more than a tenth of 1 / 20,000 opt-in users"):
         usual = run().manifest
     assert not usual.weak_privacy_allowed

@@ -66,7 +66,7 @@ def is_in_the_top(release: Release, query: str, url: str | None, top: int) -> bo
 
 
 @pytest.mark.parametrize(("epsilon", "top", "size"), KINDS)
-def test_so_many_do_it_and_fewer_do_not(epsilon: str, top: int, size: int | None) -> None:
+def test_the_stated_number_of_forged_reports_succeeds_and_fewer_fail(epsilon: str, top: int, size: int | None) -> None:
     collection, listing, counts = collected(epsilon, size)
     found = forging(collection, listing, counts, top)
     assert found.reports == USERS - OPT_IN
@@ -81,7 +81,7 @@ def test_so_many_do_it_and_fewer_do_not(epsilon: str, top: int, size: int | None
         assert costs == sorted(costs)
 
 
-def test_it_takes_few_releases(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_search_makes_few_releases(monkeypatch: pytest.MonkeyPatch) -> None:
     """A release of 500 queries takes 30 ms: these may be a few dozen."""
     made: list[int] = []
     shares = module._ForgedRelease.shares
@@ -95,11 +95,11 @@ def test_it_takes_few_releases(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(made) < 10 * 2 * module._TRIED
 
 
-def test_everybody_is_at_the_top() -> None:
+def test_every_row_may_already_be_in_the_top() -> None:
     assert forging(*collected("4", None), 1_000_000) == Poisoning(1_000_000, USERS - OPT_IN, (), ())
 
 
-def test_an_empty_list() -> None:
+def test_an_empty_list_has_no_attacks() -> None:
     collection = Collection(Parameters(epsilon="4", delta="1e-6"))
     engine = DuckDBEngine(ordered=True, portable=True)
     rows = aol_like(5, users=40)
@@ -111,7 +111,7 @@ def test_an_empty_list() -> None:
     assert forging(collection, listing, np.array([40])) == Poisoning(10, 40, (), ())
 
 
-def test_what_no_number_does(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_attack_that_no_number_achieves_has_no_number(monkeypatch: pytest.MonkeyPatch) -> None:
     """A row that stays where it is, whatever comes."""
     honest = module._ForgedRelease.shares
     monkeypatch.setattr(module._ForgedRelease, "shares", lambda self, *_: honest(self, 0, 0))

@@ -64,7 +64,7 @@ def top_records(release):
 
 
 @pytest.mark.parametrize("rank", [0.0, 0.25, 0.5, 0.75, 0.99])
-def test_so_many_forged_reports_bring_a_query_to_the_top(rank):
+def test_twice_the_predicted_number_brings_a_query_to_the_top_and_a_third_does_not(rank):
     _, listing, _ = collected()
     queries = said().queries
     one = queries[int(rank * len(queries))]
@@ -75,7 +75,7 @@ def test_so_many_forged_reports_bring_a_query_to_the_top(rank):
 
 
 @pytest.mark.parametrize("rank", [0.25, 0.5])
-def test_so_many_do_and_half_of_them_do_not(rank):
+def test_slightly_more_than_the_predicted_number_succeeds_and_half_of_it_fails(rank):
     _, listing, _ = collected()
     records = said().records
     one = records[int(rank * len(records))]
@@ -85,7 +85,7 @@ def test_so_many_do_and_half_of_them_do_not(rank):
     assert (one.query, one.url) in top_records(release_with(one.forged + one.forged // 10, cell))
 
 
-def test_what_it_says():
+def test_the_prediction_covers_every_query_outside_the_top():
     found, release = said(), release_with(0, 0)
     assert found.reports == USERS - OPT_IN
     inside = {row.query for row in release.trends(TOP)}
@@ -96,17 +96,17 @@ def test_what_it_says():
     assert not {(one.query, one.url) for one in found.records} & set(top_records(release))
 
 
-def test_the_release_tells_its_channel():
+def test_the_channel_follows_from_the_release():
     release = release_with(0, 0)
     assert poisoning(release, response_of(release), TOP) == said()
 
 
-def test_everybody_is_at_the_top():
+def test_every_row_may_already_be_in_the_top():
     release = release_with(0, 0)
     assert poisoning(release, response_of(release), 1_000_000).queries == ()
 
 
-def test_single_items(item_release):
+def test_single_items_are_predicted(item_release):
     found = poisoning(item_release, response_of(item_release), 1)
     assert len(found.queries) == len(item_release.head_list) - 1 > 0
     assert found.records == ()

@@ -17,7 +17,7 @@ def test_hockey_stick_is_the_best_set_of_outputs(pairs, factor):
     assert hockey_stick(pairs, factor, 50) == best / 50
 
 
-def test_the_largest_ratio_ignores_what_only_one_side_can_give():
+def test_the_largest_ratio_ignores_outputs_of_one_side_only():
     assert largest_ratio([(3, 2), (1, 0), (0, 5)]) == Fraction(3, 2)
     assert largest_ratio([(1, 0)]) == 1
     assert largest_ratio(swapped([(3, 2), (2, 9)])) == Fraction(9, 2)

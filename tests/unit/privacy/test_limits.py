@@ -28,7 +28,7 @@ from blender_dp.privacy.limits import check_privacy, expected_exposures, exposur
         ("4", "0.25", 4, [("delta", True)]),
     ],
 )
-def test_what_is_refused_and_what_is_warned_about(epsilon, delta, users, expected):
+def test_weak_promises_are_refused_or_warned_about(epsilon, delta, users, expected):
     found = weaknesses(Fraction(epsilon), Fraction(delta), users)
     assert [(one.field, one.is_refused) for one in found] == expected
     loss = Fraction(epsilon), Fraction(delta), users
@@ -44,7 +44,7 @@ def test_what_is_refused_and_what_is_warned_about(epsilon, delta, users, expecte
         assert "--force-weak-privacy" not in str(one.message)
 
 
-def test_epsilon_is_judged_without_a_number_of_users():
+def test_epsilon_is_checked_without_the_number_of_users():
     assert weaknesses(Fraction(4), Fraction(1, 2)) == ()
     with pytest.raises(ParameterError, match="epsilon: 21 is above 20 and offers no meaningful privacy"):
         check_privacy(Fraction(21))
@@ -58,7 +58,7 @@ def test_advice_is_within_the_limits():
         assert weaknesses(Fraction(1), advised, users) == ()
 
 
-def test_the_number_of_exposed_records_is_said_and_rounded_up():
+def test_the_number_of_exposed_records_is_stated_and_rounded_up():
     assert expected_exposures(Fraction(1, 100), 19_000) == 190
     assert "up to about 190 records" in exposure_statement(Fraction(1, 100), 19_000)
     assert "δ = 1e-05 and 24,671 discovery users, up to about 0.247 records" in exposure_statement(

@@ -7,21 +7,21 @@ import pytest
 from blender_dp.privacy.statement import seeded_warning, statement
 
 
-def test_a_promise_in_plain_words_has_its_numbers():
+def test_a_promise_in_plain_words_includes_its_numbers():
     text = statement("opt-in users", 25_969, "central", Fraction(4), Fraction(1, 100_000), "log")
     assert text.startswith("Opt-in users (25,969): ")
     assert "at most a factor of 54.6 (e^4), plus a probability of 1e-05" in text
     assert "curator sees" in text
 
 
-def test_only_reports_from_devices_promise_that_nobody_else_sees_the_records():
+def test_only_device_reports_promise_that_records_stay_on_the_device():
     assert "nobody else, not even the curator," in statement(
         "clients", 10, "local", Fraction(1), Fraction(1, 10**9), "devices"
     )
     assert "someone who saw their records" in statement("clients", 10, "local", Fraction(1), Fraction(1, 10**9), "log")
 
 
-def test_a_seeded_run_carries_a_warning():
+def test_a_seeded_run_has_a_warning():
     assert "offers no privacy" in seeded_warning()
 
 

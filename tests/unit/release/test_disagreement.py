@@ -14,7 +14,7 @@ def release() -> Release:
 
 
 def moved(rows, name: str, by: float):
-    """The opt-in users hold one query more often by so many standard errors."""
+    """Raise the opt-in users' share of one query by this many standard errors."""
     return tuple(
         dataclasses.replace(row, opt_in_share=row.client_share + by * (row.opt_in_variance + row.client_variance) ** 0.5)
         if row.query == name
@@ -31,7 +31,7 @@ def test_groups_of_one_population_agree(release):
     assert report.chi_square == pytest.approx(sum(row.score**2 for row in report.queries))
 
 
-def test_a_contradiction_comes_first_and_is_plain(release):
+def test_a_clear_contradiction_is_marked_and_comes_first(release):
     report = dataclasses.replace(release, queries=moved(release.queries, "yahoo", -9.0)).disagreement()
     first = report.queries[0]
     assert (first.query, first.url, first.is_plain) == ("yahoo", None, True)
@@ -42,18 +42,18 @@ def test_a_contradiction_comes_first_and_is_plain(release):
 
 
 @pytest.mark.parametrize(("score", "plain"), [(3.9, False), (4.1, True), (-4.1, True)])
-def test_four_standard_errors_are_plain(release, score, plain):
+def test_a_difference_of_four_standard_errors_is_clear(release, score, plain):
     report = dataclasses.replace(release, queries=moved(release.queries, "yahoo", score)).disagreement()
     assert next(row.is_plain for row in report.queries if row.query == "yahoo") == plain
 
 
-def test_records_are_listed_ones_and_star_is_never_there(release):
+def test_only_listed_records_are_compared_and_never_the_star(release):
     report = release.disagreement()
     assert {(row.query, row.url) for row in report.records} == set(release.head_list.records())
     assert None not in {row.query for row in report.queries}
 
 
-def test_what_one_group_does_not_tell_has_no_score(release):
+def test_a_row_that_one_group_does_not_estimate_has_no_score(release):
     silent = tuple(
         dataclasses.replace(row, opt_in_share=None, opt_in_variance=None) if row.query == "google" else row
         for row in release.queries
@@ -68,7 +68,7 @@ def test_single_items_have_queries_only(item_release):
     assert (report.degrees, report.records) == (3, ())
 
 
-def test_an_empty_release_agrees():
+def test_an_empty_release_shows_no_disagreement():
     rows = [(str(i), f"q{i}", "https://u.example/") for i in range(600)]
     report = Blender(epsilon=4, delta=1e-5).run(rows[:300], rows[300:]).disagreement()
     assert (report.queries, report.records, report.degrees, report.p_value) == ((), (), 0, None)

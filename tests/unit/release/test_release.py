@@ -35,7 +35,7 @@ def papers_release() -> Release:
     return released(profile="paper")
 
 
-def test_trends_come_in_order_without_the_star(release):
+def test_trends_are_sorted_and_exclude_the_star(release):
     top = release.trends(5)
     assert len(top) == 5
     assert [row.share for row in top] == sorted((row.share for row in top), reverse=True)
@@ -43,7 +43,7 @@ def test_trends_come_in_order_without_the_star(release):
     assert len(release.trends(1000)) == len(release.head_list)
 
 
-def test_search_answers_prefixes_best_first(release):
+def test_search_finds_prefixes_most_popular_first(release):
     found = release.search("  GOO")
     assert found[0].query == "google"
     assert all(s.query.startswith("goo") for s in found)
@@ -62,7 +62,7 @@ def test_every_row_has_its_errors_and_sources(release, papers_release):
         assert (row.opt_in_share is None) == (row.opt_in_variance is None)
 
 
-def test_only_the_likelihood_lets_opt_in_users_tell_unlisted_urls(release, papers_release):
+def test_only_the_likelihood_estimates_unlisted_urls_from_opt_in_users(release, papers_release):
     for made, told in ((release, True), (papers_release, False)):
         unlisted = [row for row in made.records if row.query is not None and row.url is None]
         assert len(unlisted) == len(made.head_list)
@@ -70,12 +70,12 @@ def test_only_the_likelihood_lets_opt_in_users_tell_unlisted_urls(release, paper
 
 
 def test_queries_are_the_sums_of_their_records(release):
-    """One fit for both levels; the papers' two levels are blended apart and need not agree."""
+    """One fit covers both levels; the papers blend the levels separately, so theirs need not agree."""
     for query in release.queries:
         assert query.share == pytest.approx(sum(row.share for row in release.records if row.query == query.query))
 
 
-def test_the_schema_knows_the_parts(release, papers_release, tmp_path):
+def test_the_schema_includes_the_parts(release, papers_release, tmp_path):
     for made in (release, papers_release):
         made.save(tmp_path / "release.json")
         settings = json.loads((tmp_path / "release.json").read_text(encoding="utf-8"))["manifest"]["settings"]
@@ -96,7 +96,7 @@ def test_a_saved_release_follows_the_schema(release, tmp_path):
     assert list(SCHEMA.iter_errors(document))
 
 
-def test_it_is_an_arrow_table(release):
+def test_a_release_converts_to_an_arrow_table(release):
     table = release.to_arrow()
     assert table.num_rows == len(release.queries) + len(release.records)
     assert table.schema.field("share").type == pa.float64()
@@ -132,7 +132,7 @@ def test_it_is_an_arrow_table(release):
         (lambda d: d["queries"].reverse(), "its queries do not match its head list"),
     ],
 )
-def test_a_spoilt_file_is_refused_with_the_place(release, tmp_path, spoil, problem):
+def test_the_error_for_an_invalid_file_says_where(release, tmp_path, spoil, problem):
     path = tmp_path / "release.json"
     release.save(path)
     document = json.loads(path.read_text(encoding="utf-8"))
@@ -171,7 +171,7 @@ def test_a_release_cannot_be_changed(release):
         release.queries = ()
 
 
-def test_intervals_stay_inside():
+def test_intervals_stay_within_0_and_1():
     assert interval(0.0, 1e-4) == pytest.approx((0.0, 0.0196), abs=1e-5)
     assert interval(1.0, 1e-4)[1] == 1.0
     assert interval(-0.5, 1e-6) == (-0.5, 0.0)
@@ -180,10 +180,10 @@ def test_intervals_stay_inside():
 
 
 @given(st.floats(-3, 3), st.floats(0, 10))
-def test_no_share_lies_outside_of_its_own_interval(share, variance):
+def test_every_share_is_inside_its_interval(share, variance):
     low, high = interval(share, variance)
     assert low <= share <= high
-    # What it says about possible shares is what the whole normal interval says, unless that rules out all of them.
+    # Within possible shares it equals the whole normal interval, unless that excludes all of them.
     half = margin(variance)
     if share + half >= 0 and share - half <= 1:
         for possible in (0.0, 0.3, 1.0):
@@ -194,7 +194,7 @@ def test_no_share_lies_outside_of_its_own_interval(share, variance):
 
 
 def test_parameters_are_published_as_exact_text(tmp_path):
-    """As floats, 7/3 and 1/30000 would be other numbers, and an audit would look at other integers."""
+    """As floats, 7/3 and 1/30000 would be different numbers, and an audit would check different integers."""
     blender = Blender(epsilon="7/3", delta="1/30000", f_o="6/7", f_c="2/3", max_queries=5)
     made = blender.run_log(aol_like(2, users=20_000), 0.3, key=b"k", entropy=Entropy.seeded(1))
     made.save(tmp_path / "release.json")

@@ -18,7 +18,7 @@ def release():
     return Blender(epsilon=4, delta=1e-5, max_queries=10).run_log(POPULATION, 0.3, key=b"k", entropy=Entropy.seeded(1))
 
 
-def test_the_page_loads_nothing(release):
+def test_the_page_loads_no_external_resources(release):
     page = render(release)
     assert not re.findall(r"<(?:script|link|img|iframe)\b", page)
     assert not re.findall(r"""(?:src|href)\s*=\s*["']?(?:https?:)?//""", page.replace("http://www.w3.org/", ""))
@@ -34,7 +34,7 @@ def test_truth_and_scores_are_shown_only_where_known(release):
     assert "NDCG" in full
 
 
-def test_what_people_typed_is_escaped(release):
+def test_user_input_is_escaped(release):
     queries = tuple(dataclasses.replace(row, query=EVIL if row.query == "google" else row.query) for row in release.queries)
     records = tuple(dataclasses.replace(row, query=EVIL if row.query == "google" else row.query) for row in release.records)
     page = render(dataclasses.replace(release, queries=queries, records=records))
@@ -52,8 +52,8 @@ def test_the_page_says_whether_the_groups_agree(release):
     assert "No single query differs by more than chance explains." in page
 
 
-def test_what_differs_is_named_and_escaped(release):
-    """The opt-in users' share of one query, which somebody typed to do harm, is 9 standard errors off."""
+def test_differences_are_named_and_escaped(release):
+    """The opt-in users' share of one query, which contains malicious markup, is 9 standard errors off."""
 
     def spoilt(row):
         return dataclasses.replace(

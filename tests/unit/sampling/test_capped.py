@@ -34,7 +34,7 @@ def test_it_is_a_distribution(loss, delta):
     assert noise.is_sound
     assert noise.below + sum(noise.weights) == WORD
     far = 40
-    down = Fraction(noise.below, WORD) * Fraction(noise.more, WORD) ** far  # what lies further below
+    down = Fraction(noise.below, WORD) * Fraction(noise.more, WORD) ** far  # everything further below
     assert sum(probability(noise, x) for x in range(1 - far, noise.cap + 1)) + down == 1
 
 
@@ -47,8 +47,8 @@ def test_no_step_changes_the_odds_by_more_than_the_loss(loss, delta):
 
 
 @given(LOSSES, DELTAS)
-def test_it_rises_from_delta_as_fast_as_it_may(loss, delta):
-    """The highest value has all of δ; each further down e^loss times as much, up to the mode, where it turns at once."""
+def test_it_rises_from_delta_as_fast_as_allowed(loss, delta):
+    """The maximum has all of δ; each step down has e^loss times as much, up to the mode, after which it falls at once."""
     noise = CappedGeometric.of(loss, delta)
     top = min(delta, 1 - Fraction(noise.more, WORD))  # beyond 1 - e^-loss a lone record would be too likely for ε
     assert noise.weights[-1] <= delta * WORD
@@ -61,7 +61,7 @@ def test_it_rises_from_delta_as_fast_as_it_may(loss, delta):
 
 @given(LOSSES, DELTAS, st.integers(-20, 80))
 @settings(max_examples=60)
-def test_survival_is_the_sum_of_what_lies_above(loss, delta, threshold):
+def test_survival_is_the_sum_of_the_probabilities_above(loss, delta, threshold):
     noise = CappedGeometric.of(loss, delta)
     above = sum((probability(noise, x) for x in range(threshold + 1, noise.cap + 1)), Fraction(0))
     assert noise.survival(threshold) == above
@@ -81,7 +81,7 @@ def test_the_moments_are_exact(loss, delta):
 
 @given(LOSSES, DELTAS, st.fractions(0, 1))
 @settings(max_examples=60)
-def test_the_threshold_is_the_lowest_one(loss, delta, wanted):
+def test_the_threshold_is_the_lowest_possible(loss, delta, wanted):
     noise = CappedGeometric.of(loss, delta)
     threshold = noise.threshold_for(wanted)
     assert 0 <= threshold <= noise.cap
@@ -90,8 +90,8 @@ def test_the_threshold_is_the_lowest_one(loss, delta, wanted):
 
 
 @pytest.mark.parametrize(("loss", "delta", "cap"), [("2", "1e-5", 6), ("0.05", "1e-5", 157), ("0.05", "1e-12", 479)])
-def test_the_highest_values(loss, delta, cap):
-    """About ln(loss / 2δ) / loss, and small ε are no exception."""
+def test_the_maximum_is_as_expected(loss, delta, cap):
+    """About ln(loss / 2δ) / loss, for small ε as well."""
     noise = CappedGeometric.of(Fraction(loss), Fraction(delta))
     assert noise.cap == cap
     assert cap == pytest.approx(math.log(math.tanh(float(loss) / 2) / float(delta)) / float(loss), abs=2)
@@ -104,8 +104,8 @@ def test_a_delta_that_lists_nothing_is_refused(loss, delta):
         CappedGeometric.of(Fraction(loss), Fraction(delta))
 
 
-def test_the_highest_noise_is_still_made():
-    """Long noise is slow only by its length, not by its square."""
+def test_very_long_noise_can_be_created():
+    """The time grows linearly with the length, not quadratically."""
     noise = CappedGeometric.of(Fraction(1, 2000), Fraction(1, 10**12))
     assert 30_000 < noise.cap <= HIGHEST_CAP
     assert noise.is_sound
@@ -125,12 +125,12 @@ def test_the_highest_noise_is_still_made():
     ],
     ids=["never down", "for ever down", "no top", "a value never taken", "negative", "too much", "nothing below"],
 )
-def test_what_is_no_distribution_is_not_sound(noise):
+def test_integers_that_do_not_form_a_distribution_are_not_sound(noise):
     assert not noise.is_sound
 
 
-def test_a_unit_is_one_step_and_no_field():
-    """Whoever writes another number into an audited table must not change how counts and noise are added."""
+def test_a_unit_is_one_step_and_not_a_field():
+    """Changing a number in an audited table must not change how counts and noise are added."""
     assert CappedGeometric.half_steps == 1
     assert set(CappedGeometric.__dataclass_fields__) == {"more", "weights"}
 
@@ -148,7 +148,7 @@ def test_a_word_decides_the_value_at_its_edges(loss, delta, data):
 
 
 @pytest.mark.parametrize("threshold", [0, 1, 3, 5])
-def test_what_exceeds_a_threshold_exceeds_it(entropy, threshold):
+def test_values_drawn_above_a_threshold_exceed_it(entropy, threshold):
     noise = CappedGeometric.of(Fraction(1, 2), Fraction(1, 100))
     above = noise.exceeding(20_000, threshold, entropy)
     assert noise.cap == 7

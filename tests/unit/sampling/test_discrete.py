@@ -15,7 +15,7 @@ WEIGHTS = st.one_of(st.integers(0, WORD), st.sampled_from([0, 1, WORD // 2, WORD
 
 
 class Script(Entropy):
-    """Gives out the words it was told to."""
+    """Yields predetermined words."""
 
     def __init__(self, words: list[int]) -> None:
         self._left = list(words)
@@ -40,7 +40,7 @@ def test_bit_by_bit_a_trial_succeeds_exactly_below_the_weight(weight, fraction):
 
 @given(st.integers(0, 1), st.integers(1, WORD // 2 - 1), st.data())
 def test_the_last_few_trials_get_the_rest_of_the_weight(top, rest, data):
-    """After one bit for each of three trials, those still tied are compared with what is left of the weight."""
+    """After one bit for each of three trials, those still tied are compared with the rest of the weight."""
     ones = data.draw(st.lists(st.integers(0, 1), min_size=3, max_size=3))
     tied = ones.count(top)
     assume(tied < 3)
@@ -53,7 +53,7 @@ def test_the_last_few_trials_get_the_rest_of_the_weight(top, rest, data):
 
 @given(st.lists(st.integers(0, 255), min_size=1, max_size=100), st.integers(0, 255))
 def test_many_trials_are_many_comparisons(fractions, top_byte):
-    """All trials at once give what each would give alone, for probabilities and fractions of 8 bits."""
+    """All trials together give the same results as each alone, for probabilities and fractions of 8 bits."""
     words, tied = [], list(fractions)
     weight = top_byte << 56
     for place in reversed(range(8)):
@@ -81,7 +81,7 @@ def test_distinct_numbers_are_distinct_and_in_range(population, data):
 
 
 @pytest.mark.parametrize("bound", [1, 2, 3, 10**9, 1 << 62])
-def test_integers_below_refuse_the_words_left_over(entropy, bound):
+def test_integers_below_reject_the_remaining_words(entropy, bound):
     assert integers_below(bound, 100, entropy).max() < bound
     leftover = Script([WORD - 1, 0])  # the last word would make some values likelier
     step = (WORD - 1) // bound
@@ -100,7 +100,7 @@ def test_integers_below_each_stay_below_their_own_bound(bounds, seed):
 
 @given(BOUNDS, st.data())
 def test_integers_below_each_give_every_value_equally_many_words(bounds, data):
-    """Value v has the words from v·step to (v+1)·step - 1, and what is beyond the last one is drawn again."""
+    """Value v has the words from v·step to (v+1)·step - 1, and words beyond the last one are drawn again."""
     steps = [(WORD - 1) // bound for bound in bounds]
     values = [data.draw(st.integers(0, bound - 1)) for bound in bounds]
     ends = [data.draw(st.sampled_from([0, step - 1])) for step in steps]
@@ -127,7 +127,7 @@ def test_a_table_gives_each_index_exactly_its_words():
     assert table(cumulative, len(words), Script(words)).tolist() == [0, 0, 2, 2, 3, 3]
 
 
-def test_a_table_from_some_index_on(entropy):
+def test_a_table_can_be_sampled_from_an_index_on(entropy):
     cumulative = np.array([0, 10, WORD // 2], np.uint64)
     assert set(table(cumulative, 200, entropy, at_least=1).tolist()) == {1, 2}
     assert set(table(cumulative, 200, entropy, at_least=2).tolist()) == {2}

@@ -20,7 +20,7 @@ def probability(noise: GridLaplace, value: int) -> Fraction:
     return more**units * (1 - more) * Fraction(noise.weights[place], WORD) / 2
 
 
-def test_it_is_the_continuous_laplace_on_a_grid():
+def test_it_matches_the_continuous_laplace_on_a_grid():
     noise = GridLaplace.of(Fraction(2))
     for x in (0.0, 0.25, 1.0, 3.5):
         assert float(noise.survival(int(x * noise.half_steps))) == pytest.approx(math.exp(-2 * x) / 2, rel=1e-9)
@@ -38,7 +38,7 @@ def test_weights_are_integers_that_sum_to_one(loss):
 
 @given(LOSSES, st.integers(0, 300))
 @settings(max_examples=50)
-def test_survival_is_the_sum_of_what_lies_above(loss, half_threshold):
+def test_survival_is_the_sum_of_the_probabilities_above(loss, half_threshold):
     noise = GridLaplace.of(loss, grid_bits=3)
     threshold = 2 * half_threshold
     reach = threshold + noise.half_steps  # one whole unit further, exactly
@@ -47,7 +47,7 @@ def test_survival_is_the_sum_of_what_lies_above(loss, half_threshold):
     assert noise.survival(-threshold) == 1 - noise.survival(threshold)
 
 
-def test_all_of_it_is_one():
+def test_all_probabilities_sum_to_one():
     noise = GridLaplace.of(Fraction(3), grid_bits=4)
     assert noise.survival(0) == Fraction(1, 2)
     assert 2 * sum(probability(noise, v) for v in range(1, 40 * noise.half_steps, 2)) > 1 - Fraction(1, 10**50)
@@ -65,7 +65,7 @@ def test_variance_is_exact(loss):
 
 @given(LOSSES, st.fractions(Fraction(1, 10**6), Fraction(1, 2)))
 @settings(max_examples=50)
-def test_the_threshold_is_the_lowest_one(loss, wanted):
+def test_the_threshold_is_the_lowest_possible(loss, wanted):
     noise = GridLaplace.of(loss, grid_bits=4)
     threshold = noise.threshold_for(wanted)
     assert threshold >= 0
@@ -80,7 +80,7 @@ def test_values_are_odd_half_steps(entropy):
 
 
 @pytest.mark.parametrize("threshold", [0, 2, 500, 2048, 5000])
-def test_what_exceeds_a_threshold_exceeds_it(entropy, threshold):
+def test_values_drawn_above_a_threshold_exceed_it(entropy, threshold):
     noise = GridLaplace.of(Fraction(1))
     above = noise.exceeding(20_000, threshold, entropy)
     assert above.size > 0
@@ -88,5 +88,5 @@ def test_what_exceeds_a_threshold_exceeds_it(entropy, threshold):
     assert (above % 2 == 1).all()
 
 
-def test_nobody_exceeds_for_nobody(entropy):
+def test_of_no_users_none_exceeds_the_threshold(entropy):
     assert GridLaplace.of(Fraction(1)).exceeding(0, 100, entropy).size == 0

@@ -1,4 +1,4 @@
-"""The binomial shortcut has exactly the distribution of the plain way: every path through the code, with its probability.
+"""The binomial shortcut has exactly the same distribution as drawing one by one: all paths through the code are enumerated.
 
 The samplers below the shortcut are replaced by ones that take each possible outcome in turn and multiply its probability,
 so the code itself is enumerated, not a formula for it.
@@ -23,7 +23,7 @@ from tests.unit.sampling.test_laplace import probability
 
 NOISE = GridLaplace.of(Fraction(1, 2), grid_bits=1)
 CAPPED = CappedGeometric.of(Fraction(1, 2), Fraction(1, 20))
-FURTHEST = 3  # units beyond the threshold that are told apart; what lies further is one outcome
+FURTHEST = 3  # units beyond the threshold that are distinguished; all further ones are one outcome
 ONE = Fraction(1)
 
 
@@ -76,7 +76,7 @@ def enumerate_samplers(monkeypatch, paths: Paths, module, table_weights: tuple[i
 
 
 def plain(crowd: int, above: dict[int, Fraction], below: Fraction) -> dict[tuple[int, ...], Fraction]:
-    """The distribution of the multiset of noises above the threshold, by the probabilities of values above and of below."""
+    """The distribution of the multiset of noises above the threshold, from the probabilities `above` and `below` it."""
     result = {}
     for size in range(crowd + 1):
         for values in combinations_with_replacement(above, size):
@@ -87,9 +87,9 @@ def plain(crowd: int, above: dict[int, Fraction], below: Fraction) -> dict[tuple
 
 @pytest.mark.parametrize("crowd", [1, 2, 3])
 @pytest.mark.parametrize("threshold", [0, 2, 4, 6])
-def test_the_shortcut_is_the_plain_way(monkeypatch, crowd, threshold):
+def test_the_shortcut_has_the_same_distribution_as_drawing_one_by_one(monkeypatch, crowd, threshold):
     units = threshold // NOISE.half_steps
-    furthest = (units + 1 + FURTHEST) * NOISE.half_steps  # from here on `geometric` above no longer tells values apart
+    furthest = (units + 1 + FURTHEST) * NOISE.half_steps  # from here on `geometric` above no longer distinguishes values
     paths, found = Paths(), Counter()
     enumerate_samplers(monkeypatch, paths, laplace, NOISE.weights)
     for path in paths:
@@ -102,7 +102,7 @@ def test_the_shortcut_is_the_plain_way(monkeypatch, crowd, threshold):
 
 @pytest.mark.parametrize("crowd", [1, 2, 3])
 @pytest.mark.parametrize("threshold", range(CAPPED.cap))
-def test_the_capped_shortcut_is_the_plain_way(monkeypatch, crowd, threshold):
+def test_the_capped_shortcut_has_the_same_distribution_as_drawing_one_by_one(monkeypatch, crowd, threshold):
     paths, found = Paths(), Counter()
     enumerate_samplers(monkeypatch, paths, capped, (CAPPED.below, *CAPPED.weights))
     for path in paths:
@@ -113,7 +113,7 @@ def test_the_capped_shortcut_is_the_plain_way(monkeypatch, crowd, threshold):
     assert dict(found) == plain(crowd, above, 1 - sum(above.values()))
 
 
-def test_the_capped_noise_drawn_one_by_one_is_its_distribution(monkeypatch):
+def test_capped_noise_drawn_one_by_one_has_its_stated_distribution(monkeypatch):
     paths, found = Paths(), Counter()
     enumerate_samplers(monkeypatch, paths, capped, (CAPPED.below, *CAPPED.weights))
     for path in paths:

@@ -22,7 +22,7 @@ def test_words_are_the_ciphers_keystream_across_blocks():
     assert entropy.words(count).tobytes() == expected
 
 
-def test_a_stream_does_not_depend_on_how_it_is_cut():
+def test_a_stream_does_not_depend_on_the_size_of_the_reads():
     whole, cut = Entropy.seeded("x"), Entropy.seeded("x")
     assert np.concatenate([cut.words(n) for n in (1, 7, 100, 3)]).tolist() == whole.words(111).tolist()
 
@@ -38,14 +38,14 @@ def test_the_system_stream_never_repeats():
     assert Entropy.system().words(4).tolist() != Entropy.system().words(4).tolist()
 
 
-def test_the_key_comes_from_the_one_door(monkeypatch):
+def test_the_key_comes_from_the_entropy_module(monkeypatch):
     asked = []
     monkeypatch.setattr(stream, "system_bytes", lambda count: asked.append(count) or bytes(count))
     assert Entropy.system().words(2).tolist() == Entropy.system().words(2).tolist()
     assert asked == [32, 32]
 
 
-def test_a_failing_door_stays_shut(monkeypatch):
+def test_a_failing_entropy_source_is_an_error(monkeypatch):
     def broken(count):
         raise OSError("no entropy")
 
@@ -77,7 +77,7 @@ SAME_NUMBER = "import os; os.getpid = lambda: 1"
 
 
 def forked(stream, before=""):
-    """What a parent and its forked child get from one stream."""
+    """The words that a parent and its forked child get from one stream."""
     script = [sys.executable, "-c", before + FORK.format(stream=stream)]
     return subprocess.run(script, capture_output=True, text=True, check=True, env=os.environ).stdout.splitlines()
 
@@ -92,7 +92,7 @@ def test_a_forked_child_does_not_repeat_its_parent(before):
 
 @pytest.mark.parametrize("before", ["", SAME_NUMBER])
 @pytest.mark.parametrize("stream", ["Entropy.seeded(1)", "Entropy.from_secret(Secret())"])
-def test_a_stream_that_repeats_is_refused_to_a_forked_child(stream, before):
+def test_a_forked_child_cannot_use_a_repeatable_stream(stream, before):
     words, refused = sorted(forked(stream, before))  # "[" comes before letters
     assert words.startswith("[")
     assert refused.startswith("entropy: belongs to another process")
@@ -109,11 +109,11 @@ def test_the_key_is_renewed_in_time(monkeypatch):
 
 
 @pytest.mark.parametrize("bound", [1, 2, 3, 1000, 1 << 64, 3**60])
-def test_below_stays_below(entropy, bound):
+def test_integers_stay_below_their_bound(entropy, bound):
     assert all(0 <= entropy.below(bound) < bound for _ in range(50))
 
 
-def test_a_stream_sent_elsewhere_is_another_one():
+def test_a_pickled_stream_gets_a_new_key():
     entropy = Entropy.system()
     copy = pickle.loads(pickle.dumps(entropy))  # noqa: S301 (our own bytes)
     assert not copy.is_seeded
@@ -122,7 +122,7 @@ def test_a_stream_sent_elsewhere_is_another_one():
         pickle.dumps(Entropy.seeded(1))
 
 
-def test_a_secret_from_the_system_is_no_seed_and_gives_the_same_stream_again():
+def test_a_secret_repeats_its_stream_and_is_not_a_seed():
     secret = Secret()
     stream = Entropy.from_secret(secret)
     assert not stream.is_seeded
@@ -132,7 +132,7 @@ def test_a_secret_from_the_system_is_no_seed_and_gives_the_same_stream_again():
 
 
 @pytest.mark.parametrize("own", [bytes(32), b"x", "text", None, 5])
-def test_bytes_of_a_callers_own_are_never_taken_for_the_systems(own):
+def test_a_callers_bytes_are_never_accepted_as_a_secret(own):
     with pytest.raises(ParameterError, match="secret"):
         Entropy.from_secret(own)
     with pytest.raises(ParameterError, match="source"):

@@ -22,14 +22,14 @@ def estimates(
     return OptInEstimate(HeadList.of([]), o, o), ClientEstimate(c, c, 1000)
 
 
-def test_the_average_leans_towards_the_surer_group():
+def test_the_average_leans_towards_the_group_with_less_variance():
     blended = blend(*estimates([0.4, 0.6], [0.2, 0.8], (3e-4, 1e-4)), project=False).cells
     assert blended.weight == pytest.approx([0.25, 0.25])
     assert blended.share == pytest.approx([0.25, 0.75])
     assert blended.variance == pytest.approx([0.75e-4, 0.75e-4])  # σ²σ²/(σ²+σ²)
 
 
-def test_where_the_opt_in_users_say_nothing_the_clients_decide():
+def test_without_opt_in_estimates_the_clients_decide():
     blended = blend(*estimates([0.4, np.nan], [0.2, 0.1], (1e-4, 1e-4)), project=False).cells
     assert blended.weight == pytest.approx([0.5, 0])
     assert blended.share == pytest.approx([0.3, 0.1])
@@ -59,7 +59,7 @@ def test_no_other_weight_has_less_variance(opt_in, client, other):
     assert variance(best) <= variance(other) * (1 + 1e-12)
 
 
-def test_two_certain_groups_share_evenly():
+def test_two_groups_without_variance_get_equal_weights():
     assert optimal_weight(np.zeros(1), np.zeros(1)) == 0.5
 
 
@@ -72,14 +72,14 @@ def test_a_projection_is_a_distribution(values):
 
 
 @given(VECTORS, st.integers(0, 2**32 - 1))
-def test_no_other_distribution_is_nearer(values, seed):
+def test_no_other_distribution_is_closer(values, seed):
     weights = np.array([(seed >> (3 * i) & 7) + 0.5 for i in range(values.size)])
     other = weights / weights.sum()
     distance = np.linalg.norm(values - project_to_simplex(values))
     assert distance <= np.linalg.norm(values - other) + 1e-9
 
 
-def test_the_projection_is_what_an_optimiser_finds():
+def test_the_projection_matches_an_optimiser():
     values = np.array([0.5, 0.3, -0.2, 0.9, 0.0])
     found = minimize(
         lambda x: ((x - values) ** 2).sum(),

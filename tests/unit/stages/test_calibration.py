@@ -16,7 +16,7 @@ LIST = HeadList.of([("a", "x"), ("a", "y"), ("b", "x"), ("c", "z")])
 COUNTS = np.array([40_000, 2_000, 500, 9_000, 700, 30_000, 300, 100_000])
 
 
-def test_the_top_queries_are_kept_and_the_rest_joins_the_star(entropy):
+def test_the_top_queries_are_kept_and_the_rest_is_added_to_the_star(entropy):
     estimate = calibrate(COUNTS, LIST, MECHANISM, 2, entropy)
     users = COUNTS.sum()
     assert estimate.head_list == LIST.restrict(["a", "c"])
@@ -43,7 +43,7 @@ def test_single_items_are_counted_like_any_record(entropy):
 
 
 class Recorder:
-    """Stands in for the histogram: keeps the counts it is given."""
+    """A substitute for the histogram that records the counts it receives."""
 
     noise = MECHANISM.noise
 
@@ -54,7 +54,7 @@ class Recorder:
 
 @pytest.mark.parametrize("head_list", [LIST, HeadList.of([("a", None), ("b", None)]), HeadList.of([])], ids=str)
 def test_a_substitution_moves_two_noisy_counts_by_one(entropy, head_list):
-    """What the histogram's noise is made for: every record is counted, and counted once."""
+    """The assumption behind the histogram's noise: every record is counted exactly once."""
 
     def noisy(cell: int) -> np.ndarray:
         counts = np.full(head_list.cell_count, 10)
@@ -69,13 +69,13 @@ def test_a_substitution_moves_two_noisy_counts_by_one(entropy, head_list):
     assert seen[0].size == len(list(head_list.records())) + 1
 
 
-def test_shares_and_variances_go_together(entropy):
+def test_the_variance_of_each_cell_follows_from_its_share(entropy):
     estimate = calibrate(COUNTS, LIST, MECHANISM, 2, entropy)
     expected = sample_variance(estimate.cells.share, int(COUNTS.sum()), MECHANISM.noise.variance)
     np.testing.assert_array_equal(estimate.cells.variance, expected)
 
 
-def test_theorem_3_5():
+def test_variances_follow_theorem_3_5():
     n, noise = 1000, 0.5
     assert sample_variance(np.array([0.2]), n, noise) == pytest.approx(0.2 * 0.8 / (n - 1) + noise / (n * (n - 1)))
 
@@ -97,7 +97,7 @@ def test_too_few_users_are_refused(entropy, users):
         calibrate(np.array([users]), HeadList.of([]), MECHANISM, 5, entropy)
 
 
-def test_the_input_is_left_alone(entropy):
+def test_the_input_is_not_changed(entropy):
     before = COUNTS.copy()
     calibrate(COUNTS, LIST, MECHANISM, 2, entropy)
     np.testing.assert_array_equal(COUNTS, before)

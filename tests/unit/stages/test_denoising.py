@@ -20,7 +20,7 @@ def expected_reports(channel: Channel, truth: np.ndarray) -> np.ndarray:
     return truth @ matrix
 
 
-def test_expected_reports_give_back_the_truth():
+def test_expected_reports_yield_the_truth():
     """Unbiased, exactly: the estimator inverts the channel's matrix."""
     n = 10**15
     counts = np.round(n * expected_reports(CHANNEL, TRUTH)).astype(np.int64)
@@ -47,13 +47,13 @@ def test_a_querys_urls_add_up_to_the_query():
 ITEMS = Channel.of(HeadList.of([("a", None), ("b", None)]), Fraction(4), Fraction(1, 10**5), Fraction("0.85"))
 
 
-def test_expected_reports_of_single_items_give_back_the_truth():
+def test_expected_reports_of_single_items_yield_the_truth():
     truth = np.array([0.3, 0.05, 0.65])
     estimate = denoise(np.round(10**15 * expected_reports(ITEMS, truth)).astype(np.int64), ITEMS)
     np.testing.assert_allclose(estimate.cells.share, truth, atol=1e-12)
 
 
-def test_a_single_item_is_its_query():
+def test_a_single_item_has_the_estimate_of_its_query():
     counts = np.array([400, 100, 500])
     estimate = denoise(counts, ITEMS)
     assert estimate.cells == estimate.queries

@@ -20,14 +20,14 @@ def batch(*rows: tuple[str, str | None, int]) -> pa.RecordBatch:
     return pa.RecordBatch.from_pylist([{"query": q, "url": u, "count": n} for q, u, n in rows])
 
 
-def test_frequent_records_make_the_list_over_several_batches(entropy):
+def test_frequent_records_of_several_batches_are_listed(entropy):
     found = discover([batch(("b", "x", 900), ("rare", "x", 1)), batch(("a", "y", 800), ("b", "w", 700))], MECHANISM, entropy)
     assert found.head_list.entries == (("a", ("y",)), ("b", ("w", "x")))
     assert found.noisy_counts == pytest.approx([800, 700, 900], abs=20)
 
 
-def test_the_order_of_the_counts_says_nothing(entropy):
-    """The engine's order depends on records that are not listed; the result's must not."""
+def test_the_order_of_the_counts_does_not_matter(entropy):
+    """The engine's order depends on unlisted records; the order of the result must not."""
     found = discover([batch(("b", "x", 900), ("a", "y", 800), ("b", "w", 700))], MECHANISM, entropy)
     assert list(found.head_list.records()) == [("a", "y"), ("b", "w"), ("b", "x")]
     assert found.noisy_counts == pytest.approx([800, 700, 900], abs=20)
@@ -45,24 +45,24 @@ def test_counts_without_urls_make_a_list_of_single_items(entropy, kind):
     assert found.noisy_counts == pytest.approx([800, 900, 700], abs=20)
 
 
-def test_a_mixture_is_refused(entropy):
+def test_mixing_records_with_and_without_urls_is_refused(entropy):
     with pytest.raises(ParameterError, match="some have a URL and some do not"):
         discover([batch(("a", "x", 900), ("b", None, 900))], MECHANISM, entropy)
 
 
-def test_nothing_gives_an_empty_list(entropy):
+def test_no_counts_give_an_empty_list(entropy):
     assert len(discover([], MECHANISM, entropy).head_list) == 0
     assert len(discover([batch(("a", "x", 1))], MECHANISM, entropy).head_list) == 0
 
 
-def test_narrow_counts_are_widened(entropy):
+def test_counts_of_narrow_integer_types_are_accepted(entropy):
     narrow = pa.RecordBatch.from_arrays(
         [pa.array(["a"]), pa.array(["x"]), pa.array([120], pa.int8())], ["query", "url", "count"]
     )
     assert discover([narrow], MECHANISM, entropy).head_list.queries == ("a",)
 
 
-def test_a_seed_repeats_it():
+def test_a_seed_repeats_discovery():
     rows = batch(*((f"q{i}", "x", 1 + i % 12) for i in range(3000)))
     lists = {discover([rows], MECHANISM, Entropy.seeded(8)).head_list.digest for _ in range(3)}
     assert len(lists) == 1
@@ -71,8 +71,8 @@ def test_a_seed_repeats_it():
 EXACT = LaplaceHistogram.of(60)  # its noise is a hundredth of a record
 
 
-def test_candidates_are_listed_and_only_the_rest_had_to_pass(entropy):
-    """In the list's order, each with its own count: that of calibration's noise, not the one that passed the threshold."""
+def test_candidates_are_listed_and_only_other_records_need_the_threshold(entropy):
+    """In the list's order, each with its own count: that with calibration's noise, not the one that passed the threshold."""
     found = discover([batch(("b", "x", 900), ("d", "x", 800), ("b", "w", 700))], MECHANISM, entropy)
     public = HeadList.of([("a", "rare"), ("b", "x"), ("c", "none")])
     counts = np.array([2, 0, 900, 55, 0, 77, 1234])  # a rare ⋆, b x ⋆, c none ⋆, ⋆: only records count
@@ -84,7 +84,7 @@ def test_candidates_are_listed_and_only_the_rest_had_to_pass(entropy):
     assert not found.is_candidate.any()
 
 
-def test_candidates_alone_and_nothing_at_all(entropy):
+def test_discovery_with_candidates_only_or_with_nothing(entropy):
     nothing = discover([], MECHANISM, entropy)
     public = HeadList.of([("a", "rare"), ("c", "none")])
     alone = with_candidates(nothing, public, np.array([2, 0, 0, 0, 9]), EXACT, entropy)
@@ -110,13 +110,13 @@ def test_a_restricted_discovery_keeps_counts_and_flags_together(entropy):
     assert kept.is_candidate.tolist() == [True, False]
 
 
-def test_the_cells_of_records_leave_every_star_out(small_list, item_list):
+def test_the_cells_of_records_exclude_every_star(small_list, item_list):
     assert record_cells(small_list).tolist() == [0, 1, 3]
     assert record_cells(item_list).tolist() == [0, 1, 2]
     assert record_cells(HeadList.of([])).tolist() == []
 
 
-def test_bounded_noise_discovers_as_well(entropy):
+def test_discovery_works_with_bounded_noise(entropy):
     mechanism = TruncatedGeometric.of(Fraction(1, 10), Fraction(1, 10**5))
     found = discover([batch(("b", "x", 9000), ("rare", "x", 1)), batch(("a", "y", 8000))], mechanism, entropy)
     assert found.head_list.entries == (("a", ("y",)), ("b", ("x",)))

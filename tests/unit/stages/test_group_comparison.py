@@ -21,13 +21,13 @@ def groups(opt_in: list[float], client: list[float], variance: float = 1e-6) -> 
     return Estimate(o, np.where(np.isnan(o), np.nan, variance)), Estimate(c, np.full(c.size, variance))
 
 
-def test_differences_are_counted_in_standard_errors():
+def test_differences_are_measured_in_standard_errors():
     found = disagreement(*groups([0.012, 0.03, 0.958], [0.01, 0.03, 0.96]))
     assert found.scores == pytest.approx([0.002 / 2e-6**0.5, 0, -0.002 / 2e-6**0.5])
     assert (found.chi_square, found.degrees) == (pytest.approx(2), 2)  # ⋆, the last one, is left out
 
 
-def test_what_one_group_does_not_tell_is_no_difference():
+def test_a_cell_that_one_group_does_not_estimate_is_no_difference():
     found = disagreement(*groups([np.nan, 0.03, 0.97], [0.5, 0.03, 0.97]))
     assert np.isnan(found.scores[0])
     assert (found.chi_square, found.degrees) == (0, 1)
@@ -43,14 +43,14 @@ def test_the_p_value_is_that_of_chi_square(degrees, quantile):
     assert ratio == pytest.approx(1, rel=1e-9)
 
 
-def test_alike_groups_are_not_apart_and_believed():
+def test_groups_that_agree_get_full_trust():
     opt_in, client = groups([0.012, 0.029, 0.959], [0.01, 0.03, 0.96])
     assert spread(opt_in, client) == 0
     assert trust(opt_in, client, 0.0).tolist() == [1, 1, 1]
 
 
 def test_the_spread_is_the_relative_variance_of_the_difference():
-    """Ten queries that are each a half off, by far more than their errors."""
+    """Ten queries that each differ by a half, far more than their errors."""
     client = [0.01] * 10 + [0.9]
     opt_in = [0.015, 0.005] * 5 + [0.9]
     found = spread(*groups(opt_in, client, 1e-9))
@@ -60,7 +60,7 @@ def test_the_spread_is_the_relative_variance_of_the_difference():
     assert trust(*groups(opt_in, client, 1e-9), found) == pytest.approx(1e-9 / (1e-9 + extra))
 
 
-def test_one_plain_contradiction_is_doubted_alone():
+def test_trust_is_reduced_only_where_the_groups_contradict():
     """20 standard errors apart: what is beyond 4 of them is added to the opt-in users' variance, there only."""
     opt_in, client = groups([0.01, 0.03, 0.96], [0.01 + 20 * 2e-6**0.5, 0.03, 0.96])
     believed = trust(opt_in, client, 0.0)
@@ -69,7 +69,7 @@ def test_one_plain_contradiction_is_doubted_alone():
 
 
 @given(NUMBERS, st.floats(0, 10))
-def test_trust_is_a_share(rows, apart):
+def test_trust_is_between_0_and_1(rows, apart):
     opt_in, client = Estimate(rows[0], rows[1]), Estimate(rows[2], rows[3])
     believed = trust(opt_in, client, apart)
     assert ((believed >= 0) & (believed <= 1)).all()

@@ -1,4 +1,4 @@
-"""Reports that a channel cannot have made are refused, and those that it made are not."""
+"""Reports that a channel cannot have produced are refused; its own reports never are."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ def check(counts: np.ndarray, undone: AnyChannel, head_list: HeadList = LIST) ->
     st.integers(0, 2**32),
 )
 @settings(max_examples=100)
-def test_whatever_the_records_are_their_reports_fit(epsilon, change, held, seed):
+def test_reports_fit_their_channel_for_any_records(epsilon, change, held, seed):
     """A false alarm has a probability of at most 1e-9 in each of the 100 examples."""
     made = channel(epsilon=epsilon, **change)
     check(simulate(np.array(held), made, Entropy.seeded(seed)), made)
 
 
 @pytest.mark.parametrize("held", [2, 3, 5])
-def test_few_reports_fit(held):
+def test_a_few_reports_always_fit(held):
     for cell in range(LIST.cell_count):
         counts = np.zeros(LIST.cell_count, np.int64)
         counts[cell] = held
@@ -56,7 +56,7 @@ def test_few_reports_fit(held):
         ({"subset_size": 1, "epsilon": 2}, {"subset_size": 2, "epsilon": 2}),
     ],
 )
-def test_a_less_honest_channel_than_the_one_used_does_not_fit(used, assumed, entropy):
+def test_reports_do_not_fit_a_noisier_channel_than_their_own(used, assumed, entropy):
     held = np.zeros(LIST.cell_count, np.int64)
     held[:4] = 10_000
     counts = simulate(held, channel(**used), entropy)
@@ -65,15 +65,15 @@ def test_a_less_honest_channel_than_the_one_used_does_not_fit(used, assumed, ent
         check(counts, channel(**assumed))
 
 
-def test_the_total_of_the_listed_queries_is_what_is_said(entropy):
-    """The issue's case: 0.64 and 0.63, and no word about ⋆, which is at -0.27."""
+def test_the_error_states_the_total_of_the_listed_queries(entropy):
+    """Shares of 0.64 and 0.63, without ⋆, which is at -0.27."""
     counts = simulate(np.array([5000, 5000, 0]), channel(ITEMS), entropy)
     with pytest.raises(GroupError, match=r"the shares of the listed queries add up to 1\.\d\d, .* standard errors off"):
         check(counts, channel(ITEMS, epsilon=2), ITEMS)
 
 
-def test_urls_alone_can_give_it_away(entropy):
-    """The queries fit both channels; that one URL is reported nearly always does not."""
+def test_urls_alone_can_reveal_the_wrong_channel(entropy):
+    """The queries fit both channels; the share of one URL, which is reported nearly always, does not."""
     names = HeadList.of((f"q{i}", f"https://u.example/{j}") for i in range(2) for j in range(5))
     held = np.zeros(names.cell_count, np.int64)
     held[0], held[6], held[-1] = 20_000, 20_000, 20_000

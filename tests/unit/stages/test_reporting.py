@@ -27,7 +27,7 @@ def batch(records: list[tuple[str | None, str | None]], kind: pa.DataType) -> pa
 
 
 @given(LISTED, RECORDS, st.sampled_from([pa.string(), pa.large_string(), pa.string_view()]))
-def test_columns_fall_where_single_records_fall(listed, records, kind):
+def test_columns_are_mapped_to_the_same_cells_as_single_records(listed, records, kind):
     head_list = HeadList.of(listed)
     starts = [sum(head_list.url_counts[:i]) for i in range(len(head_list.url_counts))]
     expected = [starts[q] + u for q, u in (head_list.position(*record) for record in records)]
@@ -37,14 +37,14 @@ def test_columns_fall_where_single_records_fall(listed, records, kind):
 
 
 @pytest.mark.parametrize("kind", [pa.null(), pa.string(), pa.large_string()])
-def test_single_items_fall_where_their_query_is(item_list, kind):
+def test_single_items_are_mapped_to_the_cell_of_their_query(item_list, kind):
     queries = ["maps", "calculator", None, "weather", "maps"]
     records = pa.record_batch({"query": queries, "url": pa.nulls(len(queries), kind)})
     (cells,) = cells_of([records], item_list)
     assert cells.tolist() == [2, 0, 3, 3, 2]
 
 
-def test_cells_are_counted_over_batches():
+def test_cells_are_counted_across_batches():
     batches = [np.array([0, 2, 2], np.int32), np.array([], np.int32), np.array([1], np.int32)]
     assert count_cells(batches, 4).tolist() == [1, 1, 2, 0]
 
@@ -58,8 +58,8 @@ def test_every_batch_is_reported(entropy, epsilon, small_list):
     assert (np.concatenate(reports) == np.concatenate(batches)).all() == (epsilon == "60")
 
 
-def test_simulated_clients_are_exactly_those_counted(entropy):
-    """At ε 60 nobody lies (once in 10^20 reports), so what is reported is what was counted, to the last client."""
+def test_the_simulation_covers_every_counted_client(entropy):
+    """At ε 60 nobody lies (once in 10^20 reports), so the reports equal the counts, to the last client."""
     head_list = HeadList.of([("a", "x"), ("b", "x")])
     channel = Channel.of(head_list, Fraction(60), Fraction(1, 10**25), Fraction("0.8"))
     counts = np.array([3, 0, 1, 5, 2], np.int64)

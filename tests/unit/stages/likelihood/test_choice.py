@@ -26,7 +26,7 @@ def responses(head_list: HeadList, epsilon: float, sizes: list[int]) -> list[Res
     return [Response.of(slack_free(head_list, epsilon, "0.9", size)) for size in sizes]
 
 
-def test_long_lists_at_small_epsilon_want_longer_reports():
+def test_long_lists_at_small_epsilon_get_longer_reports():
     known, guess = opt_in(LONG)
     size = best_size(301, 0.9 * 0.5)
     assert size > 50
@@ -35,14 +35,14 @@ def test_long_lists_at_small_epsilon_want_longer_reports():
     assert many < 0.8 * one
 
 
-def test_as_good_means_the_shorter_report():
-    """Two clients tell nothing either way, so the error is the same; whatever the order."""
+def test_of_equally_good_designs_the_shorter_report_is_chosen():
+    """Two clients provide no information either way, so the error is the same, in any order."""
     known, guess = opt_in(LONG)
     assert likely_best(known, guess, 2, responses(LONG, 0.5, [100, 1, 50])) == 1
     assert likely_best(known, guess, 2, responses(LONG, 0.5, [1, 50, 100])) == 0
 
 
-def test_short_lists_at_large_epsilon_want_single_queries():
+def test_short_lists_at_large_epsilon_get_single_queries():
     known, guess = opt_in(LISTS["records"])
     assert likely_best(known, guess, 100_000, responses(LISTS["records"], 6, [2, 1])) == 1
 
@@ -55,7 +55,7 @@ def test_of_reports_of_the_same_length_the_best_wins():
 
 
 @given(st.integers(2, 10**7), st.integers(2, 10), st.sampled_from(["0.3", "1", "4"]), st.integers(1, 2))
-def test_more_clients_never_mean_more_error(clients, times, epsilon, size):
+def test_more_clients_never_increase_the_error(clients, times, epsilon, size):
     head_list = LISTS["records"]
     known, guess = opt_in(head_list)
     response = Response.of(slack_free(head_list, epsilon, "0.9", size))
@@ -75,7 +75,7 @@ def test_a_single_item_counts_once():
     assert predicted_error(known, guess, 1000, response) == pytest.approx(np.sqrt(query_variance[:-1]).sum())
 
 
-def test_what_is_predicted_is_what_the_fit_states():
+def test_the_predicted_variance_is_the_one_that_the_fit_states():
     """With reports as expected, the prediction is the variance of the fit to them."""
     head_list = LISTS["records"]
     whole = noiseless(head_list, some_shares(head_list), 10**6)
@@ -86,7 +86,7 @@ def test_what_is_predicted_is_what_the_fit_states():
     np.testing.assert_allclose(variance, found.variance, rtol=0.05)
 
 
-def test_a_given_share_and_size_leave_no_choice():
+def test_an_explicit_share_and_size_are_used():
     blender = Blender(epsilon=1, delta=1e-5, f_c="0.7", subset_size=3)
     (design,) = blender.collection.randomiser.designs(blender.parameters, LONG)
     assert (float(design.f_c), design.size) == (0.7, 3)

@@ -30,7 +30,7 @@ def combine(opt_in: np.ndarray, clients: np.ndarray, **changes):
 
 
 def test_the_shortlist_is_the_queries_with_the_highest_counts():
-    """a has 80, b has 70, c has 9; ties are broken by name, so that a seed repeats it."""
+    """a has 80, b has 70, c has 9; ties are broken by name, so that a seed gives the same result."""
     assert Likelihood().shortlist(FOUND, 2).head_list.queries == ("a", "b")
     assert Likelihood().shortlist(FOUND, 1).noisy_counts.tolist() == [50, 30]
     assert Likelihood().shortlist(FOUND, 10).head_list == LIST
@@ -45,7 +45,7 @@ def test_calibration_counts_every_cell(entropy):
     assert found.head_list == LIST
 
 
-def test_discoverys_counts_lie_on_their_records():
+def test_discovery_counts_are_assigned_to_their_records():
     released = discovery_evidence(CONTEXT).released
     assert released.counts.tolist() == [50, 30, 0, 70, 0, 9, 0, 0]
     assert released.known.tolist() == [True, True, False, True, False, True, False, False]
@@ -65,13 +65,13 @@ def test_both_groups_and_their_blend_are_stated():
         assert level.share.sum() == pytest.approx(1)
 
 
-def test_groups_that_agree_are_blended_alike_with_and_without_doubt():
+def test_robust_changes_nothing_if_groups_agree():
     doubting, believing = combine(SHARES, SHARES), combine(SHARES, SHARES, robust=False)
     np.testing.assert_array_equal(doubting.blended.cells.share, believing.blended.cells.share)
 
 
-def test_a_contradiction_is_decided_by_the_clients():
-    """Opt-in users hold b x five times as often as clients do: with doubt the blend follows the clients, and says so."""
+def test_the_clients_decide_a_contradiction():
+    """Opt-in users have b x five times as often as clients: with `robust` the blend follows the clients, and reports it."""
     other = SHARES.copy()
     other[3], other[-1] = 0.35, SHARES[-1] - 0.28
     doubting, believing = combine(other, SHARES), combine(other, SHARES, robust=False)
@@ -81,8 +81,8 @@ def test_a_contradiction_is_decided_by_the_clients():
     np.testing.assert_array_equal(doubting.opt_in.cells.share, believing.opt_in.cells.share)
 
 
-def test_a_share_that_goes_to_and_fro_settles(monkeypatch):
-    """Where most users opt in, the clients' evidence about ⟨q, ⋆⟩ is weak, and whole steps overshoot for ever."""
+def test_an_oscillating_share_converges(monkeypatch):
+    """Where most users opt in, the clients' evidence about ⟨q, ⋆⟩ is weak, and full steps would overshoot for ever."""
     fits = []
     monkeypatch.setattr(estimator, "fit", lambda *given: fits.append(fit(*given)) or fits[-1])
     run = Blender(epsilon=4, delta=1e-5).run_log

@@ -22,14 +22,14 @@ def released(counts: np.ndarray, **changes) -> Released:
 
 
 def sideways(whole: np.ndarray) -> np.ndarray:
-    """What an information matrix says about moves that keep the sum at 1."""
+    """The information about changes that keep the sum at 1."""
     cells = whole.shape[0]
     along = np.eye(cells) - 1 / cells
     return along @ whole @ along
 
 
 @pytest.mark.parametrize("public", [False, True])
-def test_discovery_knows_what_a_multinomial_with_noise_knows(public):
+def test_discovery_has_the_information_of_a_noisy_multinomial(public):
     """n² Σ⁻¹ and n Σ⁻¹ (counts - expected), with Σ = diag(np + v) - n p pᵀ over the known cells."""
     counts = 1000 * SHARES + np.arange(10.0)
     pull = released(counts, thresholded=np.zeros(10, bool)).pull(SHARES) if public else released(counts).pull(SHARES)
@@ -45,13 +45,13 @@ def test_discovery_knows_what_a_multinomial_with_noise_knows(public):
     assert np.abs(score[~KNOWN]).max() == 0
 
 
-def test_the_noise_of_discovery_is_taken_off_its_counts():
+def test_the_mean_noise_of_discovery_is_subtracted_from_its_counts():
     shifted = released(1000 * SHARES + 2.5, mean=np.where(KNOWN, 2.5, 0.0), thresholded=np.zeros(10, bool)).pull(SHARES)
     assert np.abs(shifted.score).max() < 1e-9
 
 
-def test_calibration_knows_what_a_multinomial_knows():
-    """Without noise: n diag(1/p), which on moves that keep the sum is the multinomial's information."""
+def test_calibration_has_the_information_of_a_multinomial():
+    """Without noise: n diag(1/p), which is the multinomial's information about changes that keep the sum."""
     pull = Measured(np.zeros(10), 300, 0.0).pull(SHARES)
     whole, _ = matrix(LAYOUT, [pull])
     wanted = np.linalg.pinv((np.diag(SHARES) - np.outer(SHARES, SHARES)) / 300)
@@ -59,7 +59,7 @@ def test_calibration_knows_what_a_multinomial_knows():
 
 
 @pytest.mark.parametrize("epsilon", ["0.5", "2", "6"])
-def test_reports_of_one_query_know_what_a_multinomial_knows(epsilon):
+def test_reports_of_one_query_have_the_information_of_a_multinomial(epsilon):
     """Jᵀ Σ⁺ J with the channel's own matrix J and the multinomial covariance Σ of the reported cells."""
     response = Response.of(slack_free(LIST, epsilon, "0.85"))
     n, r = 5000, response.expected(SHARES)
@@ -75,14 +75,14 @@ def test_reports_of_one_query_know_what_a_multinomial_knows(epsilon):
 
 
 @pytest.mark.parametrize("size", [2, 5])
-def test_reports_of_several_single_items_know_what_subsets_know(size):
-    """With equal shares, where the covariance of a subset is known in closed form: r(1 - r), and alike for all pairs."""
+def test_reports_of_several_single_items_have_the_information_of_subsets(size):
+    """With equal shares, where the covariance of a subset is known in closed form: r(1 - r), and the same for all pairs."""
     items = HeadList.of((str(i), None) for i in range(19))
     response = Response.of(slack_free(items, 1, "0.85", size))
     n, k, shares = 4000, 20, np.full(20, 1 / 20)
     r = response.expected(shares)
     np.testing.assert_allclose(r, size / k)
-    # Over the clients, every query is told with probability r and all subsets are alike: Cov = -r(1 - r)/(k - 1).
+    # Over the clients, every query is reported with probability r, and all subsets equally often: Cov = -r(1 - r)/(k - 1).
     spread = r[0] * (1 - r[0])
     covariance = n * spread * (np.eye(k) * k / (k - 1) - 1 / (k - 1))
     slope = response.query_truth - response.query_lie
@@ -114,7 +114,7 @@ def test_hills_estimate_finds_a_power_law(exponent):
     assert found == pytest.approx(exponent, rel=0.01)
 
 
-def test_with_few_counts_the_power_law_is_the_usual_one():
+def test_with_few_counts_the_power_law_is_the_prior_one():
     nothing = np.zeros(10, bool)
     assert released(np.zeros(10), thresholded=nothing).tail_exponent == 1
     one = np.arange(10) == 0
@@ -138,7 +138,7 @@ EVIDENCE = Evidence(
 )
 
 
-def test_evidence_is_parted_by_group():
+def test_evidence_can_be_split_by_group():
     assert EVIDENCE.users == 8050
     opt_in, clients = EVIDENCE.of_opt_in(), EVIDENCE.of_clients()
     assert (opt_in.released, opt_in.measured, opt_in.reported) == (EVIDENCE.released, EVIDENCE.measured, None)
@@ -147,7 +147,7 @@ def test_evidence_is_parted_by_group():
     assert [len(e.pulls(SHARES)) for e in (EVIDENCE, opt_in, clients, Evidence(LAYOUT))] == [3, 2, 1, 0]
 
 
-def test_less_trust_is_less_information_of_the_opt_in_users_only():
+def test_less_trust_reduces_the_opt_in_users_information_only():
     half = EVIDENCE.trusting_opt_in(np.full(10, 0.5))
     for before, after, factor in zip(EVIDENCE.pulls(SHARES), half.pulls(SHARES), (0.5, 0.5, 1.0), strict=True):
         np.testing.assert_allclose(after.information, factor * before.information)

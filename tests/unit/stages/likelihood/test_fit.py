@@ -55,7 +55,7 @@ def some_shares(head_list: HeadList) -> np.ndarray:
 
 
 def kinds(whole: Evidence) -> list[Evidence]:
-    """The same with every choice of its kinds left out."""
+    """The evidence with each combination of its kinds removed."""
     names = ("released", "measured", "reported")
     return [
         replace(whole, **{name: None for name, kept in zip(names, chosen, strict=True) if not kept})
@@ -74,7 +74,7 @@ def assert_distribution(found: Fit, layout: Layout) -> None:
 
 @pytest.mark.parametrize("name", LISTS)
 @pytest.mark.parametrize("size", [1, 2])
-def test_without_noise_the_shares_come_back(name, size):
+def test_without_noise_the_fit_returns_the_shares(name, size):
     """From huge groups, all together and every kind alone; discovery alone cannot see ⟨q, ⋆⟩."""
     head_list = LISTS[name]
     shares = some_shares(head_list)
@@ -89,19 +89,19 @@ def test_without_noise_the_shares_come_back(name, size):
             np.testing.assert_allclose(found.shares[seen], shares[seen], rtol=0.05)
 
 
-def test_only_unlisted_urls_are_hidden():
+def test_only_unlisted_urls_are_hidden_from_discovery():
     assert hidden_cells(Layout(LISTS["records"].url_counts)).nonzero()[0].tolist() == [2, 4, 8]
     assert not hidden_cells(Layout(LISTS["single items"].url_counts)).any()
     assert not hidden_cells(Layout(LISTS["empty"].url_counts)).any()
 
 
-def test_an_empty_list_is_all_star():
+def test_on_an_empty_list_everything_is_the_star():
     found = fit(noiseless(LISTS["empty"], np.ones(1), 1000), SCALE)
     assert (found.shares, found.variance, found.unlisted) == (pytest.approx([1]), pytest.approx([0]), None)
 
 
 @pytest.mark.parametrize("name", ["records", "single items", "one query"])
-def test_everybody_on_one_cell(name):
+def test_all_users_may_be_in_one_cell(name):
     head_list = LISTS[name]
     for cell in range(head_list.cell_count):
         shares = np.zeros(head_list.cell_count)
@@ -112,7 +112,7 @@ def test_everybody_on_one_cell(name):
 
 
 def test_a_cell_that_nobody_reported_is_not_negative():
-    """Without one report, an unbiased estimate would be well below 0."""
+    """Without a single report, an unbiased estimate would be well below 0."""
     head_list = LISTS["records"]
     whole = noiseless(head_list, some_shares(head_list), 10**5)
     for cell in range(head_list.cell_count - 1):
@@ -124,8 +124,8 @@ def test_a_cell_that_nobody_reported_is_not_negative():
             assert_distribution(found, whole.layout)
 
 
-def test_what_is_held_at_nothing_does_not_bend_the_others():
-    """A count far below 0 says that nobody holds the item: the others are then as if it was not listed."""
+def test_a_share_at_zero_does_not_distort_the_others():
+    """A count far below 0 means that nobody has the item: the others are estimated as if it were not listed."""
     counts = np.array([-12.0, 40, 25, 90, 60])
     held, without = (
         fit(Evidence(Layout([1] * c.size), measured=Measured(c, 200, 20.0)), SCALE) for c in (counts, counts[1:])
@@ -134,8 +134,8 @@ def test_what_is_held_at_nothing_does_not_bend_the_others():
     np.testing.assert_allclose(held.shares[1:], without.shares, rtol=1e-6)
 
 
-def test_what_is_held_at_nothing_is_not_certain_for_it():
-    """Its variance is that of a count of 0, noise and all: a share at the edge is known no better than one beside it."""
+def test_a_share_at_zero_still_has_a_variance():
+    """Its variance is that of a count of 0, noise and all: a share at the edge is not known better than one next to it."""
     counts = np.array([-12.0, 40, 25, 90, 60])
     found = fit(Evidence(Layout([1] * 5), measured=Measured(counts, 200, 20.0)), SCALE)
     assert found.variance[0] == pytest.approx(20 / 200**2, rel=0.2)
@@ -163,7 +163,7 @@ def test_groups_of_two_are_enough(name):
         assert_distribution(fit(evidence(head_list, counts, (2, 2, 2)), 1.0), Layout(head_list.url_counts))
 
 
-def test_more_evidence_is_less_variance():
+def test_more_evidence_reduces_the_variance():
     head_list = LISTS["records"]
     whole = noiseless(head_list, some_shares(head_list), 10_000)
     everything, *parts = (fit(part, SCALE) for part in kinds(whole)[:-1])
@@ -172,11 +172,11 @@ def test_more_evidence_is_less_variance():
 
 
 def test_a_low_count_is_not_trusted_more_for_being_low():
-    """Variances are those at the estimate: what calibration says by accident decides nothing about its weight."""
+    """Variances are those at the estimate: an accidental deviation in calibration does not change its weight."""
     head_list = LISTS["one query"]
     shares = np.array([0.01, 0.0, 0.99])
     whole = noiseless(head_list, shares, 50_000)
-    # Few users whose count is two standard errors low, or as much too high; many clients who know.
+    # Few users whose count is two standard errors too low or too high, and many clients with precise evidence.
     low, high = (
         fit(replace(whole, released=None, measured=Measured(1000 * shares + [e, 0, -e], 1000, 0.5)), SCALE).shares[0]
         for e in (-6, 6)

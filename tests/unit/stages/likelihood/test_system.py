@@ -1,4 +1,4 @@
-"""The solver that never makes the matrix, against a dense solution that does."""
+"""The solver that never builds the matrix, compared with a dense solution that does."""
 
 from __future__ import annotations
 
@@ -79,15 +79,15 @@ def assert_solves(step, expected) -> None:
 
 
 @given(COUNTS, st.integers(0, 3), st.integers(0, 2**32 - 1))
-def test_a_step_is_the_dense_one(counts, commons, seed):
+def test_a_step_equals_the_dense_solution(counts, commons, seed):
     numbers, layout = np.random.default_rng(seed), Layout(counts)
     pulls, shares = random_pulls(layout, numbers, commons), numbers.dirichlet(np.ones(layout.cell_count))
-    shares *= numbers.uniform(0.8, 1.2)  # where it starts from need not sum to 1
+    shares *= numbers.uniform(0.8, 1.2)  # the starting point need not sum to 1
     assert_solves(System.of(layout, pulls).step(shares), dense(layout, *matrix(layout, pulls), shares))
 
 
 @given(COUNTS, st.integers(0, 2), st.integers(0, 2**32 - 1))
-def test_further_information_draws_cells_where_it_says(counts, commons, seed):
+def test_additional_information_moves_cells_towards_its_values(counts, commons, seed):
     numbers, layout = np.random.default_rng(seed), Layout(counts)
     pulls, shares = random_pulls(layout, numbers, commons), numbers.dirichlet(np.ones(layout.cell_count))
     more, towards = (numbers.uniform(0, top, layout.cell_count) for top in (50, 1))
@@ -114,7 +114,7 @@ def test_a_pinned_cell_stays_and_the_others_move_as_without_it(counts, commons, 
     assert step.variance[pinned] == pytest.approx(0, abs=1e-12)
 
 
-def test_one_cell_alone_is_certain():
+def test_a_single_cell_is_certain():
     layout = Layout([1])
     step = System.of(layout, [Pull(np.array([3.0]), np.array([7.0]))]).step(np.array([0.4]))
     assert step.shares == pytest.approx([1])
@@ -122,8 +122,8 @@ def test_one_cell_alone_is_certain():
     assert step.query_variance == pytest.approx([0])
 
 
-def test_nothing_grows_faster_than_the_list():
-    """5,000 queries with 20,000 records: the matrix would have 6 × 10^8 numbers; nothing kept has more than the cells."""
+def test_memory_grows_no_faster_than_the_list():
+    """5,000 queries with 20,000 records: the matrix would have 6 × 10^8 numbers; no stored array has more than the cells."""
     numbers = np.random.default_rng(1)
     layout = Layout([5] * 5000 + [1])
     system = System.of(layout, random_pulls(layout, numbers, 2))

@@ -22,8 +22,8 @@ def scattered(size: np.ndarray, factor: float, scatter: float) -> np.ndarray:
 
 @pytest.mark.parametrize("factor", [0.1, 0.7, 3.0])
 @pytest.mark.parametrize("exponent", [0.0, 0.5, 1.0])
-def test_what_the_data_say_is_learnt(factor, exponent):
-    """From 1,000 queries whose unlisted shares are known well: factor, exponent and scatter come back."""
+def test_the_model_is_learnt_from_the_data(factor, exponent):
+    """From 1,000 queries whose unlisted shares are known well: factor, exponent and scatter are recovered."""
     listed = np.geomspace(2 * SCALE, 0.05, 1000)
     size = listed**exponent * SCALE ** (1 - exponent)
     found = expect_unlisted(scattered(size, factor, 0.6), np.full(1000, 1e-14), listed, SCALE)
@@ -33,16 +33,16 @@ def test_what_the_data_say_is_learnt(factor, exponent):
     np.testing.assert_allclose(found.variance, (0.6 * found.mean) ** 2)
 
 
-def test_without_data_it_is_what_is_expected_anyway():
-    """A third of a listed record's least share, growing slowly with the query, whatever the useless estimates say."""
+def test_without_data_the_prior_is_used():
+    """A third of a listed record's least share, growing slowly with the query, regardless of the useless estimates."""
     for useless in (-0.5, 0.0, 0.5):
         found = expect_unlisted(np.full(20, useless), np.full(20, 1e6), np.full(20, 0.01), SCALE)
         assert 0.35 / GRID < found.factor < 0.35 * GRID
         assert (found.exponent, found.scatter) == (0.25, pytest.approx(1.25, abs=0.06))
 
 
-def test_a_few_plain_numbers_move_it_only_some_way():
-    """Two queries with 3 times the threshold: above what is expected anyway, below what they say."""
+def test_little_data_moves_the_prior_only_partly():
+    """Two queries with 3 times the threshold: the result is above the prior and below the data."""
     found = expect_unlisted(np.full(2, 3 * SCALE), np.full(2, SCALE**2), np.full(2, SCALE), SCALE)
     assert 0.35 * GRID < found.factor < 3 / GRID
 
