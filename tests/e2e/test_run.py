@@ -120,9 +120,9 @@ def test_run_overwrites_a_release_only_with_force(command, log, tmp_path):
 
 
 def test_run_counts_bad_rows_and_stops_when_there_are_too_many(command, log, tmp_path):
-    spoilt = tmp_path / "spoilt.csv"
-    spoilt.write_bytes(log.read_bytes() + b'u,"open,x\nu,\xff,x\nu,a\n')
-    run = ("run", spoilt, *PRIVACY, "--opt-in", "0.3", *COLUMNS, "--bad-rows", "bad.jsonl")
+    bad_log = tmp_path / "bad.csv"
+    bad_log.write_bytes(log.read_bytes() + b'u,"open,x\nu,\xff,x\nu,a\n')
+    run = ("run", bad_log, *PRIVACY, "--opt-in", "0.3", *COLUMNS, "--bad-rows", "bad.jsonl")
     done = command(*run, "--out", "r", "--json")
     assert done.returncode == 0, done.stderr
     rows = json.loads(done.stdout)["log"]

@@ -53,11 +53,11 @@ def answer(engine, log, m) -> Answer:
     return Answer(tally, group.users, records_of(group), counts_of(group), [records_of(part) for part in parts])
 
 
-def write(folder, name, packed: bool = False):
+def write(folder, name, compressed: bool = False):
     header, lines, _ = FORMATS[name]
     content = header + b"".join(line for line, _ in lines)
-    path = folder / (f"{name}.gz" if packed else name)
-    path.write_bytes(gzip.compress(content) if packed else content)
+    path = folder / (f"{name}.gz" if compressed else name)
+    path.write_bytes(gzip.compress(content) if compressed else content)
     return path
 
 

@@ -19,7 +19,7 @@ def spark():
         pytest.skip("no Spark on this machine (pip install 'blender-dp[spark]', and Java 17)")
     from pyspark.sql import SparkSession  # noqa: PLC0415 (may be missing)
 
-    from blender_dp.engines.spark import SparkEngine  # noqa: PLC0415 (likewise)
+    from blender_dp.engines.spark import SparkEngine  # noqa: PLC0415 (needs Java, slow to load)
 
     with pytest.MonkeyPatch.context() as patch:
         # Java's optimising compiler takes longer than it saves in such a short run.

@@ -18,10 +18,10 @@ from tests.generators.yandex import write_yandex
 pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
 
 
-@pytest.mark.parametrize(("packed", "m"), [(False, 1), (False, 3), (True, 1)])
+@pytest.mark.parametrize(("compressed", "m"), [(False, 1), (False, 3), (True, 1)])
 @pytest.mark.parametrize("name", FORMATS)
-def test_every_kind_of_bad_row_is_counted(engine, tmp_path, name, packed, m):
-    source = find(write(tmp_path, name, packed))
+def test_every_kind_of_bad_row_is_counted(engine, tmp_path, name, compressed, m):
+    source = find(write(tmp_path, name, compressed))
     found = answer(engine, engine.read(source), m)
     reference = DuckDBEngine(portable=True)
     assert found.tally == expected_tally(FORMATS[name][1])

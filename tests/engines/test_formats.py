@@ -65,14 +65,14 @@ def test_another_delimiter_gives_the_same_records(engine, tmp_path, delimiter):
     ("encoding", "bad"),
     [("latin-1", None), ("cp1252", b"\x81"), ("utf-16", b"\x00\xd8"), ("utf-16-be", None), ("utf-32-le", b"\xff" * 4)],
 )
-@pytest.mark.parametrize("packed", [False, True])
-def test_another_encoding_gives_the_same_records(engine, tmp_path, encoding, bad, packed):
+@pytest.mark.parametrize("compressed", [False, True])
+def test_another_encoding_gives_the_same_records(engine, tmp_path, encoding, bad, compressed):
     parts = ["user,requête,url\r\n1,Été à Köln,x.example\n2,", None, ",x.example\n3,après,x.example"]
     content = b"".join(bad or b"" if part is None else part.encode(encoding) for part in parts)
     if encoding == "utf-16":  # one mark is enough
         content = content[:2] + content[2:].replace(b"\xff\xfe", b"")
-    path = tmp_path / ("log.csv.gz" if packed else "log.csv")
-    path.write_bytes(gzip.compress(content) if packed else content)
+    path = tmp_path / ("log.csv.gz" if compressed else "log.csv")
+    path.write_bytes(gzip.compress(content) if compressed else content)
     source = find(path, columns=Columns(query="requête"), encoding=encoding)
     group, tally = engine.bound(engine.read(source), 1, KEY)
     assert [(user, query) for user, query, _ in records_of(group)] == [("1", "été à köln"), ("2", None), ("3", "après")]

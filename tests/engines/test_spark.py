@@ -178,8 +178,8 @@ def test_the_command_accepts_uris(spark, tmp_path):
     made = command("run", f"file://{tmp_path}/logs", "--format", "csv", "--opt-in", "0.3", "--out", str(out))
     assert (made["log"]["records"], made["listed"] > 1) == (20_000, True)
     device = Device(ReportingList.load(out / "head-list.json"), epsilon=4)
-    told = [device.report(None) for _ in range(100)]
-    rows = [json.dumps({"head_list": report.head_list, "cell": cell}) for report in told for cell in report.cells]
+    sent = [device.report(None) for _ in range(100)]
+    rows = [json.dumps({"head_list": report.head_list, "cell": cell}) for report in sent for cell in report.cells]
     reports.write_text("\n".join(rows), encoding="utf-8")
     counted = command("aggregate", f"file://{reports}", "--head-list", str(out / "head-list.json"))
     assert counted["reports"]["records"] == len(rows)

@@ -48,6 +48,6 @@ def assert_ratio(measured: float, expected: float, *, tolerance: float, noise: f
     The measurement must be precise enough for the tolerance to be meaningful: the tolerance must contain as many standard
     errors as the false-alarm rate requires.
     """
-    told_apart = NormalDist().inv_cdf(1 - alarm / 2) * noise
-    assert told_apart < tolerance, f"only {told_apart:.3f} can be told apart, and {tolerance} is asked for"
+    resolution = NormalDist().inv_cdf(1 - alarm / 2) * noise
+    assert resolution < tolerance, f"the measurement resolves only {resolution:.3f}; {tolerance} is needed"
     assert abs(measured / expected - 1) < tolerance, (measured, expected)

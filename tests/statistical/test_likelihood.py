@@ -49,14 +49,14 @@ def collected(head_list: HeadList, shares: np.ndarray, channel, numbers: np.rand
     layout = Layout(head_list.url_counts)
     known = np.zeros(layout.cell_count, bool)
     known[record_cells(head_list)] = True
-    held, measured, told = (numbers.multinomial(n, shares) for n in (USERS, CALIBRATING, CLIENTS))
+    held, measured, reported = (numbers.multinomial(n, shares) for n in (USERS, CALIBRATING, CLIENTS))
     noisy = held + DISCOVERY.noise.sample(layout.cell_count, entropy)
     noise = DISCOVERY.noise
     return Evidence(
         layout,
         Released(np.where(known, noisy, 0.0), known, np.zeros_like(known), USERS, noise.mean, noise.variance, DISCOVERY.tau),
         Measured(CALIBRATION.release(measured, entropy), CALIBRATING, CALIBRATION.noise.variance),
-        Reported(simulate(told, channel, entropy).astype(float), CLIENTS, Response.of(channel)),
+        Reported(simulate(reported, channel, entropy).astype(float), CLIENTS, Response.of(channel)),
     )
 
 
@@ -113,15 +113,15 @@ def test_only_the_papers_blend_shows_the_www_google_com_effect():
     opt_in, client, average, likelihood = np.empty((4, runs))
     for run in range(runs):
         counts = numbers.multinomial(users, [share, 1 - share])
-        told = reports_of(numbers, clients, response.expected(np.array([share, 1 - share])))
-        calibrated, denoised = calibrate(counts, head_list, mechanism, 1, entropy), denoise(told, channel)
+        reported = reports_of(numbers, clients, response.expected(np.array([share, 1 - share])))
+        calibrated, denoised = calibrate(counts, head_list, mechanism, 1, entropy), denoise(reported, channel)
         opt_in[run], client[run] = calibrated.queries.share[0], denoised.queries.share[0]
         average[run] = blend(calibrated, denoised, project=False).queries.share[0]
         noisy = np.array([calibrated.queries.share[0], calibrated.queries.share[1]]) * users
         evidence = Evidence(
             Layout(head_list.url_counts),
             measured=Measured(noisy, users, mechanism.noise.variance),
-            reported=Reported(told.astype(float), clients, response),
+            reported=Reported(reported.astype(float), clients, response),
         )
         likelihood[run] = fit(evidence, 0.001).query_shares[0]
     fair = float(optimal_weight(opt_in.var(keepdims=True), client.var(keepdims=True))[0])

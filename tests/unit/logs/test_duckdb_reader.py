@@ -186,8 +186,8 @@ def test_the_user_of_a_rejected_line_is_read_from_the_file_if_uncertain(tmp_path
         b"long?," + b"b" * 2_500_000 + b",\n", b"u" * 20_000 + b"," + b"b" * 2_500_000 + b",\r\n", b"last?,\xff,",
     ]  # fmt: skip
     content = b"\xef\xbb\xbfuser,query,url\n" + b"".join(lines)
-    packed = {"": content, ".gz": gzip.compress(content), ".zst": pa.compress(content, "zstd", asbytes=True)}[ending]
-    (tmp_path / f"log.csv{ending}").write_bytes(packed)
+    compressed = {"": content, ".gz": gzip.compress(content), ".zst": pa.compress(content, "zstd", asbytes=True)}[ending]
+    (tmp_path / f"log.csv{ending}").write_bytes(compressed)
     rows, tally = bounded(tmp_path / f"log.csv{ending}")
     assert {user for user, *_ in rows} == {"who?", "g", "long?", "u" * 20_000, "last?"}
     assert tally.problems == {Problem.NOT_UTF8: 4, Problem.TOO_LONG: 2}

@@ -50,9 +50,9 @@ def test_other_objects_are_refused(data):
 
 
 def test_an_invalid_frame_is_refused_without_quoting_it():
-    spoilt = pa.array([b"my secret \xff"], pa.binary()).view(pa.string())
+    invalid = pa.array([b"my secret \xff"], pa.binary()).view(pa.string())
     with pytest.raises(LogError, match="not UTF-8") as caught:
-        as_table(pa.table({"user": ["1"], "query": spoilt, "url": ["x"]}))
+        as_table(pa.table({"user": ["1"], "query": invalid, "url": ["x"]}))
     assert "secret" not in str(caught.value)
     with pytest.raises(LogError, match="valid table"):
         as_table(pd.DataFrame({"user": ["1", 2.5], "query": [b"x", "y"], "url": ["x", "y"]}))

@@ -103,14 +103,14 @@ def two_stage_outputs(channel: Channel) -> list[Outputs]:
 
 def subset_outputs(channel: SubsetChannel) -> list[Outputs]:
     counts, size = channel.url_counts, channel.size
-    told = parts({channel.truth})
+    truth = parts({channel.truth})
     own = parts({j * step for step in channel.url_steps for j in range(max(counts) + 1)})
     others = [range(last + 1) for last in range(len(counts) - 1 - size, len(counts) - 1)]
     most = [range(count) for count in [max(counts)] * size]
     inputs = []
     for position in ((q, u) for q, count in enumerate(counts) for u in range(count)):
         row: Outputs = Counter()
-        for (first, many), (second, more) in product(told, own):
+        for (first, many), (second, more) in product(truth, own):
             for chosen in product(*others, range(size), *most):
                 # A URL beyond those of its query is a rejected draw: the rest is uniform, with more weight each.
                 numbers = iter([first, second, *chosen])

@@ -35,11 +35,11 @@ def test_weak_promises_are_refused_or_warned_about(epsilon, delta, users, expect
     if any(refused for _, refused in expected):
         with pytest.raises(ParameterError, match=r"allow weak privacy explicitly .*--force-weak-privacy"):
             check_privacy(*loss)
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         check_privacy(*loss, allowed=True)
-    assert [one.category for one in told] == [PrivacyWarning] * len(expected)
-    for (_, refused), one in zip(expected, told, strict=True):
+    assert [one.category for one in caught] == [PrivacyWarning] * len(expected)
+    for (_, refused), one in zip(expected, caught, strict=True):
         assert ("This was allowed explicitly." in str(one.message)) is refused
         assert "--force-weak-privacy" not in str(one.message)
 

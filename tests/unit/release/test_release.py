@@ -63,10 +63,10 @@ def test_every_row_has_its_errors_and_sources(release, papers_release):
 
 
 def test_only_the_likelihood_estimates_unlisted_urls_from_opt_in_users(release, papers_release):
-    for made, told in ((release, True), (papers_release, False)):
-        unlisted = [row for row in made.records if row.query is not None and row.url is None]
-        assert len(unlisted) == len(made.head_list)
-        assert all((row.opt_in_share is not None) == told and (row.opt_in_weight > 0) == told for row in unlisted)
+    for one, measured in ((release, True), (papers_release, False)):
+        unlisted = [row for row in one.records if row.query is not None and row.url is None]
+        assert len(unlisted) == len(one.head_list)
+        assert all((row.opt_in_share is not None) == measured and (row.opt_in_weight > 0) == measured for row in unlisted)
 
 
 def test_queries_are_the_sums_of_their_records(release):

@@ -55,12 +55,12 @@ def test_the_page_says_whether_the_groups_agree(release):
 def test_differences_are_named_and_escaped(release):
     """The opt-in users' share of one query, which contains malicious markup, is 9 standard errors off."""
 
-    def spoilt(row):
+    def hostile(row):
         return dataclasses.replace(
             row, query=EVIL, opt_in_share=row.client_share + 9 * (row.opt_in_variance + row.client_variance) ** 0.5
         )
 
-    queries = tuple(spoilt(row) if row.query == "google" else row for row in release.queries)
+    queries = tuple(hostile(row) if row.query == "google" else row for row in release.queries)
     records = tuple(dataclasses.replace(row, query=EVIL if row.query == "google" else row.query) for row in release.records)
     page = " ".join(render(dataclasses.replace(release, queries=queries, records=records)).split())
     assert "These queries differ by more than chance explains: &lt;script&gt;" in page

@@ -45,10 +45,10 @@ def test_the_last_few_trials_get_the_rest_of_the_weight(top, rest, data):
     tied = ones.count(top)
     assume(tied < 3)
     words = data.draw(st.lists(st.integers(0, WORD - 1), min_size=tied, max_size=tied))
-    packed = sum(bit << 61 + i for i, bit in enumerate(ones))
+    combined = sum(bit << 61 + i for i, bit in enumerate(ones))
     expected = top * (3 - tied) + sum(word < 2 * rest for word in words)
     with patch.object(discrete, "_FEW", 2):
-        assert binomial(3, top << 63 | rest, Script([packed, *words])) == expected
+        assert binomial(3, top << 63 | rest, Script([combined, *words])) == expected
 
 
 @given(st.lists(st.integers(0, 255), min_size=1, max_size=100), st.integers(0, 255))
@@ -60,10 +60,10 @@ def test_many_trials_are_many_comparisons(fractions, top_byte):
         if not tied or not (top_byte & ((2 << place) - 1)):
             break
         ones = [value >> place & 1 for value in tied]
-        packed = sum(bit << (i % 64) << (64 * (i // 64)) for i, bit in enumerate(ones))
+        combined = sum(bit << (i % 64) << (64 * (i // 64)) for i, bit in enumerate(ones))
         count = -(-len(ones) // 64)
         shift = -len(ones) % 64  # the sampler keeps the upper bits of its last word
-        chunks = [packed >> (64 * i) & (WORD - 1) for i in range(count)]
+        chunks = [combined >> (64 * i) & (WORD - 1) for i in range(count)]
         chunks[-1] = chunks[-1] << shift & (WORD - 1)
         words += chunks
         keep = top_byte >> place & 1
