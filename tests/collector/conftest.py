@@ -18,7 +18,7 @@ def server() -> Iterator[Server]:
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
-    """Every test that asks for it runs on both databases."""
+    """Every test that uses it runs on both databases."""
     made = Place.new(tmp_path / "place", request.getfixturevalue("server") if request.param == "postgresql" else None)
     yield made
     made.remove()

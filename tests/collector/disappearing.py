@@ -25,7 +25,7 @@ SHORT = Timeouts(
 
 
 def freeze_at(place: Place, point: str, timeouts: Timeouts = SHORT) -> None:
-    """Live until that point, and be frozen there, as a machine that has disappeared, until somebody wakes it."""
+    """Run until that point and freeze there, like a machine that has disappeared, until someone wakes it."""
     store_module.TIMEOUTS = timeouts  # type: ignore[misc]
     faults._CRASH_AT = point
 

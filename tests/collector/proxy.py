@@ -1,4 +1,4 @@
-"""A proxy before PostgreSQL that can fall silent: it keeps all connections, takes what is sent, and passes on nothing."""
+"""A proxy in front of PostgreSQL that can fall silent: it keeps connections open, accepts bytes, and forwards nothing."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class SilentProxy:
 
     def _serve(self, client: socket.socket) -> None:
         self._open.append(client)
-        self._speaks.wait()  # a new connection waits as well
+        self._speaks.wait()  # a new connection waits, too
         server = socket.socket(socket.AF_UNIX)
         self._open.append(server)
         with contextlib.suppress(OSError, ValueError), selectors.DefaultSelector() as selector:

@@ -1,4 +1,4 @@
-"""Steps that several tests share: looking into the database, and bringing rounds somewhere."""
+"""Steps that several tests share: reading the database, and advancing rounds."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def counted(rounds: Rounds, name: str) -> dict[int, int]:
 
 
 def released(rounds: Rounds, campaign: str | None = None, users: int = 24, **changes: Any) -> str:
-    """A whole round; its campaign."""
+    """Run a whole round; return its campaign."""
     made = listed(rounds, users, campaign, **changes)
     rounds.contributions.add_reports(made.round, [report(i) for i in range(4)])
     rounds.lifecycle.close(made.round)
@@ -41,7 +41,7 @@ def released(rounds: Rounds, campaign: str | None = None, users: int = 24, **cha
 
 
 def listed_with(rounds: Rounds, campaign: str, queries: list[str]) -> set[tuple[str, Any]]:
-    """Make a list of 24 users' queries; its entries."""
+    """Make a list from 24 users' queries; return its entries."""
     made = rounds.lifecycle.open(campaign)
     for place, token in enumerate(rounds.tokens.enrol(campaign, 24)):
         rounds.contributions.upload_record(
@@ -53,7 +53,7 @@ def listed_with(rounds: Rounds, campaign: str, queries: list[str]) -> set[tuple[
 
 
 def finished(rounds: Rounds, campaign: str, first: int = 0) -> None:
-    """Bring the current round from its list to its release."""
+    """Take the current round from its list to its release."""
     name = rounds.lookup.current(campaign).id  # type: ignore[union-attr]
     rounds.contributions.add_reports(name, [report(first + i) for i in range(4)])
     rounds.lifecycle.close(name)

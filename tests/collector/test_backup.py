@@ -1,4 +1,4 @@
-"""A copy of the database alone tells nothing about raw records, and after the list nothing of them is anywhere."""
+"""A copy of the database alone reveals nothing about raw records, and after the list they exist nowhere."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CANARY = "canary-7f3a"
 def with_canary(rounds: Rounds) -> tuple[str, list[bytes]]:
     """A round with a rare query; its id, and the records as they are stored."""
     made = uploaded(rounds, users=12, delta="1e-9")
-    for token in rounds.tokens.enrol(made.campaign, 1):  # one holder: the threshold keeps it out of the list
+    for token in rounds.tokens.enrol(made.campaign, 1):  # only one user has it: the threshold keeps it out of the list
         rounds.contributions.upload_record(made.round, token, CANARY, f"https://{CANARY}.example/")
     with rounds.store.read() as connection:
         return made.round, [bytes(one) for one in connection.scalars(sa.select(records.c.sealed))]
@@ -37,7 +37,7 @@ def all_bytes(folder: Path) -> bytes:
 
 
 def values(rounds: Rounds) -> list[bytes]:
-    """Everything that is in the database."""
+    """Everything in the database."""
     found: set[bytes] = set()
     with rounds.store.read() as connection:
         for table in metadata.sorted_tables:
@@ -76,15 +76,15 @@ def test_a_backup_alone_decrypts_nothing(place: Place, tmp_path: Path, frozen: b
     assert all(CANARY.encode() not in value for value in contents)
     with pytest.raises(DocumentError):
         thief.keys.read(name)
-    key = rounds.keys.read(name)  # with the key it opens: the test would see it
+    key = rounds.keys.read(name)  # it can be decrypted with the key: the test would notice
     assert vault.unseal_record(key, f"{name}/{owner}", bytes(one))[0]
-    # The list is made where the key is; after that not even the key folder helps.
+    # The list is made where the key is; after that, even the key folder does not help.
     rounds.lifecycle.freeze(name)
     rounds.lists.make(name)
     with pytest.raises(DocumentError):
         rounds.keys.read(name)
     assert len(sealed) == 13
-    # The restored copy cannot go on, says so, and can be ended.
+    # The restored copy cannot continue, says so, and can be aborted.
     if frozen:
         with pytest.raises(DocumentError):
             thief.schedule.advance_due()
@@ -98,14 +98,14 @@ def test_after_the_list_is_made_no_raw_record_is_in_the_files(sqlite: Place) -> 
     name, sealed = with_canary(rounds)
     before = all_bytes(sqlite.folder)
     assert CANARY.encode() not in before
-    assert all(one in before for one in sealed)  # the search finds them as long as they are there
+    assert all(one in before for one in sealed)  # the search finds them while they exist
     key = rounds.keys.read(name)
     assert key in before
     rounds.lifecycle.freeze(name)
     rounds.lists.make(name)
     after = all_bytes(sqlite.folder)
     assert CANARY.encode() not in after
-    assert not any(one[12:44] in after for one in sealed)  # neither in the database nor in its log of writes
+    assert not any(one[12:44] in after for one in sealed)  # neither in the database nor in its write-ahead log
     assert key not in after
 
 

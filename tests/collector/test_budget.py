@@ -1,4 +1,4 @@
-"""What is left of a budget: never more than there is."""
+"""The remaining budget is never overstated."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_only_the_last_days_count_for_a_period():
     entries = [spent("opt-in", 8), spent("opt-in", 6, number=2), spent("client", 8, number=3)]
     found = {one.group: one for one in budgets(entries, CAMPAIGN, chosen, NOW, {}) if one.limit == "period_epsilon"}
     assert (found["opt-in"].spent, found["opt-in"].is_exceeded) == (4, False)
-    assert found["client"].spent == 4  # nobody knows that its round is over
+    assert found["client"].spent == 4  # it is not known that its round is over
     ends = {f"{3:032x}": NOW - 8 * DAY_SECONDS}
     (client,) = [
         one

@@ -15,7 +15,7 @@ from tests.collector.steps import DAY, released, rows, spent
 
 def test_the_limit_refuses_a_round_with_the_reason(rounds: Rounds) -> None:
     campaign = released(rounds, max_epsilon="16")
-    released(rounds, campaign)  # 8 and 8 are 16, exactly the most
+    released(rounds, campaign)  # 8 and 8 are 16, exactly the limit
     made = uploaded(rounds, campaign=campaign)
     rounds.lifecycle.freeze(made.round)
     found = rounds.lookup.round(made.round)
@@ -92,7 +92,7 @@ def test_a_budget_may_be_used_up_exactly(sqlite: Place, epsilon: str, delta: str
 
 
 def test_a_budget_is_not_exceeded_even_slightly(rounds: Rounds) -> None:
-    made = uploaded(rounds, max_delta="0.019999999999999999999999")  # to a computer's own numbers that is 0.02
+    made = uploaded(rounds, max_delta="0.019999999999999999999999")  # as a float this is 0.02
     rounds.lifecycle.freeze(made.round)
     rounds.lifecycle.abort(made.round, "spent")
     again = uploaded(rounds, campaign=made.campaign)
@@ -117,7 +117,7 @@ def test_an_altered_date_in_the_database_does_not_shorten_a_period(rounds: Round
     with rounds.store.write("test") as connection:
         connection.execute(sa.text("UPDATE ledger SET at = 0"))
     again = uploaded(rounds, campaign=made.campaign)
-    rounds.lifecycle.freeze(again.round)  # the journal has the later date, and that is the one that counts
+    rounds.lifecycle.freeze(again.round)  # the journal has the later date, which counts
     assert "of 30 days would be 16, and the maximum is 8" in (rounds.lookup.round(again.round).problem or "")
 
 
@@ -158,7 +158,7 @@ def test_spending_with_a_clock_that_was_set_back_counts(place: Place) -> None:
 
 
 def test_a_clock_set_back_when_a_round_ends_shortens_no_period(place: Place) -> None:
-    """An end before the beginning is none: its clients count for as long as its list could be answered."""
+    """An end before the start is ignored: its clients count until its list expires."""
     now = [float(NOON)]
     rounds = place.rounds(lambda: now[0])
     first = listed(rounds, period_epsilon="8", period_days=7, list_days=30)
@@ -175,7 +175,7 @@ def test_a_clock_set_back_when_a_round_ends_shortens_no_period(place: Place) -> 
 
 
 def test_no_entry_is_dated_before_the_last_one(place: Place) -> None:
-    """Even if the round itself is of the time that the clock was wrong: the ledger knows better."""
+    """Even if the round itself is from the time when the clock was wrong: the ledger's dates never decrease."""
     now = [float(NOON)]
     rounds = place.rounds(lambda: now[0])
     rounds.lifecycle.freeze(uploaded(rounds, name="other").round)
@@ -191,7 +191,7 @@ def test_no_entry_is_dated_before_the_last_one(place: Place) -> None:
 
 
 def test_a_period_is_not_an_hour_too_short(place: Place) -> None:
-    """What is kept of a time is its hour, so that it may look an hour older than it is."""
+    """Only the hour of a time is stored, so that it may look up to an hour older than it is."""
     now = [NOON // 3600 * 3600 + 59 * 60.0]
     rounds = place.rounds(lambda: now[0])
     first = uploaded(rounds, period_epsilon="8", period_days=30)

@@ -18,7 +18,7 @@ from tests.collector.steps import counted, rows
 
 
 def test_concurrent_duplicates_count_once(place: Place) -> None:
-    """Every thread sends all reports, in another order, and each report has a cell of its own."""
+    """Every thread sends all reports in a different order, and each report has its own cell."""
     several = [place.rounds() for _ in range(4)]
     made = listed(several[0])
     batch = [report(i, i) for i in range(300)]
@@ -40,7 +40,7 @@ def test_a_report_twice_in_one_request_counts_once(rounds: Rounds) -> None:
 
 @pytest.mark.parametrize("cells", [(999_999).to_bytes(4, "little"), b"abc"])
 def test_a_nonsensical_stored_report_is_detected(rounds: Rounds, cells: bytes) -> None:
-    """The service refuses it; if it got into the store all the same, the release must not be made of it."""
+    """The service refuses it; if it got into the database anyway, no release must be made from it."""
     made = listed(rounds)
     rounds.contributions.add_reports(made.round, [report(1), (bytes(16), cells)])
     rounds.lifecycle.close(made.round)
@@ -65,7 +65,7 @@ def test_a_second_record_replaces_the_first(rounds: Rounds) -> None:
     second = rounds.contributions.upload_record(made.round, made.tokens[0], "another", "https://two.example/")
     kept = rows(rounds, sa.select(records))
     assert len(kept) == 6
-    assert not rounds.contributions.withdraw(made.receipts[0])  # the first receipt is void
+    assert not rounds.contributions.withdraw(made.receipts[0])  # the first receipt is no longer valid
     owner = vault.token_digest(made.tokens[0], made.round)
     (mine,) = [row for row in kept if row.owner == owner]
     key = rounds.keys.read(made.round)
@@ -81,7 +81,7 @@ def test_concurrent_uploads_of_one_user_leave_one_record(place: Place) -> None:
     )
     assert {type(one) for one in came} == {str}
     assert len(rows(several[0], sa.select(records))) == 6
-    assert sum(several[0].contributions.withdraw(one) for one in came) == 1  # the last one's receipt is the one that is good
+    assert sum(several[0].contributions.withdraw(one) for one in came) == 1  # only the last one's receipt is valid
 
 
 def test_a_record_can_be_withdrawn_with_its_receipt(rounds: Rounds) -> None:
@@ -94,7 +94,7 @@ def test_a_record_can_be_withdrawn_with_its_receipt(rounds: Rounds) -> None:
 
 
 def test_stored_records_have_the_same_length(rounds: Rounds) -> None:
-    """Also those that are none: whoever has a copy of the database must not see who has a record."""
+    """Including "no record": a copy of the database must not reveal who has a record."""
     campaign = rounds.campaigns.create(settings())
     name = rounds.lifecycle.open(campaign).id
     told = ["a", "b" * 250, "ä" * 300, "c" * 2000, "q" * 2048, '"' * 1000, "x" * 100_000, "", None, "joe@example.com"]
@@ -139,7 +139,7 @@ def test_partially_deleted_reports_are_not_exported(rounds: Rounds) -> None:
     assert b"".join(rounds.published.reports(made.round))
     rounds.releases.make(made.round)
     assert b"".join(rounds.published.reports(made.round))
-    with rounds.store.write("test") as connection:  # they are being forgotten
+    with rounds.store.write("test") as connection:  # they are being deleted
         connection.execute(reports.delete().where(reports.c.id == report(7)[0]))
     with pytest.raises(StateError, match="reports were deleted"):
         rounds.published.reports(made.round)

@@ -1,4 +1,4 @@
-"""A round's reports, counted where they are and by an engine: the same to the last count."""
+"""A round's reports, counted in the database and by an engine: the counts are the same."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_the_threshold(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_release_is_the_same(place: Place, tmp_path: Path) -> None:
-    """The very bytes, whether the reports were exported or not."""
+    """The bytes are the same, whether or not the reports were exported."""
     rounds = place.rounds()
     made = listed(rounds)
     rounds.contributions.add_reports(made.round, [report(i, i % 2) for i in range(50)])
@@ -107,7 +107,7 @@ def test_the_release_is_the_same(place: Place, tmp_path: Path) -> None:
 
 
 def test_one_process_exports_at_a_time(place: Place) -> None:
-    """While another process exports, a round is counted where its reports are, and that process's file stays."""
+    """While another process exports, a round is counted in the database, and that process's file stays."""
     rounds = place.rounds(export_from=0)
     made = listed(rounds)
     rounds.contributions.add_reports(made.round, [report(i) for i in range(5)])

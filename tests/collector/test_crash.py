@@ -1,4 +1,4 @@
-"""Killed at every fault point, on both databases: nothing acknowledged is lost, nothing happens twice, all of it ends."""
+"""Killed at every crash point, on both databases: nothing acknowledged is lost, nothing happens twice, every round ends."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from tests.collector.driver import BATCH, BATCHES, EARLIER, USERS, Log, correcte
 from tests.collector.places import NOON, Place
 
 SERVER = multiprocessing.get_context("forkserver")
-SERVER.set_forkserver_preload(["tests.collector.driver"])  # processes that have imported everything already
+SERVER.set_forkserver_preload(["tests.collector.driver"])  # so that processes start with everything imported
 
-MADE = ("head-list", "release", "bundle")  # with noise, or from what has noise
+MADE = ("head-list", "release", "bundle")  # noisy, or derived from noisy data
 FROZEN = ("listing", "listed", "closed", "released")
 
 
@@ -66,11 +66,11 @@ def test_a_kill_at_any_point_leads_to_the_same_bytes(place: Place, tmp_path: Pat
 
     finished = live(place)
     check_finished(finished)
-    assert published.items() <= bodies(finished).items()  # what was published stays as it was
+    assert published.items() <= bodies(finished).items()  # what was published does not change
     finished_copy = live(copy)
-    if state in FROZEN:  # the noise was fixed: the same bytes come of it, however often it is done
-        assert bodies(finished, *MADE) == bodies(finished_copy, *MADE)  # the second round is another one in each
-        assert listing(finished) == listing(finished_copy)  # all noisy counts, also those that the list does not show
+    if state in FROZEN:  # the noise was fixed: the same bytes result, however often it is repeated
+        assert bodies(finished, *MADE) == bodies(finished_copy, *MADE)  # the second round differs in each
+        assert listing(finished) == listing(finished_copy)  # all noisy counts, including those that the list does not show
     copy.close()
 
 
@@ -98,7 +98,7 @@ def test_a_kill_while_reports_are_deleted(place: Place, point: str) -> None:
 
 @pytest.mark.parametrize("point", DATED)
 def test_a_kill_while_dates_are_corrected(place: Place, point: str) -> None:
-    """The ledger and its journal may differ in dates until it is done again; the later date counts."""
+    """The ledger and its journal may differ in dates until it is repeated; the later date counts."""
     killed(place, point, corrected)
     found = place.rounds()
     with found.store.write("test") as connection:
@@ -111,8 +111,8 @@ def test_a_kill_while_dates_are_corrected(place: Place, point: str) -> None:
 
 
 def killed(place: Place, point: str, life: Callable[[Place], Rounds]) -> dict[str, list]:
-    """Crash there; what the world had been told until then."""
-    # A process of its own has connections of its own; the server is reached by its address alone.
+    """Crash there; return what had been acknowledged until then."""
+    # A separate process has its own connections; it only needs the server's address.
     child = SERVER.Process(target=crash, args=(Bare.of(place), point, life))
     child.start()
     child.join(60)
@@ -148,7 +148,7 @@ def listing(rounds: Rounds) -> str:
 
 
 def bodies(rounds: Rounds, *kinds: str) -> dict[str, bytes]:
-    """What is published, of these kinds or of all."""
+    """The published documents, of these kinds or of all."""
     with rounds.store.read() as connection:
         found = connection.execute(sa.select(objects)).all()
     return {row.digest: row.body for row in found if not kinds or row.kind in kinds}
@@ -195,10 +195,10 @@ def check_finished(rounds: Rounds) -> None:
     assert len(digests(rounds, "operator")) == 1
     assert (clients, int(counts[0])) == (BATCHES * BATCH, BATCHES * BATCH)
     (reason,) = [what for what in happened if what.startswith("aborted")]
-    assert "key of the raw records: not found" in reason  # it was stuck, and said why
+    assert "key of the raw records: not found" in reason  # it was stuck, and reported why
     assert happened == {"opened": 2, "frozen": 2, "listed": 1, "closed": 1, "released": 1, reason: 1}
     assert kinds == ["bundle", "head-list", "opening", "opening", "release"]
     assert [entry.group for entry in rounds.budgets.ledger()] == ["opt-in", "client", "opt-in"]
     assert (count(rounds, campaigns), count(rounds, records), count(rounds, withdrawals)) == (2, 0, 0)
-    assert not known & {*rounds.keys.names()}  # a key that never got a round may be left: it opens nothing
+    assert not known & {*rounds.keys.names()}  # a key that never got a round may be left: it decrypts nothing
     assert len(metadata.tables) == 12

@@ -1,4 +1,4 @@
-"""A collector disappears without a word, anywhere: another one takes over, and the first one does no harm when it wakes."""
+"""A collector disappears silently at any point: another one takes over, and the first does no harm when it wakes."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from tests.collector.driver import live
 from tests.collector.places import Place, listed, report, settings, uploaded
 from tests.collector.test_crash import SERVER, Bare, bodies, check_finished
 
-# What a transaction holds it holds before its commit; after it, only a claim on a list or a release is left.
-_OTHERS = ("forget", "redate")  # lives of their own
+# A transaction holds its locks until its commit; after it, only a claim on a list or a release is left.
+_OTHERS = ("forget", "redate")  # they have their own drivers
 POINTS = [
     point
     for point in faults.POINTS
@@ -39,11 +39,11 @@ def short_timeouts(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_shipped_limits_add_up_to_less_than_a_minute() -> None:
     worker_pass = 1.0
     assert TIMEOUTS.takeover + worker_pass < 60
-    assert TIMEOUTS.idle < TIMEOUTS.lock <= TIMEOUTS.statement  # whoever waits outlives a silent holder
+    assert TIMEOUTS.idle < TIMEOUTS.lock <= TIMEOUTS.statement  # a waiting transaction outlives a silent holder
     assert TIMEOUTS.statement + TIMEOUTS.idle < TIMEOUTS.startup_lock < 60  # and a start outlives all of them
     assert 3 * TIMEOUTS.renewal < TIMEOUTS.lease  # a renewal may fail twice
     request = TIMEOUTS.pool + TIMEOUTS.ping + TIMEOUTS.connect + TIMEOUTS.statement + TIMEOUTS.margin
-    assert request < 60  # to be sent away, or to wait for one statement that is never answered
+    assert request < 60  # to be refused, or to wait for one statement that never returns
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc to see that a process is frozen")
@@ -69,7 +69,7 @@ def test_another_collector_takes_over(postgresql: Place, point: str) -> None:
 
 
 def eventually(work: Callable[[], Any], seconds: float = 60) -> Any:
-    """Try until it works, as an operator, a device or a supervisor does who was told to come again."""
+    """Retry until it works, as an operator, a device or a supervisor would."""
     end = time.monotonic() + seconds
     while True:
         try:
@@ -80,7 +80,7 @@ def eventually(work: Callable[[], Any], seconds: float = 60) -> Any:
 
 
 def check_once(rounds: Rounds) -> None:
-    """Whatever the first round went through, it went through once."""
+    """Every step of the first round was taken exactly once."""
     with rounds.store.read() as connection:
         happened = Counter(connection.scalars(sa.text(
             "SELECT what FROM events WHERE round = (SELECT id FROM rounds WHERE number = 1)"
@@ -95,7 +95,7 @@ def test_a_lost_lease_commits_nothing(postgresql: Place) -> None:
     one.lifecycle.freeze(made.round)
     with other.store.claim(made.round) as lost:
         assert lost is not None
-        lost._ended.set()  # it is not renewed any more
+        lost._ended.set()  # it is no longer renewed
         claims = claims_of(one, made.round)
         claim = next(claims)
         with pytest.raises(StateError, match="taken over"):
@@ -113,7 +113,7 @@ def test_a_lost_lease_commits_nothing(postgresql: Place) -> None:
 
 
 def claims_of(rounds: Rounds, name: str) -> Generator[Any, None, None]:
-    """Yields a claim as soon as there is one, and holds it until the generator is closed."""
+    """Yield a claim as soon as it is available, and hold it until the generator is closed."""
     while True:
         with rounds.store.claim(name) as claim:
             if claim:
@@ -155,7 +155,7 @@ def test_every_session_has_limits(postgresql: Place) -> None:
 
 
 def test_no_statement_stops_the_limit_for_idle_transactions(postgresql: Place) -> None:
-    """Neither one row, nor many in a pipeline, nor a cursor of the server: afterwards the session is ended when it idles."""
+    """Neither one row, nor many in a pipeline, nor a server-side cursor: an idle session is still ended afterwards."""
     one, other = postgresql.rounds(), postgresql.rounds()
     made = one.campaigns.create(settings())
     number = sa.select(tokens.c.digest)
@@ -186,7 +186,7 @@ def eventually_gone(rounds: Rounds, pid: int, seconds: float = 30) -> None:
 
 
 def test_deleting_many_records_takes_only_short_statements(postgresql: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Together they take longer than a statement may: neither a list nor an abort is cut off, nor needs a longer limit."""
+    """Together they take longer than a statement may, yet neither a list nor an abort fails or needs a longer limit."""
     first = postgresql.rounds()
     slow = "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.15); RETURN OLD; END $$"
     with first.store.write("test") as connection:

@@ -1,4 +1,4 @@
-"""A collector's machine is cut off: every packet between it and PostgreSQL is lost, and neither side is told.
+"""A collector's machine is cut off: every packet between it and PostgreSQL is lost, and neither side notices.
 
 The collector itself lives on behind the cut, as a machine does whose switch has failed, and comes back later.
 """
@@ -82,14 +82,14 @@ POINTS = (
 def test_another_collector_takes_over(
     network: Network, place: Place, point: str, timeouts: Timeouts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It holds locks in a transaction, or a lease in the middle of its work, when the packets begin to be lost."""
+    """It holds locks in a transaction, or a lease in the middle of its work, when the network fails."""
     monkeypatch.setattr(store_module, "TIMEOUTS", timeouts)
     cut_off = SERVER.Process(target=inside, args=(network.collector, freeze_at, over_network(place), point, timeouts))
     cut_off.start()
     try:
         wait_until_frozen(cut_off.pid)
         with dropped(network):
-            wake(cut_off.pid)  # it goes on working, and nothing of it arrives
+            wake(cut_off.pid)  # it continues to work, but nothing it sends arrives
             began = time.monotonic()
             finished = eventually(lambda: live(place), TAKE_OVER)
             taken = time.monotonic() - began

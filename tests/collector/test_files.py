@@ -29,7 +29,7 @@ def test_a_file_is_written_once(tmp_path: Path) -> None:
 
 def test_a_file_is_replaced_whole(tmp_path: Path) -> None:
     path = tmp_path / "file.json"
-    path.with_suffix(".partial").write_bytes(b"what a crash has left")  # and anybody may read
+    path.with_suffix(".partial").write_bytes(b"what a crash has left")  # and anyone may read it
     for content in (b"a long first one", b"second"):
         write_over(path, content)
         assert path.read_bytes() == content

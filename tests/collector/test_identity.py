@@ -1,4 +1,4 @@
-"""A collector with other files than the database was used with does not start."""
+"""A collector does not start with files that do not belong to its database."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def settings_of(place: Place, data: str = "data", **more: Path) -> Settings:
 
 
 def start(settings: Settings) -> list[str]:
-    """The operator's tokens that were told."""
+    """The operator's tokens that were shown."""
     told: list[str] = []
     prepare(settings, told.append)
     return told
@@ -65,7 +65,7 @@ def test_another_folder_of_keys_is_refused(place: Place) -> None:
     with pytest.raises(StateError, match="key folder"):
         start(empty)
     assert not (place.folder / "empty" / "folder.id").exists()
-    store = Store.open(empty.database_url)  # if it is lost for good, as the page says
+    store = Store.open(empty.database_url)  # as the documentation says for a folder that is lost for good
     with store.write("test") as connection:
         connection.execute(sa.text("DELETE FROM identity WHERE name = 'key folder'"))
     store.close()
@@ -108,7 +108,7 @@ def test_a_start_during_the_creation_of_a_file_does_not_interfere(tmp_path: Path
 
     monkeypatch.setattr(durable, "write_whole", slow)
     one.initialise()
-    assert ids == [one.id]  # the first that has its name stays
+    assert ids == [one.id]  # the first one to get its name stays
     assert [path.name for path in tmp_path.iterdir()] == ["folder.id"]
 
 

@@ -1,4 +1,4 @@
-"""Reports of many requests become few transactions, of which none is too large."""
+"""Reports of many requests become few transactions, none of them too large."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.collector.places import report
 
 
 class Slow:
-    """Keeps what it is given, and waits before the first time."""
+    """Stores what it receives, and waits before the first time."""
 
     def __init__(self) -> None:
         self.go_on = threading.Event()
@@ -44,7 +44,7 @@ def test_a_transaction_has_a_maximum_size(cells: int, most: int) -> None:
     intake.stop()
     sizes = [len(batch) for batch in slow.batches]
     assert sum(sizes) == 25 * each
-    assert max(sizes) == pytest.approx(most, abs=each)  # together as many as may be, and no more
+    assert max(sizes) == pytest.approx(most, abs=each)  # as many together as allowed, and no more
 
 
 def test_a_round_that_accepts_no_reports_does_not_affect_others() -> None:
@@ -70,7 +70,7 @@ def test_waiting_reports_are_written_before_stopping() -> None:
 
     async def scene() -> None:
         waiting = [asyncio.ensure_future(intake.add("round", [report(0)]))]
-        await asyncio.sleep(0.1)  # it is being written, and the others wait
+        await asyncio.sleep(0.1)  # the first one is being written, and the others wait
         waiting += [asyncio.ensure_future(intake.add("round", [report(i)])) for i in range(1, 4)]
         await asyncio.sleep(0.1)
         stopping = asyncio.ensure_future(asyncio.to_thread(intake.stop))
@@ -83,7 +83,7 @@ def test_waiting_reports_are_written_before_stopping() -> None:
 
 
 def test_reports_that_arrive_during_the_stop_are_refused() -> None:
-    """It was asked whether it is stopped a moment too early, and nobody writes any more."""
+    """They passed the check a moment before the stop, and nothing is written any more."""
     slow: Any = Slow()
     intake = ReportWriter(slow)
 

@@ -1,4 +1,4 @@
-"""A database that is put back remembers what was spent: the journal outside it says so."""
+"""After a database is restored, what was spent is known from the journal outside it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.collector.places import NOON, Place, listed, settings, uploaded
 
 
 def restored(place: Place, folder: Path) -> Place:
-    """The database of now, for later, with the key folder that goes on being used."""
+    """A copy of the current database, with the key folder that stays in use."""
     place.close()
     backup = place.copy(folder)
     shutil.rmtree(backup.folder / "keys", ignore_errors=True)
@@ -51,7 +51,7 @@ def test_what_was_spent_stays_spent(place: Place, tmp_path: Path, opened: bool) 
     rounds.lists.make(made.round)
     before = rounds.budgets.ledger()
     again = started(backup)
-    assert again.budgets.ledger() == before  # the same bytes: the chain goes on where it was
+    assert again.budgets.ledger() == before  # the same bytes: the chain continues where it was
     if opened:
         again.lifecycle.abort(made.round, "its key is gone")
     another = uploaded(again, campaign=campaign)
@@ -66,7 +66,7 @@ def test_what_was_spent_stays_spent(place: Place, tmp_path: Path, opened: bool) 
 
 
 def test_a_start_recovers_what_was_spent(place: Place, tmp_path: Path) -> None:
-    """Before anybody spends: the public ledger must say it as soon as it is asked."""
+    """Even before anything is spent: the public ledger must show it at once."""
     prepare(place.settings, lambda _: None)
     rounds = place.rounds(migrated=False)
     made = uploaded(rounds)
@@ -80,7 +80,7 @@ def test_a_start_recovers_what_was_spent(place: Place, tmp_path: Path) -> None:
 
 
 def test_spending_recovers_it_too(place: Place, tmp_path: Path) -> None:
-    """Nobody has started anything: the database was put back under a collector that runs."""
+    """There was no restart: the database was restored under a running collector."""
     rounds = place.rounds()
     campaign = rounds.campaigns.create(settings(max_epsilon="8"))
     made = uploaded(rounds, campaign=campaign)
@@ -97,7 +97,7 @@ def test_spending_recovers_it_too(place: Place, tmp_path: Path) -> None:
 
 
 def test_clients_of_an_unknown_round_count_until_its_list_expires(place: Place, tmp_path: Path) -> None:
-    """Only the journal has it: nobody can say when it was closed, and until its list ended it may have been answered."""
+    """Only the journal has it: it is unknown when it was closed, and devices may have reported until its list expired."""
     now = [float(NOON)]
     rounds = place.rounds(lambda: now[0])
     campaign = rounds.campaigns.create(settings(period_epsilon="8", period_days=7, list_days=30))
@@ -114,7 +114,7 @@ def test_clients_of_an_unknown_round_count_until_its_list_expires(place: Place, 
 
 
 def test_a_listed_round_gets_no_second_list(place: Place, tmp_path: Path) -> None:
-    """Even if the key outlived its list, as after a crash at the worst moment."""
+    """Even if the key outlived the list, as after a crash at the worst moment."""
     rounds = place.rounds()
     made = uploaded(rounds)
     backup = restored(place, tmp_path / "backup")
@@ -130,7 +130,7 @@ def test_a_listed_round_gets_no_second_list(place: Place, tmp_path: Path) -> Non
 
 
 def test_an_interrupted_step_is_spent_once(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The journal has it and the database does not: another campaign goes on after it, and the round finds it."""
+    """The journal has it and the database does not: another campaign continues after it, and the round finds it."""
     rounds = place.rounds()
     made, other = uploaded(rounds, max_epsilon="8"), uploaded(rounds, name="other")
 
@@ -201,7 +201,7 @@ def test_contradicting_histories_are_refused(place: Place, tmp_path: Path) -> No
     shutil.copytree(place.folder / "keys", backup.folder / "keys")
     rounds.lifecycle.freeze(made.round)
     again = backup.rounds()
-    again.lifecycle.freeze(other.round)  # it knows nothing of the journal
+    again.lifecycle.freeze(other.round)  # it does not have the journal
     shutil.copy(rounds.journal.path, again.journal.path)
     with pytest.raises(DocumentError, match="entry 1 is not the one"):
         started(backup)

@@ -32,7 +32,7 @@ def test_a_chain_is_read_back() -> None:
 
 
 def test_the_digest_of_an_entry_never_changes() -> None:
-    """Releases that are out there hold such digests: another way of writing an entry would make liars of them."""
+    """Published releases contain such digests: writing entries differently would invalidate them."""
     assert Entry(1, "c", "r", "opt-in", "4", "1/1000000", START).digest == DIGEST
 
 
@@ -43,7 +43,7 @@ DIGEST = "d909bbde206085b3a99c55a401faf24e3adbadf2b8ee6f0457a458aa20997123"
 @pytest.mark.parametrize("field", list(Entry.__dataclass_fields__))
 @pytest.mark.parametrize("repaired", [False, True])
 def test_a_change_of_any_field_of_any_entry_is_detected(place: int, field: str, repaired: bool) -> None:
-    """Also if whoever changed it has put the digest right: the next entry gives it away, or the digest in a release."""
+    """Even if the digest was changed, too: the next entry, or the digest in a release, reveals it."""
     whole = chain(6)
     values = json.loads(whole[place][0])
     values[field] = values[field] + 1 if field == "number" else "9"
@@ -51,7 +51,7 @@ def test_a_change_of_any_field_of_any_entry_is_detected(place: int, field: str, 
     tampered = [*whole]
     tampered[place] = (changed.text(), changed.digest if repaired else whole[place][1])
     if repaired and place == 5 and field not in {"number", "before"}:
-        assert check(tampered)[-1].digest != whole[-1][1]  # the last one: only who has seen its digest can tell
+        assert check(tampered)[-1].digest != whole[-1][1]  # the last one: only someone who knows its digest can detect it
     else:
         with pytest.raises(DocumentError):
             check(tampered)
@@ -93,7 +93,7 @@ def test_composition_lies_between_the_largest_loss_and_the_sum(some: list[tuple[
 @pytest.mark.parametrize("power", [5, 9, 12, 30])
 @pytest.mark.parametrize("rounds", [2, 10, 11, 12, 40])
 def test_a_small_delta_does_not_make_the_composition_infinite(power: int, rounds: int) -> None:
-    """At ten rounds with δ = 1e-9 the accountant answers that no ε is enough. The plain sum always is."""
+    """At ten rounds with δ = 1e-9 the accountant returns an infinite ε. The plain sum always holds."""
     assert 4 < composed([Loss(Fraction(4), Fraction(1, 10**power))] * rounds) <= 4 * rounds
 
 
@@ -116,8 +116,8 @@ def test_composition_agrees_with_the_exact_theorem() -> None:
         )
         return 1 - (1 - delta) ** k * (1 - tail)
 
-    assert optimal_delta(total) <= k * delta * (1 + 1e-6)  # it is true
-    assert optimal_delta(total * 0.99) > k * delta  # and not much more than what is true
+    assert optimal_delta(total) <= k * delta * (1 + 1e-6)  # the bound holds
+    assert optimal_delta(total * 0.99) > k * delta  # and is nearly tight
 
 
 def test_the_start_is_not_a_digest() -> None:

@@ -115,7 +115,7 @@ def test_too_few_opt_in_users(rounds: Rounds) -> None:
 
 
 def test_an_unchanged_problem_is_not_written_again(rounds: Rounds) -> None:
-    """The worker comes by every second."""
+    """The worker checks every second."""
     made, updates = uploaded(rounds, users=5), list[str]()
     rounds.lifecycle.freeze(made.round)
     listener = partial(_noted, updates)
@@ -169,7 +169,7 @@ def test_abort(rounds: Rounds, state: str) -> None:
 
 
 def test_a_delta_that_is_too_large_for_the_users_who_came_spends_nothing(rounds: Rounds) -> None:
-    """It was small enough for the fewest users of the campaign; more came, and one of them would probably be exposed."""
+    """It was small enough for the minimum number of users; more came, and one of them would probably be exposed."""
     made = uploaded(rounds, users=24, delta="0.05", min_opt_in=6)
     rounds.lifecycle.freeze(made.round)
     found = rounds.lookup.round(made.round)
@@ -219,7 +219,7 @@ def test_raw_records_are_not_written_to_disk_while_the_list_is_made(rounds: Roun
 def test_a_process_that_is_too_late_with_a_list_has_not_failed(
     place: Place, monkeypatch: pytest.MonkeyPatch, meanwhile: str
 ) -> None:
-    """The key is gone, and with it the way to the records: the one who was faster has destroyed it."""
+    """The key is gone, and the records are unreadable: the faster process has destroyed it."""
     one, other = place.rounds(), place.rounds()
     made = uploaded(one)
     one.lifecycle.freeze(made.round)
@@ -247,7 +247,7 @@ def test_candidates_come_from_the_last_released_list_of_the_campaign(rounds: Rou
     assert known
     assert elsewhere - known
     assert aborted - known - elsewhere
-    listed_with(rounds, campaign, [f"rare {place}" for place in range(24)])  # nothing that the threshold would let pass
+    listed_with(rounds, campaign, [f"rare {place}" for place in range(24)])  # nothing that would pass the threshold
     with rounds.store.read() as connection:
         texts = connection.scalars(sa.text("SELECT listing FROM rounds WHERE number = 3")).all()
     found = listing.load(texts[0], settings().collection()).context.discovery
@@ -257,7 +257,7 @@ def test_candidates_come_from_the_last_released_list_of_the_campaign(rounds: Rou
 
 
 def test_a_release_names_what_its_own_round_has_spent(rounds: Rounds) -> None:
-    """Not what another campaign has spent meanwhile: whoever checks the ledger would look for the wrong entry."""
+    """Not what another campaign has spent since: an auditor of the ledger would look for the wrong entry."""
     made = listed(rounds)
     listed(rounds, name="other")
     finished(rounds, made.campaign)
@@ -356,7 +356,7 @@ def test_no_budget_is_spent_on_a_list_that_would_already_be_expired(place: Place
     ],
 )
 def test_no_record_can_prevent_the_list(rounds: Rounds, queries: list[str]) -> None:
-    """The budget is spent when the list is made: whatever was uploaded, it must come to an end."""
+    """The budget is spent before the list is made, so it must succeed whatever was uploaded."""
     campaign = rounds.campaigns.create(settings(min_opt_in=4, f_o="0.9"))
     made = rounds.lifecycle.open(campaign)
     for place, (token, query) in enumerate(zip(rounds.tokens.enrol(campaign, len(queries)), queries, strict=True)):
@@ -371,7 +371,7 @@ def test_no_record_can_prevent_the_list(rounds: Rounds, queries: list[str]) -> N
 
 @pytest.mark.parametrize("f_o", ["0.1", "0.999"])
 def test_an_empty_group_is_drawn_again(rounds: Rounds, f_o: str) -> None:
-    """Users are parted by chance: with few of them one of the two groups can have nobody."""
+    """Users are split at random: with few users, one of the two groups can be empty."""
     made = uploaded(rounds, users=6, f_o=f_o)
     rounds.lifecycle.freeze(made.round)
     rounds.lists.make(made.round)
@@ -395,7 +395,7 @@ def test_every_list_expires(place: Place) -> None:
     rounds = place.rounds(lambda: now[0])
     made = uploaded(rounds, list_days=3)
     rounds.lifecycle.freeze(made.round)
-    now[0] += 5 * DAY  # a worker that comes late makes the same list
+    now[0] += 5 * DAY  # a late worker makes the same list
     rounds.lists.make(made.round)
     assert content_of(rounds, made.round)["expires"] == NOON // 3600 * 3600 + 3 * DAY
     rounds.lifecycle.abort(made.round, "enough")

@@ -1,4 +1,4 @@
-"""Anything in any order, against a plain model of it: `pytest tests/collector/test_machine.py --hypothesis-seed=N`."""
+"""Any operations in any order, checked against a model: `pytest tests/collector/test_machine.py --hypothesis-seed=N`."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ ALL_IS_LISTED = {"epsilon": "40", "delta": "0.1", "f_o": "0.99", "max_queries": 
 
 @dataclass(frozen=True)
 class Seen(Counting):
-    """Tells what it has counted."""
+    """Reports what it has counted."""
 
     told: dict[str, CellCounts] = field(default_factory=dict)
 
@@ -45,7 +45,7 @@ class Seen(Counting):
 
 
 class Life(RuleBasedStateMachine):
-    """One campaign over many rounds, led by two collectors on the same database."""
+    """One campaign over many rounds, managed by two collectors on the same database."""
 
     def __init__(self, server: Server | None) -> None:
         super().__init__()
@@ -140,7 +140,7 @@ class Life(RuleBasedStateMachine):
     @precondition(lambda self: hasattr(self, "withdrawn") and self.withdrawn)
     @rule(pick=st.integers(0, 100), other=st.booleans())
     def repeat_what_was_withdrawn(self, pick: int, other: bool) -> None:
-        """A withdrawal that is repeated is the same; an upload that comes late is refused."""
+        """A repeated withdrawal has the same result; a late upload is refused."""
         user = sorted(self.withdrawn)[pick % len(self.withdrawn)]
         assert self.rounds.contributions.withdraw(self.withdrawn[user]) == self._is("open")
         name, receipt = list(self.states)[-1], "ab" * 32 if other else self.withdrawn[user]
@@ -215,9 +215,9 @@ class Life(RuleBasedStateMachine):
     @precondition(lambda self: self._current_known())
     @rule(both=st.booleans())
     def advance(self, both: bool) -> None:
-        """What the worker does; the other collector's, at the same time."""
+        """What both collectors' workers do at the same time."""
         name = self._current()
-        # Each collector looks at the schedule once: what was listed in this very look may be closed in the other's.
+        # Each collector reads the schedule once: what one has just listed, the other may close.
         if both:
             failed: list[Exception] = []
 
@@ -233,7 +233,7 @@ class Life(RuleBasedStateMachine):
             for thread in several:
                 thread.join()
             assert failed == []
-            self.rounds.schedule.advance_due()  # so that what is to be expected does not depend on who was faster
+            self.rounds.schedule.advance_due()  # so that the expected state does not depend on who was faster
         else:
             self.rounds.schedule.advance_due()
         for _ in range(3 if both else 1):
@@ -262,7 +262,7 @@ class Life(RuleBasedStateMachine):
     @precondition(lambda self: self._current_known())
     @rule()
     def forget(self) -> None:
-        """Reports of rounds that are over, which this campaign does not keep."""
+        """Delete the reports of finished rounds, which this campaign does not keep."""
         over = {name for name, state in self.states.items() if state in DONE} - self.forgotten
         assert self.rounds.retention.delete_reports() == sum(len(self.reports.get(name, ())) for name in over)
         self.forgotten |= over
@@ -276,7 +276,7 @@ class Life(RuleBasedStateMachine):
     @precondition(lambda self: self._is("open", "listing", "listed", "closed"))
     @rule(sure=st.integers(0, 3))
     def abort(self, sure: int) -> None:
-        if sure:  # not too often, or no round gets anywhere
+        if sure:  # not too often, otherwise no round gets far
             return
         name = self._current() or ""
         self.rounds.lifecycle.abort(name, "enough")
@@ -308,10 +308,10 @@ class Life(RuleBasedStateMachine):
     def teardown(self) -> None:
         if not hasattr(self, "states"):
             return
-        if self._is("open"):  # whatever has happened, the round comes to its end
+        if self._is("open"):  # whatever has happened, the round ends
             self.everybody_uploads()
             self.freeze()
-        if self._is("open"):  # its time is over, or too many have withdrawn, and it says so
+        if self._is("open"):  # it is too late, or too many have withdrawn, and its problem says so
             said = self.rounds.lookup.round(self._current() or "").problem or ""
             assert "abort the round" in said or ("too few" in said and len(self.records) < 4)
             self.abort(0)

@@ -1,4 +1,4 @@
-"""The migrations make the schema that the code has, from wherever a database is, on SQLite and on PostgreSQL."""
+"""The migrations lead to the schema in the code from any earlier version, on SQLite and on PostgreSQL."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ REVISIONS = [one.revision for one in ScriptDirectory(str(module._FOLDER)).walk_r
 
 
 def differences(store: Store) -> list[Any]:
-    """What Alembic would change to come from the database to the schema."""
+    """What Alembic would change to get from the database to the schema."""
     with store.read() as connection:
         context = MigrationContext.configure(connection, opts={"compare_type": True, "compare_server_default": True})
         return compare_metadata(context, metadata)
 
 
 def written(store: Store) -> dict[str, list[str]]:
-    """The schema as SQLite keeps it, table by table: this also tells tables with and without row ids apart.
+    """The schema as SQLite stores it, table by table; this also distinguishes tables with and without row ids.
 
     The parts of a table are sorted: a column that is added later comes after the constraints.
     """
@@ -52,7 +52,7 @@ def contents(store: Store) -> list[list[Any]]:
 
 def test_a_migrated_database_matches_the_schema(place: Place) -> None:
     store = place.store()
-    assert differences(store)  # the comparison sees what is missing
+    assert differences(store)  # the comparison detects what is missing
     migrate(store)
     assert differences(store) == []
     with store.read() as connection:
@@ -87,6 +87,6 @@ def test_existing_rows_are_preserved(place: Place) -> None:
 
 
 def test_no_migration_imports_the_schema() -> None:
-    """One that takes its tables from the code makes other ones tomorrow than today."""
+    """A migration that uses the tables in the code would create different ones tomorrow."""
     for path in (module._FOLDER / "versions").glob("*.py"):
         assert "blender_dp" not in path.read_text(encoding="utf-8"), path.name

@@ -1,4 +1,4 @@
-"""Opening a round signs a document that devices verify before they upload, on SQLite and on PostgreSQL alike."""
+"""Opening a round signs a document that devices verify before they upload, on SQLite and on PostgreSQL."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_an_opening_names_the_round_and_the_promise(rounds: Rounds) -> None:
         "campaign": campaign,
         "round": 1,
         "round_id": made.id,
-        "epsilon": "2.50",  # as the campaign has it, to the letter
+        "epsilon": "2.50",  # exactly as in the campaign
         "delta": "1e-6",
         "expires": NOON // 3600 * 3600 + 7 * DAY,
     }
@@ -84,7 +84,7 @@ def test_round_and_opening_exist_together_or_not_at_all(rounds: Rounds) -> None:
 
 
 def test_a_round_opened_before_the_migration_has_no_opening(place: Place) -> None:
-    """It goes on, and devices that want a signed opening do not upload to it."""
+    """It continues, but devices, which require a signed opening, do not upload to it."""
     store = place.store()
     migrate(store, "0001")
     rounds = place.rounds(migrated=False)

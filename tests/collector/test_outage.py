@@ -1,4 +1,4 @@
-"""The storage goes away and comes back: nothing acknowledged is lost, and nobody has to start anything again."""
+"""The storage goes away and comes back: nothing acknowledged is lost, and nothing has to be restarted."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def stored(rounds: Rounds) -> set[int]:
 
 
 def until(rounds: Rounds, name: str, state: str, seconds: float = 40) -> None:
-    """Wait for a state; after an outage everybody is refused for a moment longer."""
+    """Wait for a state; after an outage, requests are refused for a moment longer."""
     end, found = time.monotonic() + seconds, None
     while found != state:
         assert time.monotonic() < end, found
@@ -40,7 +40,7 @@ def until(rounds: Rounds, name: str, state: str, seconds: float = 40) -> None:
 
 @pytest.fixture
 def own_server(tmp_path: Path) -> Server:  # type: ignore[misc]
-    """A server that no other test needs."""
+    """A server that no other test uses."""
     made = Server()
     yield made  # type: ignore[misc]
     made.start()
@@ -57,7 +57,7 @@ def test_postgresql_goes_away_and_comes_back(own_server: Server, tmp_path: Path,
     waiting = uploaded(rounds, name="other")
     rounds.lifecycle.freeze(waiting.round)
     if how == "stop":
-        place.close()  # a server that is stopped in good order waits for who is connected
+        place.close()  # a server that is stopped properly waits for its connections
         own_server.stop()
     else:
         own_server.kill()
@@ -65,7 +65,7 @@ def test_postgresql_goes_away_and_comes_back(own_server: Server, tmp_path: Path,
     worker.start()
     with pytest.raises(sa.exc.OperationalError):
         rounds.contributions.add_reports(made.round, [report(99)])
-    time.sleep(0.3)  # the worker has failed meanwhile
+    time.sleep(0.3)  # the worker has failed in the meantime
     own_server.start()
     until(rounds, waiting.round, "listed")  # it has recovered by itself
     rounds.contributions.add_reports(made.round, [report(i) for i in range(5, 15)])
@@ -99,7 +99,7 @@ def test_a_connection_whose_session_cannot_be_configured_is_closed(postgresql: P
 
 
 def test_a_file_that_cannot_be_written(sqlite: Place) -> None:
-    """Root may write anything, so the connection is what is made unable to."""
+    """Root may write to any file, so the connection is made read-only instead."""
     rounds = sqlite.rounds()
     made = listed(rounds)
     rounds.contributions.add_reports(made.round, [report(1)])
@@ -159,7 +159,7 @@ def test_the_collector_waits_for_a_locked_database(sqlite: Place) -> None:
         late.start()
         late.join(0.3)
         assert late.is_alive()
-        assert stored(rounds) == set()  # readers are not held up
+        assert stored(rounds) == set()  # readers are not blocked
     late.join(120)
     assert stored(rounds) == {1}
 
@@ -185,7 +185,7 @@ def test_the_worker_survives_every_error(sqlite: Place) -> None:
 
 
 def test_a_client_that_goes_away_does_not_stop_the_report_writer(sqlite: Place) -> None:
-    """A request that is cancelled while it waits must not take the others with it."""
+    """A request that is cancelled while it waits must not affect the others."""
     rounds = sqlite.rounds()
     made = listed(rounds)
     intake = ReportWriter(rounds.contributions)

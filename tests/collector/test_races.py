@@ -24,7 +24,7 @@ from tests.collector.steps import counted, rows, spent
 
 @pytest.mark.parametrize("attempt", range(3))
 def test_workers_race(place: Place, attempt: int) -> None:
-    """Four collectors do everything at a time: every step happens once."""
+    """Four collectors do everything at the same time: every step happens once."""
     several = [place.rounds() for _ in range(4)]
     made = uploaded(several[0])
     assert all_at_once(*[lambda r=r: r.lifecycle.freeze(made.round) for r in several]) == [None] * 4
@@ -35,7 +35,12 @@ def test_workers_race(place: Place, attempt: int) -> None:
     assert several[0].lookup.round(made.round).state == "released"
     assert spent(several[0], made.round) == ["opt-in", "client"]
     kinds = sorted(row.kind for row in rows(several[0], sa.select(objects.c.kind)))
-    assert kinds == ["bundle", "head-list", "opening", "release"]  # all four had made the same bytes, or there would be more
+    assert kinds == [
+        "bundle",
+        "head-list",
+        "opening",
+        "release",
+    ]  # otherwise, not all four made the same bytes
     whats = [row.what for row in rows(several[0], sa.select(events.c.what).order_by(events.c.number))]
     assert whats == ["opened", "frozen", "listed", "closed", "released"]
 
@@ -51,7 +56,7 @@ def test_campaigns_freeze_concurrently(place: Place) -> None:
 
 
 def test_nothing_is_added_after_a_step(place: Place) -> None:
-    """Uploads, reports and withdrawals that race with the end of their phase are in, or refused: never lost, never late."""
+    """Uploads, reports and withdrawals that race with the end of their phase are either stored in time or refused."""
     several = [place.rounds() for _ in range(6)]
     made = uploaded(several[0])
     late = several[0].tokens.enrol(made.campaign, 3)
@@ -81,7 +86,7 @@ def test_nothing_is_added_after_a_step(place: Place) -> None:
 
 
 def test_a_step_waits_for_writers(postgresql: Place) -> None:
-    """On PostgreSQL writers are many: whoever checked the state before a step must not write after it."""
+    """On PostgreSQL there are many writers: one that checked the state before a step must not write after it."""
     one, other = postgresql.rounds(), postgresql.rounds()
     made = listed(one)
     one.contributions.add_reports(made.round, [report(i) for i in range(3)])
@@ -99,7 +104,7 @@ def test_a_step_waits_for_writers(postgresql: Place) -> None:
 
 @pytest.mark.parametrize("writing", ["reports", "record", "withdrawal"])
 def test_adding_and_withdrawing_hold_the_round(postgresql: Place, monkeypatch: pytest.MonkeyPatch, writing: str) -> None:
-    """Between the look at the state and the commit no step may be done: what it comes upon is not complete."""
+    """No step may happen between the check of the state and the commit: it would see incomplete data."""
     one, other = postgresql.rounds(), postgresql.rounds()
     made = listed(one) if writing == "reports" else uploaded(one)
     if writing == "reports":
@@ -195,6 +200,6 @@ def test_a_read_sees_one_state(place: Place) -> None:
         assert connection.scalars(states).all() == ["open"]
         other.lifecycle.freeze(made.round)
         assert connection.scalars(states).all() == ["open"]
-        assert connection.scalar(sa.select(sa.func.count()).select_from(ledger)) == 0  # of the same moment
+        assert connection.scalar(sa.select(sa.func.count()).select_from(ledger)) == 0  # from the same snapshot
     with one.store.read() as connection:
         assert connection.scalars(states).all() == ["listing"]

@@ -1,4 +1,4 @@
-"""A receipt that the device has drawn takes its record back, and no other, on SQLite and on PostgreSQL alike."""
+"""A receipt drawn by the device withdraws its own record and no other, on SQLite and on PostgreSQL."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_a_receipt_of_another_record_is_refused(rounds: Rounds) -> None:
 
 
 def test_concurrent_uploads_with_one_receipt(place: Place) -> None:
-    """Of several users who have drawn the same one, one has it; one user who sends it again and again always has it."""
+    """Of several users with the same receipt, one succeeds; one user who sends it repeatedly always succeeds."""
     several = [place.rounds() for _ in range(6)]
     made = uploaded(several[0], users=6)
     (newcomer,) = several[0].tokens.enrol(made.campaign)

@@ -1,4 +1,4 @@
-"""Reading a body of reports: what is taken, what is refused, and that one report does not affect the others."""
+"""Reading a body of reports: what is accepted and what is refused; one report does not affect the others."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_a_body_of_many_values() -> None:
     wide, bad = {**GOOD, "cells": [1] * 10_000}, {**GOOD, "cells": [1] * 9_999 + ["x"]}
     assert read([wide] * 30) == [wide] * 30
     assert read([*[wide] * 30, bad, wide]) == [*[wide] * 30, None, wide]
-    with pytest.raises(RequestValidationError):  # there are so many values that each might be a report
+    with pytest.raises(RequestValidationError):  # so many values that each might be a report
         read([*[wide] * 30, None])
     with pytest.raises(ProblemError, match="the maximum is 5 reports per request"):
         read([wide] * 30, most=5)

@@ -1,4 +1,4 @@
-"""A database that was restored from a backup: no round ends twice, uploaders are told, and dates can be corrected."""
+"""A database that was restored from a backup: no round ends twice, uploads are refused, and dates can be corrected."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_no_second_release_with_other_reports(place: Place, tmp_path: Path) -> N
     first = released(rounds, made.round, 20)
     assert first
     again = backup.rounds()
-    again.schedule.advance_due()  # what a worker does every second: no device reports in vain
+    again.schedule.advance_due()  # as the worker does every second: no device reports in vain
     found = again.lookup.round(made.round)
     assert (found.state, found.release) == ("aborted", None)
     assert first in (found.problem or "")
@@ -60,7 +60,7 @@ def test_no_second_release_of_a_round_that_closes_unnoticed(place: Place, tmp_pa
 
 
 def test_the_same_reports_produce_the_same_release(place: Place, tmp_path: Path) -> None:
-    """A backup of a closed round has everything: it is released again, to the same bytes."""
+    """A backup of a closed round has everything: it is released again, with the same bytes."""
     rounds = place.rounds()
     made = listed(rounds)
     rounds.contributions.add_reports(made.round, [report(i, i % 2) for i in range(20)])
@@ -88,7 +88,7 @@ def test_what_was_aborted_stays_aborted(place: Place, tmp_path: Path, state: str
 
 
 def test_an_open_round_whose_list_was_already_made(place: Place, tmp_path: Path) -> None:
-    """Its key is destroyed: uploaders are sent to the next round, and the operator is told what to do."""
+    """Its key is destroyed: uploads are refused until the next round, and the operator sees what to do."""
     rounds = place.rounds()
     made = uploaded(rounds)
     backup = restored(place, tmp_path / "backup")
@@ -101,7 +101,7 @@ def test_an_open_round_whose_list_was_already_made(place: Place, tmp_path: Path)
     again.schedule.advance_due()
     assert again.lookup.round(made.round).state == "open"
     assert "abort the round" in (again.lookup.round(made.round).problem or "")
-    again.lifecycle.freeze(made.round)  # an operator who asks for the list hears the same
+    again.lifecycle.freeze(made.round)  # an operator who requests the list gets the same reason
     assert "abort the round" in (again.lookup.round(made.round).problem or "")
     again.lifecycle.abort(made.round, "restored")
     assert again.lookup.round(made.round).state == "aborted"
@@ -126,7 +126,7 @@ def test_endings(tmp_path: Path) -> None:
 
 
 def test_dates_from_a_fast_clock_can_be_corrected(place: Place) -> None:
-    """Its dates keep the limit of a period in force for as long as it ran ahead; corrected, for one period from now."""
+    """Its dates keep the limit of a period in force until the wrong date; after a correction, for one period from now."""
     now = [float(NOON + 400 * DAY_SECONDS)]
     rounds = place.rounds(lambda: now[0])
     campaign = rounds.campaigns.create(settings(period_epsilon="8", period_days=7, list_days=1))
@@ -141,7 +141,7 @@ def test_dates_from_a_fast_clock_can_be_corrected(place: Place) -> None:
     assert redate(rounds.store, rounds.journal, now[0]) == 0
     with rounds.store.write("test") as connection:
         corrected = rounds.ledger.catch_up(connection)
-    assert all(now[0] <= one.at <= now[0] + 3600 for one in corrected)  # never before it may have been spent
+    assert all(now[0] <= one.at <= now[0] + 3600 for one in corrected)  # never earlier than it may have been spent
     for days, state in ((6, "open"), (2.1, "listing")):
         now[0] += days * DAY_SECONDS
         rounds.lifecycle.freeze(other.round)

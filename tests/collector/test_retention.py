@@ -22,7 +22,7 @@ def test_a_key_that_never_got_a_round_is_destroyed_after_a_day(place: Place) -> 
     now = [float(NOON)]
     rounds = place.rounds(lambda: now[0])
     rounds.keys.create("orphan")
-    os.utime(rounds.keys.folder / "orphan.key", (0, 0))  # how old it is says nothing
+    os.utime(rounds.keys.folder / "orphan.key", (0, 0))  # its age does not matter
     for _ in range(2):
         rounds.schedule.advance_due()
         assert rounds.keys.names() == ["orphan"]  # a database without a round knows nothing about keys
@@ -31,7 +31,7 @@ def test_a_key_that_never_got_a_round_is_destroyed_after_a_day(place: Place) -> 
     for seconds, left in ((0, ["orphan"]), (DAY - 60, ["orphan"]), (60, [])):
         now[0] += seconds
         rounds.schedule.advance_due()
-        assert rounds.keys.names() == sorted([*left, made.round])  # it may be a round's that is being opened
+        assert rounds.keys.names() == sorted([*left, made.round])  # it may belong to a round that is being opened
 
 
 def test_an_old_database_restored_for_an_hour_costs_no_key(place: Place, tmp_path: Path) -> None:
@@ -56,7 +56,7 @@ def test_an_old_database_restored_for_an_hour_costs_no_key(place: Place, tmp_pat
 
 
 def test_a_key_that_gets_its_round_back_is_no_longer_unknown(place: Place, tmp_path: Path) -> None:
-    """Since when counts from the last time: it was known in between."""
+    """The time counts from when its round was last missing."""
     rounds = place.rounds()
     rounds.lifecycle.abort(uploaded(rounds).round, "so that the backup has a round")
     place.close()
@@ -86,7 +86,7 @@ def test_a_clock_that_ran_fast_does_not_affect_later_dates(place: Place) -> None
     now[0] += 365 * DAY
     rounds.releases.make(made.round)
     now[0] = float(NOON)
-    assert rounds.retention.delete_reports() == 4  # they were not to be kept at all
+    assert rounds.retention.delete_reports() == 4  # they were not to be kept
     capped = uploaded(rounds, name="capped", period_epsilon="8", period_days=30)
     rounds.lifecycle.freeze(capped.round)
     rounds.lifecycle.abort(capped.round, "spent")
@@ -117,7 +117,7 @@ def test_reports_are_deleted_after_the_release(place: Place, monkeypatch: pytest
     both = all_at_once(rounds.retention.delete_reports, place.rounds(lambda: now[0]).retention.delete_reports)
     assert sum(both) == 40
     assert [row.round for row in rows(rounds, sa.select(reports.c.round))] == [other.round] * 40
-    with pytest.raises(StateError):  # a duplicate that comes late is not counted anew
+    with pytest.raises(StateError):  # a late duplicate is not counted again
         rounds.contributions.add_reports(made.round, [report(1)])
     rounds.schedule.advance_due()
     assert rounds.lookup.round(made.round) == before
@@ -125,7 +125,7 @@ def test_reports_are_deleted_after_the_release(place: Place, monkeypatch: pytest
 
 
 def test_the_reports_of_an_aborted_round_are_deleted_in_batches(rounds: Rounds, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody who aborts waits for it, and nobody who writes meanwhile waits long."""
+    """An abort does not wait for it, and other writers do not wait long."""
     monkeypatch.setattr("blender_dp.collector.rounds.retention._DELETED", 7)
     made, other = listed(rounds, keep_reports_days=9), listed(rounds, name="other")
     for name in (made.round, other.round):

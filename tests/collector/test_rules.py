@@ -119,7 +119,7 @@ def test_a_round_that_has_ended_does_not_go_on(state, end):
         ("aborted", None, 0, True),
         ("aborted", None, 9, True),
         ("released", NOW, 0, True),
-        ("released", NOW + 9 * DAY, 0, True),  # a clock that went back
+        ("released", NOW + 9 * DAY, 0, True),  # the clock was set back
         ("released", NOW, 1, False),
         ("released", NOW - DAY + 1, 1, False),
         ("released", NOW - DAY, 1, True),
@@ -140,7 +140,7 @@ def test_which_reports_may_be_deleted(state, released_at, keep_days, may):
         (["a"], {"a": "listing"}, {}, []),
         (["a"], {"a": "listed"}, {}, ["a"]),
         (["a", "b"], {"a": "aborted", "b": "open"}, {}, ["a"]),
-        (["x"], {"a": "open"}, {}, []),  # its round may be opened at this moment
+        (["x"], {"a": "open"}, {}, []),  # its round may just be being opened
         (["x"], {"a": "open"}, {"x": NOW - DAY + 1}, []),
         (["x"], {"a": "open"}, {"x": NOW - DAY}, ["x"]),
         (["x"], {}, {"x": NOW - 9 * DAY}, []),  # a database without any round proves nothing
@@ -156,7 +156,7 @@ def test_which_keys_are_destroyed(names, states, since, unneeded):
     [
         (["x"], {"a": "open"}, {}, {"x": NOW}),
         (["x"], {"a": "open"}, {"x": 5}, {"x": 5}),
-        (["x"], {"x": "open"}, {"x": 5}, {}),  # it had a round in between: the count starts anew
+        (["x"], {"x": "open"}, {"x": 5}, {}),  # it had a round in between: the time starts again
         ([], {"a": "open"}, {"x": 5}, {}),
         (["x"], {}, {}, {}),
         (["x"], {}, {"x": 5}, {"x": 5}),
@@ -174,7 +174,7 @@ def entry(group: str, round_id: str = "r", campaign: str = "c") -> DatedEntry:
     ("entries", "problem"),
     [
         ([], None),
-        ([entry("opt-in")], None),  # an interrupted transaction has spent it already
+        ([entry("opt-in")], None),  # already spent by an interrupted transaction
         ([entry("opt-in"), entry("client")], "made before the database was restored"),
         ([entry("client")], "made before the database was restored"),
         ([entry("opt-in", "other")], "the budget of opt-in users is used up"),

@@ -32,7 +32,7 @@ def test_the_schedule(place: Place) -> None:
 
 
 def test_a_refused_scheduled_step_is_retried_in_the_next_hour(place: Place) -> None:
-    """A round that goes on in the very second when it has enough users tells everybody when the last of them came."""
+    """A round that continues in the second in which it has enough users would reveal when the last of them came."""
     now = [float(NOON // 3600 * 3600 + 1800)]
     rounds = place.rounds(lambda: now[0])
     campaign = rounds.campaigns.create(settings())
@@ -41,7 +41,7 @@ def test_a_refused_scheduled_step_is_retried_in_the_next_hour(place: Place) -> N
 
     def state_after(seconds: int) -> str:
         now[0] += seconds
-        place.rounds(lambda: now[0]).schedule.advance_due()  # another process knows it too
+        place.rounds(lambda: now[0]).schedule.advance_due()  # another process knows about it, too
         return rounds.lookup.round(made.id).state
 
     for token in tokens[:5]:
@@ -116,7 +116,7 @@ def test_a_failure_that_cannot_be_stored_does_not_block_other_rounds(
         raise sa.exc.OperationalError("", {}, OSError())
 
     monkeypatch.setattr(rounds.lifecycle, "note_problem", fail)
-    with pytest.raises(DocumentError):  # what failed first, not that it cannot be told
+    with pytest.raises(DocumentError):  # the first failure, not the failure to store it
         rounds.schedule.advance_due()
     assert rounds.lookup.round(well).state == "listed"
 

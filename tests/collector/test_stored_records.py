@@ -24,7 +24,7 @@ def test_every_stored_record_has_the_same_length(query, url):
 
 
 def test_a_record_of_an_earlier_version():
-    """It has an empty text for no query, and other padding."""
+    """It has an empty string for no query, and different padding."""
     assert read_record(b'["", null]    ') == NO_RECORD
     assert read_record('["ä", "https://a.example/"]'.encode() + b" " * 200) == Record("ä", URL)
 

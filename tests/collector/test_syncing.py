@@ -1,4 +1,4 @@
-"""What must outlast a power failure is on the disk before anything builds on it."""
+"""What must survive a power failure is on disk before anything depends on it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Recorder = Callable[[Rounds | None], Done]
 
 @pytest.fixture
 def recorded(monkeypatch: pytest.MonkeyPatch) -> Recorder:
-    """Write down what is synced, by its name and what it is then, and what the database is told."""
+    """Record what is synced, with its name and content, and what is committed."""
 
     def record(rounds: Rounds | None) -> Done:
         done: Done = []
@@ -77,7 +77,7 @@ def test_a_journal_that_is_filled_from_the_ledger_is_on_disk(place: Place, recor
 
 
 def test_a_key_is_on_disk_before_its_round_is_open(place: Place, recorded: Recorder) -> None:
-    """A round without a key would take records that nobody can read."""
+    """A round without a key would accept records that nobody can read."""
     rounds = place.rounds()
     campaign = rounds.campaigns.create(settings())
     done = recorded(rounds)
@@ -87,7 +87,7 @@ def test_a_key_is_on_disk_before_its_round_is_open(place: Place, recorded: Recor
 
 @pytest.mark.parametrize("end", ["list", "abort"])
 def test_a_key_is_overwritten_and_removed_on_disk(place: Place, recorded: Recorder, end: str) -> None:
-    """After the commit, and not before: a round that was not listed after all still needs it."""
+    """After the commit, not before: if the commit fails, the round still needs it."""
     rounds = place.rounds()
     made = uploaded(rounds)
     if end == "list":
@@ -97,7 +97,7 @@ def test_a_key_is_overwritten_and_removed_on_disk(place: Place, recorded: Record
         rounds.lists.make(made.round)
     else:
         rounds.lifecycle.abort(made.round, "enough")
-    left = "ledger.journal" if end == "list" else "rounds.journal"  # what ends a round is noted before
+    left = "ledger.journal" if end == "list" else "rounds.journal"  # an ending is written first
     assert done[-3:] == [("commit", ""), (f"sync {made.round}.key", "zeros"), ("sync keys", left)]
 
 

@@ -1,4 +1,4 @@
-"""A withdrawn record stays withdrawn, whatever is still on its way, on SQLite and on PostgreSQL alike."""
+"""A withdrawn record stays withdrawn, whatever is still in transit, on SQLite and on PostgreSQL."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_an_upload_under_another_receipt_is_refused_too(rounds: Rounds) -> None:
 
 
 def test_a_withdrawal_can_be_repeated(rounds: Rounds) -> None:
-    """Its answer may have been lost."""
+    """Its response may have been lost."""
     made = uploaded(rounds, users=6)
     assert [rounds.contributions.withdraw(made.receipts[0]) for _ in range(3)] == [True] * 3
     assert not rounds.contributions.withdraw(OWN)
@@ -76,7 +76,7 @@ def test_no_trace_of_it_remains_after_the_list_or_an_abort(rounds: Rounds) -> No
     assert rounds.contributions.withdraw(made.receipts[0])
     assert rounds.contributions.withdraw(other.receipts[0])
     rounds.lifecycle.freeze(made.round)
-    assert not rounds.contributions.withdraw(made.receipts[0])  # too late to say anything about it
+    assert not rounds.contributions.withdraw(made.receipts[0])  # too late to withdraw
     assert count(rounds, withdrawals) == 2
     rounds.lists.make(made.round)
     assert count(rounds, withdrawals) == 1
@@ -88,7 +88,7 @@ def test_no_trace_of_it_remains_after_the_list_or_an_abort(rounds: Rounds) -> No
 
 @pytest.mark.parametrize("first", ["upload", "withdrawal"])
 def test_an_upload_and_a_withdrawal_wait_for_each_other(place: Place, monkeypatch: pytest.MonkeyPatch, first: str) -> None:
-    """Whoever comes first, halfway through, when the other arrives: after a withdrawal that was acknowledged, no record."""
+    """Either one may be halfway through when the other arrives: after an acknowledged withdrawal there is no record."""
     one, other = place.rounds(), place.rounds()
     made = uploaded(one, users=6)
     one.contributions.upload_record(made.round, made.tokens[0], "query", None, OWN)

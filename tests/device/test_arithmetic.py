@@ -80,7 +80,7 @@ def test_whole_numbers_of_numpy_are_numbers():
 
 
 def _series(x: Fraction, terms: int = 400) -> tuple[Fraction, Fraction]:
-    """e^x for 0 <= x < 100 by its series, with a bound of what is left out: an independent way to the same number."""
+    """e^x for 0 <= x < 100 by its series, with a bound on the remainder: an independent way to the same number."""
     total, term = Fraction(0), Fraction(1)
     for n in range(1, terms):
         total += term

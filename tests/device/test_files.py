@@ -33,7 +33,7 @@ def holder(path: Path) -> subprocess.Popen[bytes]:
 
 
 def says(process: subprocess.Popen[bytes], line: bytes, seconds: float = 30) -> bool:
-    """Whether a process prints this line next, within so many seconds."""
+    """Whether a process prints this line next, within this many seconds."""
     with selectors.DefaultSelector() as selector:
         selector.register(process.stdout, selectors.EVENT_READ)
         return bool(selector.select(seconds)) and process.stdout.readline() == line + b"\n"
@@ -88,7 +88,7 @@ def test_the_lock_ends_with_an_error(tmp_path):
 
 
 class FakeMsvcrt(ModuleType):
-    """Windows' locks as documented: of a range of bytes from the position in the file, and refused at once if taken."""
+    """Windows' locks as documented: of a range of bytes from the position in the file, and refused at once if held."""
 
     LK_UNLCK, LK_LOCK, LK_NBLCK = 0, 1, 2
 

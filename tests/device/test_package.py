@@ -25,7 +25,7 @@ MAX_LINES = 2_500
 
 def python(script: str) -> str:
     command = [sys.executable, "-c", f"import sys; sys.path.insert(0, {str(PACKAGE.parent)!r})\n{script}"]
-    # Without `make coverage`, which would load modules of its own.
+    # Not under `make coverage`, which loads other modules.
     environment = {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE_")}
     return subprocess.run(command, capture_output=True, text=True, check=True, env=environment).stdout.strip()
 

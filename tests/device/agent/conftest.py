@@ -1,4 +1,4 @@
-"""Clients and devices that talk to a server of which the test decides every response."""
+"""Clients and devices that talk to a server whose every response is chosen by the test."""
 
 from __future__ import annotations
 
@@ -44,5 +44,5 @@ def collector(fake: FakeCollector, client: Clients) -> CollectorClient:
 
 @pytest.fixture
 def agent(tmp_path: Path, fake: FakeCollector, collector: CollectorClient) -> Callable[..., Agent]:
-    """Start the device anew, with these changes to its settings."""
+    """Restart the device, with these changes to its settings."""
     return lambda **changed: Agent(tmp_path / "device", collector, **{**PINNED, "key": fake.signer.public, **changed})

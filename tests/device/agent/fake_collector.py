@@ -1,4 +1,4 @@
-"""A collector that signs documents of any content and says anything about them."""
+"""A collector that signs documents with any content and sends any response."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A real HTTP server on this machine whose every response a test decides."""
+"""A real HTTP server on this machine; the test chooses every response."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ Respond = Callable[[Request], Answer | None]
 
 @contextmanager
 def listening(respond: Respond) -> Iterator[str]:
-    """Serve on a free port; the URL."""
+    """Serve on a free port; yield the URL."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"

@@ -1,4 +1,4 @@
-"""A device's account: shared by its processes, safe on the disk, and never started anew."""
+"""A device's account: shared by its processes, durable, and never replaced by a new one."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from blender_dp_device.agent.verification import Opening
 
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_concurrent_processes_do_not_exceed_the_budget(agent, monkeypatch):
-    """Each has made a report of a campaign of its own. The budget is for three of them, whoever comes when."""
+    """Each process has a report for a different campaign. The budget allows three of them, in any order."""
     agent(lifetime_epsilon=12)
     save, saves = AccountFile.save, []
 
     def slowly(file, account):
-        time.sleep(0.05)  # so that without a lock all of them have read before anybody has written
+        time.sleep(0.05)  # so that, without a lock, all would read before any of them writes
         save(file, account)
         saves.append(account)
 
@@ -43,7 +43,7 @@ def test_concurrent_processes_do_not_exceed_the_budget(agent, monkeypatch):
             except StateError:
                 pass
             finally:
-                os._exit(len(saves))  # nobody's tests go on in here
+                os._exit(len(saves))  # no further tests run in this process
         children.append(child)
     charged = sum(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children)
     assert charged == len(agent().sent) + len(agent().uploaded) == 3
@@ -108,7 +108,15 @@ SENT = {"campaign": "c" * 32, "round": 1, "round_id": "1" * 32, "epsilon": "4", 
         *[json.dumps({**EMPTY, "bundles": {"c" * 32: wrong}}) for wrong in ("x", "1", 0.5, True, -5, None)],
         *[
             json.dumps({**EMPTY, "charged": wrong})
-            for wrong in ("x", "1", "nan", True, float("nan"), float("inf"), float("-inf"))  # after NaN nobody would wait
+            for wrong in (
+                "x",
+                "1",
+                "nan",
+                True,
+                float("nan"),
+                float("inf"),
+                float("-inf"),
+            )  # with NaN, nothing would wait
         ],
     ],
 )
@@ -169,7 +177,7 @@ class TestAccountOfAnEarlierVersion:
 
 
 class TestFiles:
-    """What a device keeps is on the disk, and for nobody else."""
+    """What a device stores is durable, and readable by its user only."""
 
     @pytest.fixture(autouse=True)
     def everybody_may_read_new_files(self) -> Iterator[None]:

@@ -37,7 +37,7 @@ class TestBundle:
         with pytest.raises(DocumentError, match="another campaign"):
             agent().refresh_bundle()
         agent(campaign="d" * 32).refresh_bundle()
-        assert agent().search("query") == []  # what is here is the other one's
+        assert agent().search("query") == []  # the stored one belongs to the other campaign
         fake.publish_bundle(1)
         with pytest.raises(DocumentError, match="older"):  # another campaign in between does not help
             agent().refresh_bundle()
@@ -76,7 +76,7 @@ class TestBundle:
             agent().refresh_bundle()
 
     def test_the_index_belongs_to_the_stored_bundle(self, agent, fake, monkeypatch):
-        """Another process wants to fetch a newer one while it is made."""
+        """Another process tries to fetch a newer one while the index is built."""
         fake.publish_bundle(1)
         agent().refresh_bundle()
         fake.publish_bundle(2)

@@ -1,4 +1,4 @@
-"""What a client sends and accepts, whatever the collector, or a machine that pretends to be it, responds."""
+"""What a client sends and accepts, whatever the collector, or an impostor, responds."""
 
 from __future__ import annotations
 

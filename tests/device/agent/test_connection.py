@@ -1,4 +1,4 @@
-"""Connections: their deadlines, their end, TLS and proxies, over real sockets."""
+"""Connections: deadlines, closing, TLS and proxies, over real sockets."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
 
 @contextmanager
 def serving(serve: Callable[[socket.socket], None], connections: int = 1) -> Iterator[str]:
-    """Handle so many connections, one after the other; the URL."""
+    """Handle this many connections, one after another; yield the URL."""
 
     def run() -> None:
         for _ in range(connections):
@@ -90,7 +90,7 @@ def test_a_response_that_is_cut_short_or_is_not_http(response):
 
 @pytest.mark.parametrize("size", [b"-1", b"ffffffffffff"])
 def test_a_chunk_of_any_announced_size_is_not_read_whole(size):
-    """A negative size means to the end of the connection, which a server can put off for ever."""
+    """A negative size means to the end of the connection, which a server can delay indefinitely."""
     sent = []
 
     def serve(connection: socket.socket) -> None:
@@ -121,7 +121,7 @@ def test_a_connection_is_used_again():
 
 
 def test_a_connection_that_the_server_has_closed_is_not_used_again():
-    """A request that was lost on the way could not be sent again without a doubt."""
+    """A request that was lost in transit could not safely be sent again."""
 
     def serve(connection: socket.socket) -> None:
         connection.recv(10_000)
@@ -205,7 +205,7 @@ def test_a_connection_that_is_used_again_is_closed_after_a_timeout():
 
 
 def test_nothing_is_sent_after_a_timeout_while_sending():
-    """The server reads nothing until the client has given up: then only what was in the buffers arrives, and no more."""
+    """The server reads nothing until the client has given up: then only what was in the buffers arrives."""
     go_on, received = threading.Event(), []
 
     def serve(connection: socket.socket) -> None:
@@ -223,7 +223,7 @@ def test_nothing_is_sent_after_a_timeout_while_sending():
 
 @pytest.mark.parametrize("start", [b"", b"HTTP/1.1 200 OK\r\nX: ", b"HTTP/1.1 200 OK\r\nContent-Length: 9999\r\n\r\n"])
 def test_a_response_that_trickles_ends_at_the_deadline(start):
-    """Every byte comes in time, and there is no end of them, in the headers or in the body."""
+    """Every byte arrives in time, but they never end, in the headers or in the body."""
     stop = threading.Event()
 
     def serve(connection: socket.socket) -> None:
@@ -376,7 +376,7 @@ class TestTls:
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
 @pytest.mark.parametrize("scheme", ["http", "HTTP"])
 def test_no_proxy_sees_plain_http(monkeypatch, host, scheme):
-    """What is not encrypted does not leave this machine, through a proxy either."""
+    """Unencrypted requests do not leave this machine, not even through a proxy."""
     with socket.create_server(("127.0.0.1", 0)) as proxy, socket.create_server(("127.0.0.1", 0)) as gone:
         port = gone.getsockname()[1]
         gone.close()

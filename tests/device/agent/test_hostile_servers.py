@@ -1,4 +1,4 @@
-"""Whatever a server says, a device sends nothing that the pinned key and its own settings do not allow."""
+"""Whatever a server responds, a device sends nothing that the pinned key and its own settings do not allow."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def upload(device: Agent):
 
 
 def nothing_left(device: Agent, fake: FakeCollector, lifetime: int = 8) -> bool:
-    """No record, no token, nothing charged, and nothing that keeps the device from reporting."""
+    """No record, no token, nothing charged, and nothing that prevents the device from reporting."""
     for request in fake.requests:
         sent = request.target + str(request.headers) + request.content.decode()
         assert not any(secret in sent for secret in SECRETS)
@@ -97,7 +97,7 @@ def test_a_smaller_delta_is_accepted(agent, fake, delta):
 
 @pytest.mark.parametrize("wrong", [None, "", "0" * 63, "../rounds", 7, "0" * 64])
 def test_a_round_without_an_opening(agent, fake, wrong):
-    """Of an earlier version, or of somebody who would like to do without."""
+    """From an earlier version, or from a server that tries to avoid it."""
     fake.state["opening"] = wrong
     fake.documents["0" * 64] = b"{}"
     with pytest.raises(DocumentError):
@@ -109,7 +109,7 @@ def test_a_round_without_an_opening(agent, fake, wrong):
 
 
 def test_another_key_six_rounds_in_a_row(tmp_path, agent, fake):
-    """A server with a key of its own, and a pointer that nobody has signed."""
+    """A server with its own key, and an unsigned pointer."""
     pinned = Signer.load(tmp_path / "pinned.pem").public
     for number in range(1, 7):
         next_round(fake, number)
@@ -156,7 +156,7 @@ def test_another_signed_document_in_its_place(agent, fake, kind):
 
 
 class TestReplay:
-    """Documents that were good once, or are good for something else."""
+    """Documents that were valid before, or are valid for something else."""
 
     def test_an_older_round(self, agent, fake):
         fake.publish_opening(round=5)
@@ -202,7 +202,7 @@ class TestReplay:
         assert len(fake.posted) == 1
 
     def test_the_same_round_under_another_number(self, agent, fake):
-        """Or it could be asked for again and again, also after a withdrawal."""
+        """Otherwise it could be requested repeatedly, even after a withdrawal."""
         upload(agent(lifetime_epsilon=40))
         agent(lifetime_epsilon=40).withdraw()
         fake.publish_opening(round=2)
@@ -227,7 +227,7 @@ class TestReplay:
 
 
 class TestBudget:
-    """Uploads are paced and charged as reports are."""
+    """Uploads are paced and charged like reports."""
 
     def test_the_lifetime_budget(self, agent, fake):
         for number in (1, 2):
@@ -268,7 +268,7 @@ class TestBudget:
         assert (len(fake.posted), agent().left) == (2, 4)
 
     def test_another_process_uploads_at_the_same_time(self, agent, fake, monkeypatch):
-        """The network is asked without the lock: everything is looked at again when it is charged."""
+        """Requests are made without the lock, so everything is checked again when it is charged."""
         made = Agent._randomise
 
         def slowly(device, *arguments):
@@ -303,7 +303,7 @@ class TestBudget:
 
 
 class TestRedirects:
-    """No sending method goes where a server points."""
+    """No method of sending follows a redirect."""
 
     METHODS: ClassVar[dict[str, Callable[[Agent], Any]]] = {
         "take part": lambda device: device.take_part("query 1"),
@@ -335,7 +335,7 @@ class TestRedirects:
 
 
 def test_old_reports_are_sent_unchanged_to_their_own_round(agent, fake):
-    """A server that says that they were lost gets the same bytes, and nothing new."""
+    """A server that claims that they were lost gets the same bytes, and nothing new."""
     fake.state["state"], fake.lost = "listed", True
     with pytest.raises(StateError):
         agent().take_part("query 1")
@@ -376,7 +376,7 @@ def test_withdrawing_shows_the_receipt_and_nothing_else(agent, fake):
     ],
 )
 def test_invalid_settings_are_refused(agent, tmp_path, changed, field):
-    """A mistake must not look like a collector that lies, or wait until something is to be sent."""
+    """A mistake must be reported at once, and must not look like a dishonest collector."""
     with pytest.raises(ParameterError, match=field):
         agent(**changed)
     assert not (tmp_path / "device").exists()

@@ -1,4 +1,4 @@
-"""Lists that a device reports against, and lists that it refuses."""
+"""Lists that a device reports on, and lists that it refuses."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ NO_QUERIES = reporting(HeadList(()), epsilon=4)
         ({"channel": {"f_c": "9" * 3_000_000}}, "not an exact number"),
         ({"channel": {"f_c": "nan"}}, "not an exact number"),
         ({"channel": {"f_c": 0.85}}, "not an exact number"),
-        # Another way to write a number would be another digest of the same list.
+        # Writing a number differently would change the digest of the same list.
         ({"channel": {"f_c": "0.85"}}, "not an exact number"),
         ({"channel": {"f_c": "34/40"}}, "lowest terms"),
         ({"channel": {"epsilon": "4/1"}}, "lowest terms"),
@@ -92,7 +92,7 @@ def test_errors_quote_little_of_a_list(agent, fake):
 
 @pytest.mark.parametrize("wrong", ["", "\x00", "../../operator", "A" * 32, "1" * 31, "1" * 70_000, "\ud800", 7, None, ["1"]])
 class TestNames:
-    """What a collector says becomes a part of an address only if it has the shape of a name."""
+    """Names from a collector become part of a path only if they have the expected shape."""
 
     def test_an_invalid_name_of_a_round_is_refused(self, agent, fake, wrong):
         fake.state["id"] = wrong
@@ -180,7 +180,7 @@ def test_a_list_of_an_older_round_is_refused(agent, fake):
     fake.publish_list(round=5)
     agent().take_part("query 1")
     fake.state["id"] = "2" * 32
-    for number in (4, 5):  # another round of the same number would be a second answer in one round
+    for number in (4, 5):  # another round with the same number would be a second report in one round
         fake.publish_list(round=number)
         with pytest.raises(DocumentError, match="older round"):
             agent().take_part("query 1")

@@ -33,7 +33,7 @@ class Lossy(CollectorClient):
 def test_a_round_of_a_live_collector(tmp_path):
     with listening(tmp_path / "data") as live:
         listed = live.listed(live.campaign())
-        live.opened(live.campaign(name="other"))  # which is now the newest of all
+        live.opened(live.campaign(name="other"))  # now the newest of all
         collector, pinned = CollectorClient(live.url), {**PINNED, "lifetime_epsilon": 4, "campaign": listed["campaign"]}
         device = Agent(tmp_path / "device", collector, key=live.service.signer.public, **pinned)
         sent = device.take_part(*RECORDS[0])
@@ -69,7 +69,7 @@ def test_an_upload_to_a_live_collector_and_its_withdrawal(tmp_path):
 
 @pytest.mark.parametrize("answered_first", [True, False])
 def test_a_record_whose_response_was_lost_can_be_withdrawn(tmp_path, answered_first):
-    """The record that arrived without an answer, first or second, is found and taken back, also after an opt-out."""
+    """A record whose response was lost, first or second, can be withdrawn, even after an opt-out."""
 
     with listening(tmp_path / "data") as live:
         campaign = live.campaign()

@@ -13,11 +13,11 @@ def test_opting_out_survives(agent, fake):
     assert running.take_part("query 1") is None
     assert agent().take_part("query 1") is None
     assert running.upload("t", "query", "a.example") is None
-    assert fake.requests == []  # not even that there is such a device
+    assert fake.requests == []  # not even that this device exists
 
 
 def test_opting_out_waits_for_nothing(agent, fake):
-    """However slowly the collector answers: the opt-out is there at once, and nothing is charged or sent after it."""
+    """However slowly the collector responds: the opt-out is stored at once, and nothing is charged or sent after it."""
     asked, go_on = threading.Event(), threading.Event()
     answer = fake.answer
 
@@ -57,5 +57,5 @@ def test_opting_out_between_charging_and_sending(agent, fake, monkeypatch):
     monkeypatch.setattr(AccountFile, "save", then_opt_out)
     assert agent().take_part("query 1") is None
     assert not fake.posted
-    (charged,) = agent().sent  # it may look as if it had left, never the other way round
+    (charged,) = agent().sent  # it may look as if it had left, but never the reverse
     assert not charged.arrived

@@ -1,4 +1,4 @@
-"""A device limits what it spends in its life and how often, whatever a collector signs."""
+"""A device limits what it spends in its lifetime and how often, whatever a collector signs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_the_lifetime_budget(agent, fake):
 
 
 class TestPace:
-    """Whoever signs lists chooses ids, numbers and times as he likes."""
+    """The signer of lists chooses ids, numbers and times at will."""
 
     def test_a_rollback_is_checked_again_when_a_report_is_charged(self, agent, fake, monkeypatch):
         """Another process has reported to a later round, while this one made its report."""
@@ -77,7 +77,7 @@ class TestPace:
             device.take_part("query 1")
 
     def test_a_clock_that_is_set_back(self, agent, fake):
-        """It does not end the wait, and a clock that was years ahead does not make it last for years."""
+        """It does not end the wait, and a clock that was years fast does not make the wait last for years."""
         now = [9e9]
         patient = {"least_seconds": 100, "clock": lambda: now[0]}
         agent(**patient).take_part("query 1")
@@ -90,7 +90,7 @@ class TestPace:
         assert agent(**patient).take_part("query 1").arrived
 
     def test_another_process_has_charged_in_the_meantime(self, agent, fake, monkeypatch):
-        """The network is asked without the lock, so everything is looked at again when it is charged."""
+        """Requests are made without the lock, so everything is checked again when it is charged."""
         made = Agent._randomise
 
         def slowly(device, *arguments):

@@ -1,4 +1,4 @@
-"""One report in a round, charged before it leaves, and the same bytes whenever it is sent again."""
+"""One report per round, charged before it leaves, and sent again with the same bytes."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_a_report_that_may_not_have_arrived_is_sent_again_unchanged(agent, fake)
             agent().take_part("query 1", "https://site1.example/")
     assert agent().left == 4  # charged once
     fake.lost = False
-    sent = agent().take_part("query 2", "https://site2.example/")  # whatever the record is now
+    sent = agent().take_part("query 2", "https://site2.example/")  # even if the record is another one now
     assert sent.arrived
     assert len(fake.posted) == 4
     assert len(set(fake.posted)) == 1
@@ -47,7 +47,7 @@ def test_a_report_that_may_not_have_arrived_is_sent_again_unchanged(agent, fake)
 
 
 def test_a_crash_before_anything_is_sent(agent, fake, monkeypatch):
-    """The account is on the disk before the report leaves."""
+    """The account is on disk before the report leaves."""
     with monkeypatch.context() as patch:
         patch.setattr(Agent, "_deliver", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
@@ -59,7 +59,7 @@ def test_a_crash_before_anything_is_sent(agent, fake, monkeypatch):
 
 
 class TestEarlierRounds:
-    """What may not have arrived is sent again by its own round's id, and is in nobody's way."""
+    """Reports that may not have arrived are sent again under their own round's id, and block nothing."""
 
     @pytest.fixture
     def undelivered(self, agent, fake) -> bytes:
@@ -89,10 +89,10 @@ class TestEarlierRounds:
         assert [(one.arrived, one.over) for one in agent().sent] == [(False, True), (True, False)]
         assert agent().left == 0  # it stays charged
         agent().take_part("query 2")
-        assert fake.posted[2:] == []  # nobody asks for it again
+        assert fake.posted[2:] == []  # it is not sent again
 
     def test_a_silent_collector_gets_one_request(self, agent, fake):
-        """There may be many, and each of them would wait for two minutes."""
+        """There may be many reports, and each of them would wait for two minutes."""
         fake.lost = True
         for number in (1, 2, 3):
             next_round(fake, number)
@@ -103,7 +103,7 @@ class TestEarlierRounds:
         assert len(fake.posted) == before + 1
 
     def test_a_report_that_has_arrived_stays_so(self, agent):
-        """Another process has sent it too, later, and was told that the round is over."""
+        """Another process has sent it later, too, and got the response that the round is over."""
         arrived = agent().take_part("query 1")
         assert agent()._settle(arrived, arrived=False) == arrived
         assert agent().sent == [arrived]
@@ -133,7 +133,7 @@ def test_all_reports_have_the_same_length(tmp_path, fake, collector):
         device.take_part(f"query {i}" if i % 3 else None)
     assert len({len(body) for body in fake.posted}) == 1
     written = [json.loads(body)["reports"][0]["cells"] for body in fake.posted]
-    assert len({len(json.dumps(cells)) for cells in written}) > 1  # without the padding it would tell
+    assert len({len(json.dumps(cells)) for cells in written}) > 1  # without the padding, the length would reveal it
 
 
 def test_reports_have_random_ids(tmp_path, fake, collector):

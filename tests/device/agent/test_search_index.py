@@ -1,4 +1,4 @@
-"""Exact, prefix and word queries on a device, best first, without a connection."""
+"""Exact, prefix and word queries on a device, best first, offline."""
 
 from __future__ import annotations
 

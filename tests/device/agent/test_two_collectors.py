@@ -12,7 +12,7 @@ from tests.device.agent.fake_collector import PINNED, FakeCollector
 
 
 class TestTwoCollectors:
-    """One device takes part in campaigns of two collectors, with one account: what is one's is not the other's."""
+    """One account for the campaigns of two collectors: what belongs to one is not sent to the other."""
 
     @pytest.fixture
     def other(self, tmp_path) -> FakeCollector:
@@ -42,11 +42,11 @@ class TestTwoCollectors:
         ]  # fmt: skip
         fake.state["state"] = "open"
         agent().take_part("query 2")
-        assert fake.posted[1:] == fake.posted[:1]  # and to its own collector it is sent again
+        assert fake.posted[1:] == fake.posted[:1]  # to its own collector it is sent again
         assert [one.arrived for one in agent().sent] == [True, True]
 
     def test_rounds_with_the_same_id(self, agent, fake, other, elsewhere):
-        """Whoever collects names his rounds as he likes."""
+        """A collector can choose any ids for its rounds."""
         mine, others = agent().take_part("query 1"), elsewhere.take_part("query 1")
         assert mine.round_id == others.round_id
         assert [one.campaign[0] for one in (mine, others)] == ["c", "d"]
@@ -68,7 +68,7 @@ class TestTwoCollectors:
         assert not any(mine.receipt in request.target for request in other.requests)
         assert agent().uploaded == [mine, replace(others, withdrawn=True)]
         assert list(fake.records) == [mine.receipt]
-        assert agent().left == 0  # both are in the account of one life
+        assert agent().left == 0  # both are charged to one lifetime budget
 
     def test_a_record_for_one_does_not_prevent_a_report_to_the_other(self, agent, fake, elsewhere):
         fake.state["state"] = "open"

@@ -17,7 +17,7 @@ from tests.device.agent.http_server import Answer
 
 
 class TestRecords:
-    """What a device of an opt-in user does."""
+    """What an opt-in user's device does."""
 
     @pytest.fixture(autouse=True)
     def open(self, fake) -> None:
@@ -35,7 +35,7 @@ class TestRecords:
         assert agent().withdraw() == 1
         assert fake.requests[-1].path == f"/v1/records/{made.receipt}"
         assert (agent().uploaded, agent().withdraw()) == ([replace(made, withdrawn=True)], 0)
-        assert agent().left == 4  # it was with the collector
+        assert agent().left == 4  # the collector has seen it
 
     @pytest.mark.parametrize(
         ("query", "url"),
@@ -53,7 +53,7 @@ class TestRecords:
         ],
     )
     def test_an_unusable_record_is_uploaded_as_no_record(self, agent, fake, query, url):
-        """How many opt-in users there are is public: it must not depend on anybody's record."""
+        """The number of opt-in users is public, and must not depend on anyone's record."""
         made = agent().upload("t", query, url)
         assert json.loads(fake.posted[0]) == {"query": None, "url": None, "receipt": made.receipt}
         assert (agent().uploaded, agent().left) == ([made], 4)
@@ -74,7 +74,7 @@ class TestRecords:
 
     @pytest.mark.parametrize("state", ["open", "listed"])
     def test_the_record_is_parsed_before_any_request(self, agent, fake, monkeypatch, state):
-        """How long that takes depends on the record, and whoever is asked sees the time between two requests."""
+        """How long that takes depends on the record, and the server sees the time between two requests."""
         fake.state["state"] = state
         raw = "HTTPS://A.example:443/%7Ejoe?utm_source=x"
         read = []
@@ -105,7 +105,7 @@ class TestRecords:
         assert not fake.posted
 
     def test_a_second_upload_has_the_same_receipt(self, agent, fake):
-        """Whichever of them has arrived, the receipt takes it back."""
+        """Whichever of them has arrived, the receipt withdraws it."""
         first = agent().upload("t", "query", "a.example")
         assert agent().upload("t", "other", "a.example") == first
         assert [json.loads(body)["query"] for body in fake.posted] == ["query", "other"]
@@ -125,7 +125,7 @@ class TestRecords:
         assert agent().upload("t", "query", "a.example").receipt != first.receipt
 
     def test_an_upload_that_may_have_arrived_prevents_a_report(self, agent, fake):
-        """Nobody is in both groups: the account knows of it, and how to take it back, before it leaves."""
+        """Nobody is in both groups: the account has the upload and its receipt before it leaves."""
         fake.lost = True
         with pytest.raises(StateError, match="does not respond"):
             agent().upload("t", "query", "a.example")
@@ -150,7 +150,7 @@ class TestRecords:
 
     @pytest.mark.parametrize("status", [403, 404, 409, 422, 429, 500, 503])
     def test_a_refused_upload_still_prevents_a_report(self, agent, fake, status):
-        """Whether it is refused may depend on the record, at a collector that wants it so; the group must not."""
+        """A hostile collector may let the refusal depend on the record; the group must not."""
         answer = fake.answer
         fake.answer = lambda request: Answer(status) if request.method == "POST" else answer(request)
         with pytest.raises(StateError):

@@ -45,7 +45,7 @@ def closed_form(channel: Channel, query: int, url: int) -> dict[tuple[int, int],
 
 
 def enumerated(channel: Channel, query: int, url: int) -> dict[tuple[int, int], int]:
-    """The same by running the shipped code on every pair of words there is."""
+    """The same by running the shipped code on every pair of words."""
     words = range(channel.words)
     found = Counter(channel.respond(query, url, first, second) for first in words for second in words)
     return {position: found[position] for position in positions(channel)}
@@ -68,7 +68,7 @@ CHANNELS = [
     small_channel(5, (1,), 3, 2),
     small_channel(7, (4, 3, 1), 1, 1),
     small_channel(6, (1, 1, 1, 1), 5, 2),  # single items
-    small_channel(6, (3, 3, 1), 1, 40),  # its URLs are so honest that reporting another one tells a lot
+    small_channel(6, (3, 3, 1), 1, 40),  # its URLs are so honest that another reported URL reveals a lot
 ]
 
 

@@ -51,7 +51,7 @@ def test_the_subset_vectors(case):
 
 
 def test_the_subset_vectors_have_every_kind_of_case():
-    """One and several queries, lists told whole but one, single items; and words that are refused change what follows."""
+    """One and several queries, all but one query reported, single items; and rejected words change what follows."""
     assert {case["size"] for case in SUBSET_VECTORS} >= {1, 2, 3, 4}
     assert any(case["size"] < case["head_list"]["channel"]["subset_size"] for case in SUBSET_VECTORS)
     assert {HeadList.from_document(case["head_list"]).levels for case in SUBSET_VECTORS} == {1, 2}
@@ -70,7 +70,7 @@ def test_the_vectors_weights_are_probabilities_of_the_code(case):
 
 @RANDOMISERS
 def test_a_record_is_canonical_before_it_is_placed(small_list, randomiser):
-    device = device_for(small_list, epsilon=60, randomiser=randomiser)  # so much that it tells the truth
+    device = device_for(small_list, epsilon=60, randomiser=randomiser)  # so large that it reports the truth
     truthful = [
         device.report(q, u).cells for q, u in (("  GOOGLE ", "HTTPS://www.Google.com#x"), ("Yahoo", "unlisted.example"))
     ]
@@ -118,13 +118,13 @@ def test_too_few_random_bytes_are_refused(small_list, randomiser, count):
 
 
 def test_a_larger_report_needs_more_random_bytes(small_list):
-    """Two words, then a number for each query, one for the place and one for each URL: 7 of 8 bytes if none is refused."""
+    """Two words, then a number for each query, one for the place and one for each URL: 7 of 8 bytes if none is rejected."""
     device = device_for(small_list, epsilon=1, subset_size=2)
     assert isinstance(device.channel, SubsetChannel)
     assert len(device.answer("google", "x.example", bytes(7 * 8)).cells) == 2
     with pytest.raises(ParameterError, match="55 bytes are too few"):
         device.answer("google", "x.example", bytes(7 * 8 - 1))
-    refused = b"\xff" * 8  # the last word would favour somebody below 5, so it is drawn again
+    refused = b"\xff" * 8  # the last word would favour a number below 5, so it is drawn again
     short, long = (bytes(16) + part + bytes(n * 8) for part, n in ((refused, 4), (refused, 7)))
     with pytest.raises(ParameterError, match="too few"):
         device_for(longer(small_list), epsilon=1, subset_size=2).answer("google", "x.example", short)
@@ -132,7 +132,7 @@ def test_a_larger_report_needs_more_random_bytes(small_list):
 
 
 def longer(head_list: HeadList) -> HeadList:
-    """Six queries and ⋆: with two of them told, the first number is drawn below 5, which does not divide 2^64."""
+    """Six queries and ⋆: with two of them reported, the first number is drawn below 5, which does not divide 2^64."""
     return HeadList.of([*head_list.records(), *((f"q{i}", "u") for i in range(4))])
 
 
@@ -184,7 +184,7 @@ def test_only_subsets_have_a_size(small_list):
 @pytest.mark.parametrize(("query", "url", "personal"), PERSONAL["records"])
 @RANDOMISERS
 def test_a_record_that_looks_personal_counts_as_no_record_even_if_listed(query, url, personal, randomiser):
-    """Whoever makes the list may put anything on it."""
+    """The list may contain anything."""
     device = device_for(HeadList.of([(query, url), ("z", "https://z.example/")]), epsilon=8, randomiser=randomiser)
     streams = [bytes([7 * i + 1]) * 64 for i in range(32)]
     same = [device.answer(query, url, one) == device.answer(None, None, one) for one in streams]
@@ -210,7 +210,7 @@ def test_an_item_that_looks_personal_counts_as_no_record_even_if_listed():
     ],
 )
 def test_a_list_for_another_budget_is_refused(small_list, listed, own, field):
-    """f_C and the subset size are the list's; what a device may lose is its own."""
+    """f_C and the subset size come from the list; the privacy budget is the device's own."""
     with pytest.raises(ParameterError, match="the list was made for") as caught:
         Device(reporting(small_list, **listed), **own)
     assert caught.value.subject == field

@@ -45,7 +45,7 @@ def positions(channel: AnyChannel) -> list[tuple[int, int]]:
 
 
 def list_of(url_counts: list[int]) -> HeadList:
-    """A list with so many URLs per query; 0 for single items."""
+    """A list with these numbers of URLs per query; 0 for single items."""
     return HeadList.of((f"q{i:04}", f"u{j}" if n else None) for i, n in enumerate(url_counts) for j in range(n or 1))
 
 
@@ -92,10 +92,10 @@ CHANNELS = [
     small_channel(3, 2, (2, 1, 1), 5, 2),
     small_channel(3, 2, (3, 2, 1), 6, 2),
     small_channel(2, 2, (2, 2, 2, 1), 3, 2),
-    small_channel(3, 3, (1, 1, 1, 1), 7, 2),  # single items, all but one told
+    small_channel(3, 3, (1, 1, 1, 1), 7, 2),  # single items, all but one reported
     small_channel(3, 2, (1, 1, 1, 1, 1), 5, 2),
     small_channel(2, 3, (2, 1, 2, 1, 1), 3, 2),
-    small_channel(4, 2, (3, 2, 1), 3, 6),  # its URLs are so honest that reporting another one tells a lot
+    small_channel(4, 2, (3, 2, 1), 3, 6),  # its URLs are so honest that another reported URL reveals a lot
 ]
 
 
@@ -177,7 +177,7 @@ SHARES = st.one_of(
 
 @given(URL_COUNTS, EPSILONS, SHARES, st.integers(1, 1000), st.integers(1, 3))
 def test_every_list_share_and_size_keeps_the_promise_without_any_delta(url_counts, epsilon, f_c, size, m_c):
-    """Whatever the curator asks for, one report is (ε/m_c, 0)-private, and the integers make sense."""
+    """Whatever the curator requests, one report is (ε/m_c, 0)-private, and the integers make sense."""
     channel = slack_free(list_of(url_counts), epsilon, f_c, size, m_c)
     assert is_sound(channel)
     assert channel.size == min(size, max(1, len(url_counts)))
@@ -266,7 +266,7 @@ def test_a_slightly_too_honest_channel_is_a_violation(epsilon, f_c, size, part):
 
 
 def test_a_larger_size_than_requested_is_a_violation():
-    """The weight of the truth belongs to its size: with other sizes it tells too much."""
+    """The weight of the truth depends on the size: with other sizes it reveals too much."""
     channel = slack_free(list_of([1] * 30), 2, "0.8", 4)
     assert not audit(dataclasses.replace(channel, size=3), Fraction(2)).holds
 
@@ -334,9 +334,9 @@ def test_a_number_from_bytes_has_equally_many_words(bound, data):
 
 def test_numbers_drawn_before_are_used_in_order():
     channel = small_channel(3, 2, (3, 2, 1, 1), 6, 2)
-    # Told, honest; of the others 0, 1, 2 (queries 1, 2, 3): 0, then 0 again, which is the last one; place 1; URL 1 and 0.
+    # Reported, honest; of the others 0, 1, 2 (queries 1, 2, 3): 0, then 0 again, which is the last; place 1; URL 1 and 0.
     assert channel.respond(0, 2, drawn_before(iter([5, 7, 0, 0, 1, 1, 0]))) == ((0, 2), (1, 1))
-    # Not told: both others stay, and the place means nothing.
+    # Not reported: both others stay, and the place means nothing.
     assert channel.respond(0, 2, drawn_before(iter([6, 7, 0, 0, 1, 1, 0]))) == ((1, 1), (3, 0))
-    # Told, with the URL replaced: word 0 of step 2 names the first other URL.
+    # Reported, with the URL replaced: word 0 of step 2 names the first other URL.
     assert channel.respond(0, 2, drawn_before(iter([5, 0, 0, 0, 1, 1, 0]))) == ((0, 0), (1, 1))

@@ -79,7 +79,7 @@ def test_a_canonical_url_does_not_change(text):
     ],
 )
 def test_a_url_that_resolves_link_by_link_takes_few_steps(monkeypatch, text, expected):
-    """Or else one record takes seconds, which others could see."""
+    """Otherwise one record would take seconds, which others could observe."""
     steps = []
     step = canonical._url_step
     monkeypatch.setattr(canonical, "_url_step", lambda given: steps.append(given) or step(given))

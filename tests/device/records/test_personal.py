@@ -25,7 +25,7 @@ VECTORS = json.loads((ROOT / "spec/vectors/personal.json").read_text(encoding="u
 SITE = "https://example.org/"
 LETTERS = st.text(alphabet=st.characters(categories=["L"]))
 EMAILS = st.from_regex(r"[a-z0-9][a-z0-9._+-]{0,12}@[a-z0-9][a-z0-9-]{0,9}\.(com|org|de)", fullmatch=True)
-NUMBERS = st.from_regex(r"[4-9]{3}([ .-]{0,3}[0-9]){4,20}", fullmatch=True)  # no day, month or year begins so
+NUMBERS = st.from_regex(r"[4-9]{3}([ .-]{0,3}[0-9]){4,20}", fullmatch=True)  # no day, month or year starts like this
 TOKENS = st.text(alphabet="0123456789abcdefABCDEFxyzXYZ", min_size=20).filter(lambda t: not t.isalpha() and not t.isdigit())
 LONG = 100_000
 
@@ -51,7 +51,7 @@ def test_records_are_made_canonical_first():
     assert usable_record("joe＠example.com", SITE) == (None, None)
     assert usable_record("query", "EXAMPLE.org?utm_x=joe@example.com") == ("query", SITE)
     assert usable_record("query", None) == usable_record(None, SITE) == (None, None)
-    assert usable_record("query", "checkout") == ("query", "https://checkout/")  # no host, for all we know
+    assert usable_record("query", "checkout") == ("query", "https://checkout/")  # perhaps not a host at all
 
 
 @pytest.mark.parametrize("url", [None, "", SITE, f"{SITE}?token=1"])
@@ -112,7 +112,7 @@ def test_credentials_are_caught_in_the_authority_only(user, host):
 
 @given(st.ip_addresses())
 def test_no_private_address_passes(address):
-    """The networks are written down, so that they are the same everywhere; Python knows no other private ones."""
+    """The networks are listed, so that they are the same everywhere; Python has no other private ones."""
     url = f"http://[{address}]/" if address.version == 6 else f"http://{address}/"
     assert personal_url(url) or address.is_global
 

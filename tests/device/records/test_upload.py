@@ -1,4 +1,4 @@
-"""Records that fit into an upload, and what is sent instead of the others."""
+"""Records that fit into an upload, and what is sent for the others."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_any_record_fits_or_is_no_record(query, url):
         ("🦊" * (ROOM // 4 + 1), False),
         ("ﷺ" * 100, False),  # 18 characters each in canonical form
         ("x" + " " * 4_000, True),  # one character in canonical form
-        ("x" + " " * 9_000, False),  # so long that nobody looks
+        ("x" + " " * 9_000, False),  # too long to be parsed
         ("x" * 10_000_000, False),
         ("x" + "\u3000" * 3_000, False),  # bytes count, not characters: those that become many more have several
         ("\ud800" * 9_000 + "x", True),  # what cannot be written as UTF-8 counts for nothing

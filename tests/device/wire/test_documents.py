@@ -140,7 +140,7 @@ def test_short_and_empty_documents_are_refused(body, signer):
 
 
 def test_the_two_digests_differ():
-    """One is that of bytes, the other that of a list however it is written."""
+    """One is the digest of bytes, the other that of a list, however it is written."""
     document = {"b": [1, "ä"], "a": None}
     assert list_digest(document) == document_digest('{"a":null,"b":[1,"ä"]}'.encode())
     assert list_digest({"a": None, "b": [1, "ä"]}) == list_digest(document)
