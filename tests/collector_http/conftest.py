@@ -36,7 +36,7 @@ RECORDS = [(f"query {i}", f"https://site{i}.example/") for i in range(5)]
 
 @dataclass
 class Distant:
-    """A collector that listens somewhere."""
+    """A listening collector."""
 
     url: str
     token: str
@@ -114,13 +114,13 @@ class Live(Distant):
         return self.app.state.service
 
     def upload(self, round_id: str, token: str, query: str, url: str) -> None:
-        """Straight to the store: that takes a fourth of a second for all users, instead of some."""
+        """Directly to the database: this takes a quarter of a second for all users, instead of several."""
         self.service.rounds.contributions.upload_record(round_id, token, query, url)
 
 
 @contextmanager
 def listening(data: Path, **settings: Any) -> Iterator[Live]:
-    """A collector with a folder of its own on a free port."""
+    """A collector with its own folder on a free port."""
     chosen, told = Settings(data=data, **{"min_free_bytes": 0, **settings}), [""]
     prepare(chosen, told.append)
     app = create_app(chosen)
@@ -151,7 +151,7 @@ def server() -> Iterator[Server]:
 
 @pytest.fixture(scope="session", params=["sqlite", "postgresql"])
 def database(request: pytest.FixtureRequest) -> Callable[[], str]:
-    """Where a collector keeps things, new every time: whoever asks for a collector is asked on both databases."""
+    """A new place for a collector's data: tests that use a collector run on both databases."""
     if request.param == "sqlite":
         return lambda: ""
     server: Server = request.getfixturevalue("server")
@@ -167,6 +167,6 @@ def live(tmp_path: Path, database: Callable[[], str]) -> Iterator[Live]:
 
 @pytest.fixture(scope="session")
 def ready(tmp_path_factory: pytest.TempPathFactory, database: Callable[[], str]) -> Iterator[tuple[Live, dict[str, Any]]]:
-    """A collector with a release, for tests that only look."""
+    """A collector with a release, for tests that only read."""
     with listening(tmp_path_factory.mktemp("ready") / "data", database=database()) as one:
         yield one, one.released(one.campaign())

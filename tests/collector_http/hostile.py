@@ -1,4 +1,4 @@
-"""Requests that are meant to hurt, and how to see whether they do; the load benchmark sends them too."""
+"""Hostile requests, and how to measure their effect; the load benchmark sends them, too."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import httpx
 
 PROGRAM = Path(sys.executable).parent / "blender-dp"
 MOST_BYTES = 4_000_000
-"""The longest body that a collector takes by default."""
+"""The longest body that a collector accepts by default."""
 
 
 def _report(cells: str) -> str:
@@ -25,7 +25,7 @@ def _report(cells: str) -> str:
 
 
 def _filled(one: str, start: str = '{"reports":[', end: str = "]}") -> bytes:
-    """A body of the most bytes that are taken, made of one piece again and again."""
+    """A body of the maximum length, made of one repeated piece."""
     count = (MOST_BYTES - len(start) - len(end)) // (len(one) + 1)
     return (start + ",".join([one] * count) + end).encode()
 
@@ -59,14 +59,14 @@ HOSTILE: dict[str, Callable[[], bytes]] = {
 
 @dataclass
 class Serving:
-    """`blender-dp serve` in a process of its own."""
+    """`blender-dp serve` in a separate process."""
 
     url: str
     process: subprocess.Popen[bytes]
 
     @cached_property
     def at_first(self) -> int:
-        """Bytes of memory when this was asked for first: whatever comes after must not add much, all together."""
+        """Bytes of memory at the first call: everything after it must not add much in total."""
         return self.memory()
 
     @property
@@ -74,7 +74,7 @@ class Serving:
         return int(self.url.rpartition(":")[2])
 
     def memory(self, which: str = "VmRSS") -> int:
-        """Bytes of memory now, or with "VmHWM" the most since `forget_peak`."""
+        """Bytes of memory now, or with "VmHWM" the maximum since `forget_peak`."""
         lines = Path(f"/proc/{self.process.pid}/status").read_text(encoding="utf-8").splitlines()
         return next(int(line.split()[1]) for line in lines if line.startswith(which)) * 1024
 

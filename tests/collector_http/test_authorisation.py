@@ -34,7 +34,7 @@ MATRIX: dict[tuple[str, str], dict[str, bool | int]] = {
     ("GET", "/v1/campaigns"): ANYBODY,
     ("GET", "/v1/ledger"): ANYBODY,
     ("POST", "/v1/rounds/{round_id}/reports"): ANYBODY,
-    ("DELETE", "/v1/records/{receipt}"): ANYBODY,  # the receipt is the right
+    ("DELETE", "/v1/records/{receipt}"): ANYBODY,  # the receipt grants the right
     ("POST", "/v1/rounds/{round_id}/records"): OPT_IN,
     ("POST", "/v1/operator/campaigns"): OPERATOR,
     ("GET", "/v1/operator/campaigns"): OPERATOR,
@@ -91,7 +91,7 @@ def test_who_may_do_what(world, method, path, role):
     live, campaign, round_id, given = world
     where = path.format(digest="0" * 64, receipt="0" * 64, campaign=campaign, round_id=round_id)
     if path.endswith(("/abort", "/campaigns/{campaign}/rounds")):
-        where = where.replace(round_id, "0" * 32).replace(campaign, "0" * 32)  # nothing is changed for the other rows
+        where = where.replace(round_id, "0" * 32).replace(campaign, "0" * 32)  # nothing changes for the other rows
     parameters = {"q": "a"} if path.endswith("/search") else None
     with live.http(given[role]) as http:
         answer = http.request(method, where, params=parameters, json=BODIES.get(path.rpartition("/")[2]))
@@ -116,7 +116,7 @@ def test_who_may_do_what(world, method, path, role):
     ids=lambda part: part,
 )
 def test_an_unauthorised_request_reveals_nothing_about_the_message(world, method, path, role):
-    """A body that is not what its schema says is not looked at before the operator's token is, or before there is one."""
+    """A body is not validated before the operator's token is checked, or if there is none."""
     live, campaign, round_id, given = world
     with live.http(given[role]) as http:
         answer = http.request(method, path.format(campaign=campaign, round_id=round_id), json={"canary": 1})

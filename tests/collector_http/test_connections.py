@@ -1,4 +1,4 @@
-"""Connections that are meant to hurt: endless or slow headers, readers that do not read, idle connections."""
+"""Hostile connections: endless or slow headers, clients that do not read, idle connections."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def connected(url: str) -> socket.socket:
 
 
 def sent(one: socket.socket, part: bytes, times: int) -> int:
-    """Send something again and again; how often it went before the other side hung up."""
+    """Send something repeatedly; return how often it was sent before the other side hung up."""
     for count in range(times):
         try:
             one.sendall(part)
@@ -38,7 +38,7 @@ def sent(one: socket.socket, part: bytes, times: int) -> int:
 
 
 def answer(one: socket.socket) -> bytes:
-    """What is answered until the other side hangs up, as far as it arrives."""
+    """The response until the other side hangs up, as far as it arrives."""
     found = b""
     try:
         while part := one.recv(65_536):
@@ -49,7 +49,7 @@ def answer(one: socket.socket) -> bytes:
 
 
 def until(one: socket.socket, part: bytes, times: int) -> bytes:
-    """What is answered until a part of it has come so often."""
+    """The responses until a part of them has arrived this often."""
     found = b""
     while found.count(part) < times:
         more = one.recv(65_536)
@@ -115,7 +115,7 @@ class TestHeaders:
         head = f"POST /v1/rounds/{'0' * 32}/reports HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
         with connected(served.url) as one:
             one.sendall(head.encode() + f"Content-Length: {len(body)}\r\n\r\n".encode() + body + HEAD + b"\r\n")
-            assert until(one, b"{}", 1).startswith(b"HTTP/1.1 422")  # and the next request on the connection is answered
+            assert until(one, b"{}", 1).startswith(b"HTTP/1.1 422")  # and the next request on the connection gets a response
 
     def test_many_pipelined_requests_are_refused(self, served: Serving) -> None:
         few, many = (HEAD + b"\r\n") * 10, (HEAD + b"\r\n") * 20_000
@@ -162,7 +162,7 @@ class TestTime:
             assert time.monotonic() - start < HANG_SECONDS
 
     def test_clients_that_do_not_read_are_disconnected(self, quick: Live) -> None:
-        """They have no place among the requests that are under way, and are hung up on after a while."""
+        """They do not count as requests under way, and are disconnected after a while."""
         fetch = f"GET /v1/bundles/{large(quick)} HTTP/1.1\r\nHost: x\r\n\r\n".encode()
         with ExitStack() as stack, quick.http() as http:
             readers = []
@@ -226,7 +226,7 @@ class TestNumber:
             idle = [stack.enter_context(connected(live.url)) for _ in range(5)]
             with connected(live.url) as one:
                 assert answer(one).startswith(b"HTTP/1.1 503")
-            for one in idle:  # they are hung up on, and then there is room again
+            for one in idle:  # they are disconnected, and then there is room again
                 answer(one)
             with live.http() as http:
                 assert http.get("/__lbheartbeat__").status_code == 200

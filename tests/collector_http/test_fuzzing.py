@@ -1,4 +1,4 @@
-"""Whatever is sent: no 5xx, no traceback, and what was private turns up nowhere."""
+"""Whatever is sent: no 5xx, no traceback, and private strings appear nowhere."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_random_bytes(fuzzed, body, kind):
 
 
 def test_private_strings_appear_nowhere(tmp_path, caplog, capfd):
-    """One word, sent as everything that can be sent, by everybody, everywhere."""
+    """One word, sent in every possible field, by every role, to every route."""
     caplog.set_level(logging.DEBUG, logger="blender_dp")
     caplog.set_level(logging.DEBUG, logger="uvicorn")
     with listening(tmp_path / "data") as live:
@@ -121,7 +121,7 @@ def test_private_strings_appear_nowhere(tmp_path, caplog, capfd):
 
 
 def test_search_returns_what_was_typed_and_stores_it_nowhere(ready, caplog):
-    """OpenSearch's form says it again, to whoever typed it; no cache may keep it."""
+    """OpenSearch's format repeats it to the user who typed it; no cache may store it."""
     live, _ = ready
     with live.http(live.token) as http:
         answer = http.get("/v1/search", params={"q": CANARY})

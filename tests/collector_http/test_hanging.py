@@ -1,4 +1,4 @@
-"""A database that hangs, and a collector that disappears: every request gets a response in time, and work goes on."""
+"""A database that hangs, and a collector that disappears: every request gets a response in time, and work continues."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_every_request_gets_a_response(hanging: tuple[Live, SilentProxy, dict[st
         return httpx.request(method, live.url + path, timeout=LIMIT, **parts)
 
     proxy.fall_silent()
-    time.sleep(2 * recent.SECONDS)  # some responses are kept in memory for a moment
+    time.sleep(2 * recent.SECONDS)  # some responses are cached for a moment
     with ThreadPoolExecutor(100) as pool:  # more than the collector has threads and connections
         answers = list(pool.map(ask, requests * 12))
     assert {(answer.url.path, answer.status_code) for answer in answers} == {(path, 503) for _, path, _ in requests}
@@ -80,14 +80,14 @@ def test_every_request_gets_a_response(hanging: tuple[Live, SilentProxy, dict[st
 
 
 def test_requests_fail_at_once_after_the_first_timeout(hanging: tuple[Live, SilentProxy, dict[str, Any]]) -> None:
-    """Or hundreds of requests would wait for one timeout after the other."""
+    """Otherwise hundreds of requests would wait for one timeout after another."""
     live, proxy, _ = hanging
     proxy.fall_silent()
     assert httpx.get(f"{live.url}/v1/ledger", timeout=LIMIT).status_code == 503
     with ThreadPoolExecutor(50) as pool, live.http() as http:
         answers = list(pool.map(lambda _: http.get("/v1/ledger", timeout=LIMIT), range(500)))
     assert {answer.status_code for answer in answers} == {503}
-    assert sum(answer.elapsed.total_seconds() > SHORT.connect for answer in answers) < 50  # not one timeout after the other
+    assert sum(answer.elapsed.total_seconds() > SHORT.connect for answer in answers) < 50  # not one timeout after another
 
 
 def test_abort_works_when_another_collector_has_disappeared(
@@ -113,7 +113,7 @@ def test_abort_works_when_another_collector_has_disappeared(
                 assert time.monotonic() < end, "the round stays locked"
             assert answer.json()["state"] == "aborted"
             assert http.get("/__heartbeat__").is_success
-            assert live.opened(answer.json()["campaign"])  # and the campaign goes on
+            assert live.opened(answer.json()["campaign"])  # and the campaign continues
     proxy.speak()  # it wakes up
     claim.__exit__(None, None, None)
     with suppress(SQLAlchemyError):

@@ -62,7 +62,7 @@ def test_a_program_gets_json(ready) -> None:
 
 
 def test_contributions_do_not_change_it(tmp_path: Path) -> None:
-    """Nobody can count opt-in users or reports as they come."""
+    """Nobody can count opt-in users or reports as they arrive."""
     with listening(tmp_path / "data") as live, live.http() as http:
 
         def page() -> str:

@@ -1,4 +1,4 @@
-"""Bodies that are meant to fill the memory or to keep the collector busy."""
+"""Bodies that try to fill the memory or to keep the collector busy."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ JSON = {"Content-Type": "application/json"}
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
     with serving(tmp_path_factory.mktemp("hostile") / "data") as one:
-        for _ in range(3):  # what is loaded once is no growth
+        for _ in range(3):  # what is loaded once does not count as growth
             httpx.post(f"{one.url}/v1/rounds/{'0' * 32}/reports", content=b"{}", headers=JSON, timeout=120)
         assert one.at_first > 0
         yield one

@@ -1,4 +1,4 @@
-"""Work that is asked for twice with one Idempotency-Key is done once."""
+"""Work that is requested twice with one Idempotency-Key is done once."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_a_failed_request_can_be_repeated(live, http):
 
 
 def test_a_crash_in_between_leaves_nothing(live, http, monkeypatch):
-    """The work is done, and the answer is not stored: neither is the work."""
+    """If the response is not stored, neither is the work."""
 
     def failing(_: object) -> bytes:
         raise RuntimeError
@@ -102,7 +102,7 @@ def test_a_repeated_request_during_the_first_one(live, http, monkeypatch):
 
 
 def test_two_concurrent_processes(live, http):
-    """Another process knows nothing of what is in flight here; the database does."""
+    """Another process does not know what is in flight here; the database does."""
     ours = live.service.rounds
     found = []
 
@@ -126,7 +126,7 @@ def test_two_concurrent_processes(live, http):
 
 
 def test_an_enrolment_belongs_to_its_operator(live, http):
-    """The tokens come of the operator's own: with another one other tokens would be told, which nobody enrolled."""
+    """The tokens are derived from the operator's: another operator's token would yield tokens that are not enrolled."""
     path = f"{PATH}/{live.campaign()}/enrolments"
     assert http.post(path, json={"count": 3}, headers={"Idempotency-Key": "k"}).status_code == 201
     row = {"digest": vault.token_digest("another"), "role": "operator", "campaign": None, "created": 0}

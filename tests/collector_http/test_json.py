@@ -1,4 +1,4 @@
-"""Every verb has --json, and then prints one JSON document (`serve`: one per line) on standard output, and nothing else."""
+"""Every subcommand has --json, and then prints only one JSON document (`serve`: one per line) on standard output."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def live(tmp_path: Path):
 
 
 def parsed(text: str) -> Any:
-    """One document of JSON as it is defined, which has no NaN."""
+    """One document of standard JSON, which has no NaN."""
 
     def refuse(constant: str) -> None:
         raise ValueError(constant)

@@ -18,7 +18,7 @@ from tests.collector_http.conftest import listening
 
 
 def connected(live, length: int) -> socket.socket:
-    """A connection on which a body of that length is announced."""
+    """A connection on which a body of this length is announced."""
     host, port = live.url.removeprefix("http://").split(":")
     one = socket.create_connection((host, int(port)), timeout=10)
     lines = f"POST /v1/rounds/{'0' * 32}/reports HTTP/1.1", "Host: x", "Content-Type: application/json"
@@ -27,7 +27,7 @@ def connected(live, length: int) -> socket.socket:
 
 
 def all_of(one: socket.socket) -> bytes:
-    """What is answered, until the other side hangs up."""
+    """The response, until the other side hangs up."""
     answer = b""
     while part := one.recv(65_536):
         answer += part
@@ -98,7 +98,7 @@ class TestLimits:
             assert (one.service.bytes_under_way, one.service.under_way) == (0, 0)
 
     def test_slow_bodies_do_not_block_other_requests(self, tmp_path):
-        """Requests are under way from when their body is there: else a few slow clients could occupy all places."""
+        """Requests are under way once their body is complete: otherwise a few slow clients could occupy all places."""
         with listening(tmp_path / "data", max_waiting=2) as one, ExitStack() as stack:
             slow = [stack.enter_context(connected(one, 15)) for _ in range(8)]
             for client in slow:
@@ -109,7 +109,7 @@ class TestLimits:
             assert slow[0].recv(1000).startswith(b"HTTP/1.1 422 ")
 
     def test_a_client_that_hangs_up_is_not_a_failure(self, live):
-        """Operators are told to look at every 500, and anybody can hang up."""
+        """Operators should look at every 500, and any client can hang up."""
         with connected(live, 100) as one:
             one.sendall(b"{")
         until = time.monotonic() + 30
@@ -127,7 +127,7 @@ class TestLimits:
             assert 'blender_dp_answers_total{status="400"} 1.0' in http.get("/metrics").text
 
     def test_a_body_that_trickles_in(self, small):
-        """The time is the whole body's: else anybody could hold a place for ever, with a byte now and then."""
+        """The limit is for the whole body: otherwise anyone could hold a place for ever with a byte now and then."""
         with connected(small, 100) as one:
             one.settimeout(0.1)
             answer = b""

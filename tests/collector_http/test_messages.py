@@ -53,12 +53,12 @@ def test_invalid_messages_are_refused_without_repeating_them(ready, body):
     with live.http() as http:
         answer = http.post(f"/v1/rounds/{done['id']}/reports", json=body)
     assert is_problem(answer, 422, "invalid")
-    assert {name for one in answer.json()["errors"] for name in one} == {"where", "what"}  # words might quote it
+    assert {name for one in answer.json()["errors"] for name in one} == {"where", "what"}  # the words might quote it
     assert "canary" not in answer.text
 
 
 def test_another_version(ready):
-    """Whatever else a message of another version holds: that it is one is the problem."""
+    """Whatever else a message of another version contains, its version is the problem."""
     live, done = ready
     bodies = {f"/v1/rounds/{done['id']}/reports": {"reports": [REPORT]}, "/v1/operator/campaigns": CAMPAIGN}
     with live.http(live.token) as http:
@@ -98,7 +98,7 @@ def test_a_body_of_another_content_type_is_refused(ready, headers, word):
             answer = http.post(path, content=body, headers=headers)
             assert is_problem(answer, 415, "media")
             assert word in answer.json()["detail"]
-        assert http.post(f"/v1/operator/rounds/{done['id']}/close", headers=headers).status_code == 202  # it reads none
+        assert http.post(f"/v1/operator/rounds/{done['id']}/close", headers=headers).status_code == 202  # it reads no body
 
 
 @pytest.mark.parametrize("kind", ["application/json", "Application/JSON; charset=utf-8", "application/problem+json"])

@@ -1,4 +1,4 @@
-"""A campaign is the same by its name and by its id, wherever one can be given; and all rounds can be listed."""
+"""Campaigns are accepted by name and by id everywhere; and all rounds can be listed."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_a_name_that_looks_like_an_id_is_refused(http):
 
 
 def test_a_name_is_looked_up_without_reading_the_settings(live, monkeypatch):
-    """Every device asks for its campaign: one lookup in an index, and no look at the settings."""
+    """Every device requests its campaign: one lookup in an index, without reading the settings."""
     live.opened(live.campaign(name="searches"))
     statements: list[str] = []
     sa.event.listen(

@@ -1,4 +1,4 @@
-"""The operator's verbs mean the campaign that is named, whichever was opened last."""
+"""The operator's subcommands apply to the named campaign, whichever was opened last."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from blender_dp_device import CollectorClient
 
 @pytest.fixture
 def command(live, monkeypatch, capsys):
-    """A verb and its words; what it printed, and how it ended."""
+    """Run a subcommand; return its exit code and what it printed."""
     monkeypatch.setenv("BLENDER_DP_URL", live.url)
     monkeypatch.setenv("BLENDER_DP_TOKEN", live.token)
     connect, made = operate.client, []
@@ -46,7 +46,7 @@ def test_one_campaign_needs_no_name(live, command):
 
 
 def test_several_campaigns_need_a_name(live, command):
-    """What is meant for the first does not meet the second, though that was opened last."""
+    """A command for the first campaign does not affect the second, although that was opened last."""
     first = live.listed(live.campaign(name="first"))
     second = live.opened(live.campaign(name="second"))
     for words in (("show",), ("make-list", "--yes"), ("close",), ("abort", "enough")):
@@ -114,7 +114,7 @@ def test_what_already_exists_is_not_created_again(command):
 
 
 def test_cached_responses_are_not_trusted(live, command, monkeypatch):
-    """A proxy may give everybody's answers for five minutes; the operator means the round as it is now."""
+    """A proxy may cache public responses for five minutes; the operator needs the current state."""
     campaign = live.campaign()
     old = live.opened(campaign)
     with live.http() as http:

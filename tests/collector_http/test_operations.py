@@ -1,4 +1,4 @@
-"""What those who run a collector look at: heartbeat, version, metrics and log lines."""
+"""What operators monitor: heartbeat, version, metrics and log lines."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_metrics_of_one_process(tmp_path: Path) -> None:
 
 
 def test_metrics_have_their_own_token(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """They count uploads as they come, so they are not public; and they are read while the database is away."""
+    """They count uploads live, so they are not public; and they can be read while the database is down."""
     with listening(tmp_path / "data", metrics_token=vault.token_digest("scraper")) as live:
         statuses = {}
         for token in (None, "another", live.token, "scraper"):
@@ -200,8 +200,8 @@ def test_metrics_of_several_processes_are_summed(tmp_path: Path) -> None:
                     time.sleep(0.1)
             time.sleep(2)  # until both have started, and have measured themselves
             for _ in range(40):
-                httpx.get(f"{url}/v1/ledger", timeout=120)  # on a connection of its own: either process may answer
-            for _ in range(6):  # whichever is asked
+                httpx.get(f"{url}/v1/ledger", timeout=120)  # on its own connection: either process may respond
+            for _ in range(6):  # whichever process responds
                 metrics = httpx.get(f"{url}/metrics", headers={"Authorization": "Bearer scraper"}, timeout=120).text
                 assert value(metrics, 'blender_dp_request_seconds_count{route="/v1/ledger"}') == 40
             largest = max(map(resident_bytes, children(one.pid)))
@@ -216,7 +216,7 @@ def test_metrics_of_several_processes_are_summed(tmp_path: Path) -> None:
 
 
 def test_processes_that_have_ended_leave_their_counts_and_no_files(tmp_path: Path) -> None:
-    """A worker that dies again and again must not fill the disk, nor let a counter go back."""
+    """A worker that dies repeatedly must neither fill the disk nor decrease a counter."""
     count = (
         "from blender_dp.collector.monitoring.metrics import Metrics; "
         "m = Metrics(); m.count(200); m.seconds.labels('x').observe(1)"
@@ -239,7 +239,7 @@ def test_processes_that_have_ended_leave_their_counts_and_no_files(tmp_path: Pat
 
 
 def test_nothing_but_log_lines_is_in_the_log(tmp_path: Path) -> None:
-    """Neither what libraries say at the end, nor a line for everything malformed that anybody sends."""
+    """Neither messages of libraries at exit, nor a line for every malformed request."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

@@ -36,7 +36,7 @@ def free_port() -> int:
 
 @contextmanager
 def serving(data: Path, database: str, *flags: str) -> Iterator[tuple[str, list[str]]]:
-    """`blender-dp serve`, as it is called in earnest: its address, and what it has printed when it is stopped."""
+    """`blender-dp serve` as a real command: its address, and what it has printed when it is stopped."""
     port = free_port()
     command = [PROGRAM, "serve", "--data", data, "--port", str(port), *flags]
     command += ["--database", database] if database else []
@@ -90,7 +90,7 @@ def test_a_round_through_several_processes(database: Callable[[], str], tmp_path
         for door in urls:
             wait_until_up(door)
         found = token_in([line for _, printed in begun for line in printed])
-        assert len(found) == 1  # whoever came first has made it
+        assert len(found) == 1  # the first one has created it
         one, other = Distant(urls[0], found[0]), Distant(urls[-1], found[0])
         assert {httpx.get(f"{door}/v1/rounds/current", timeout=120).json()["key"] for door in urls} == {
             Signer.load(data / "signing-key.pem").public
@@ -108,7 +108,7 @@ def test_a_round_through_several_processes(database: Callable[[], str], tmp_path
                 )
                 assert answer.status_code == 201
         asked = both(lambda door: ask(door, f"/v1/operator/rounds/{round_id}/list"), one, other)
-        assert 202 in asked  # whoever comes second may find that it is done
+        assert 202 in asked  # the second one may find that it is done
         listed = other.reached(round_id, "listed")
 
         send_everything_from_everywhere(one, other, listed)
@@ -136,7 +136,7 @@ def test_a_round_through_several_processes(database: Callable[[], str], tmp_path
 
 
 def both(work: Any, *doors: Distant) -> list[Any]:
-    """Do it at every door at the same time."""
+    """Do it on every port at the same time."""
     with ThreadPoolExecutor(len(doors)) as pool:
         return list(pool.map(work, doors))
 
@@ -147,7 +147,7 @@ def ask(door: Distant, path: str) -> int:
 
 
 def send_everything_from_everywhere(one: Distant, other: Distant, listed: dict[str, Any]) -> None:
-    """All senders send all reports, at both doors, in other orders and other portions: each report comes eight times."""
+    """All senders send all reports to both ports, in different orders and batches: each report arrives eight times."""
     messages = one.messages(listed, REPORTS)
 
     def send(sender: int) -> None:
@@ -163,7 +163,7 @@ def send_everything_from_everywhere(one: Distant, other: Distant, listed: dict[s
 
 
 def test_migrate_only(server: Server, tmp_path: Path) -> None:
-    """It makes the tables and nothing else, as often as it is called, and on both databases."""
+    """It only creates the tables, however often it is called, on both databases."""
     for database in ("", server.url(server.create())):
         data = tmp_path / f"data{bool(database)}"
         flags = ["--database", database] if database else []

@@ -1,4 +1,4 @@
-"""What everybody can see of a round depends on nobody's record, and does not count people while they come."""
+"""What the public sees of a round depends on no one's record, and does not count users as they arrive."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_every_record_gets_the_same_response(live):
 
 @pytest.mark.parametrize("odd", ["joe@example.com", None, "x" * 5_000, "query 0"])
 def test_the_manifest_counts_opt_in_users_whatever_their_records(live, tmp_path, odd):
-    """119 users and one more, whose record changes nothing that is counted."""
+    """119 users and one more, whose record does not change any count."""
     campaign = live.campaign()
     round_id = live.opened(campaign)
     *others, last = live.enrolled(campaign, 120)
@@ -96,7 +96,7 @@ def test_a_stuck_round_shows_the_reason_only_to_its_operator(live):
 
 
 def test_published_times_are_full_hours_or_the_operators_plan(ready):
-    """When somebody has done something is told to the hour; only what was planned is exact."""
+    """Times of users' and operators' actions are rounded to the hour; only planned times are exact."""
     live, done = ready
     bodies = {}
     with live.http() as http:

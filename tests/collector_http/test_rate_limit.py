@@ -21,7 +21,7 @@ class TestSources:
                 answer = http.post(path, json={"reports": messages[4:8]})
                 assert is_problem(answer, 429, "limited")
                 assert 30 < int(answer.headers["retry-after"]) <= 36
-                elsewhere = {"X-Forwarded-For": "192.0.2.7"}  # the proxy on this machine is believed
+                elsewhere = {"X-Forwarded-For": "192.0.2.7"}  # the proxy on this machine is trusted
                 assert http.post(path, json={"reports": messages[4:8]}, headers=elsewhere).status_code == 200
             kept = repr(vars(live.service.sources))
             assert "127.0.0.1" not in kept
@@ -37,7 +37,7 @@ class TestSources:
                 receipt, elsewhere = answers[1].json()["receipt"], {"X-Forwarded-For": "192.0.2.7"}
                 assert is_problem(http.delete(f"/v1/records/{receipt}"), 429, "limited")  # one source, whatever it sends
                 answers = [http.delete(f"/v1/records/{receipt}", headers=elsewhere) for _ in range(3)]
-                assert [one.status_code for one in answers] == [204, 204, 429]  # nobody tries receipts for long
+                assert [one.status_code for one in answers] == [204, 204, 429]  # nobody can guess receipts for long
                 assert is_problem(answers[2], 429, "limited")
 
     def test_buckets(self):
@@ -50,7 +50,7 @@ class TestSources:
         assert sources.wait("192.0.2.1", 10) == 0
         assert sources.wait("192.0.2.1", 1) == pytest.approx(1)
         now[0] = 3_000.0
-        assert sources.wait("192.0.2.1", 61) > 0  # a bucket holds a minute's worth, however long nobody came
+        assert sources.wait("192.0.2.1", 61) > 0  # a bucket contains at most a minute's worth
 
     def test_a_household_is_one_source(self):
         sources = Sources(1, lambda: 0.0)

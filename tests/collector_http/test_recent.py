@@ -1,4 +1,4 @@
-"""Answers that are kept for a moment: as quick as nothing, and never older than promised."""
+"""Responses that are cached for a moment: fast, and never older than promised."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.collector_http.conftest import listening
 
 
 def test_devices_that_poll_read_nothing_from_the_database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The settings of a campaign are not validated, and the database is asked once in a while."""
+    """The settings of a campaign are not validated again, and the database is seldom read."""
     with listening(tmp_path / "data") as live, live.http() as http:
         campaign = live.campaign()
         live.opened(campaign)
@@ -55,7 +55,7 @@ def test_changes_by_another_process_are_visible_soon(live) -> None:
     with live.http() as http:
         assert http.get("/v1/rounds/current").json()["round"]["state"] == "open"
         other.lifecycle.abort(round_id, "enough")
-        time.sleep(1.5)  # a number of its own: an answer that is kept for longer must not lengthen the wait
+        time.sleep(1.5)  # not derived from the setting: a longer cache time must not lengthen the wait
         assert http.get("/v1/rounds/current").json()["round"]["state"] == "aborted"
     store.close()
 

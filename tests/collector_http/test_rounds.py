@@ -32,7 +32,7 @@ def test_a_whole_round(live):
             )
             assert answer.status_code == 201
             receipts.append(answer.json()["receipt"])
-        for _ in range(2):  # its answer may be lost
+        for _ in range(2):  # its response may be lost
             assert http.delete(f"/v1/records/{receipts[0]}").status_code == 204
         assert is_problem(http.delete(f"/v1/records/{'0' * 64}"), 404, "missing")
         live.operator("POST", f"/v1/operator/rounds/{round_id}/list")
@@ -71,11 +71,11 @@ def test_a_whole_round(live):
         assert content["ledger"] == ledger[1]["digest"]
         live.opened(campaign)
         pointer = http.get("/v1/rounds/current").json()
-        assert (pointer["round"]["state"], pointer["released"]["id"]) == ("open", round_id)  # the old release stays in sight
+        assert (pointer["round"]["state"], pointer["released"]["id"]) == ("open", round_id)  # the old release stays visible
 
 
 def test_two_concurrent_campaigns(live):
-    """Whoever asks for a campaign is told of that one, whatever the others do meanwhile."""
+    """A request for one campaign shows that one, whatever happens in the others."""
     one, other = live.campaign(), live.campaign(name="other")
     done = live.released(one)
     second = live.opened(other)
@@ -95,7 +95,7 @@ def test_two_concurrent_campaigns(live):
 
 
 def test_a_report_counts_for_one_round_only(live):
-    """Equal lists are not enough: another round may ask in another way, and reports would be taken for what they are not."""
+    """Equal lists are not enough: another round may use another channel, and reports would be misinterpreted."""
     listed = [live.listed(live.campaign(name=name, f_o="0.9")) for name in ("one", "two")]
     documents = [live.service.documents.content(one["head_list"], "head-list") for one in listed]
     messages = live.messages(listed[0], 5)
@@ -110,7 +110,7 @@ def test_a_report_counts_for_one_round_only(live):
 
 
 def test_a_completed_step_can_be_requested_again(live):
-    """Whoever did not hear the answer asks again, however far the round has come."""
+    """A client that lost the response repeats its request, however far the round has advanced."""
     done = live.released(live.campaign())
     where = f"/v1/operator/rounds/{done['id']}"
     with live.http(live.token) as http:
@@ -147,7 +147,7 @@ def test_operations(ready):
 
 
 def test_a_round_on_a_schedule(live, monkeypatch):
-    """Nobody asks for anything: the worker takes the steps when they are due."""
+    """Without any request, the worker takes the steps when they are due."""
     now = [time.time()]
     monkeypatch.setattr(live.service.rounds.clock, "read", lambda: now[0])
     campaign, start = live.campaign(min_opt_in=4), int(now[0])

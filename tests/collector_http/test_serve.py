@@ -1,4 +1,4 @@
-"""`blender-dp serve` as it is called: what it says before it answers, and what it says when it cannot."""
+"""`blender-dp serve` as a command: what it prints before it responds, and when it cannot start."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_a_folder_with_other_content(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_a_port_that_is_in_use(tmp_path: Path, workers: str) -> None:
-    """Nothing is made, and no token shown that nobody could use."""
+    """Nothing is created, and no useless token is shown."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         done = ended("--data", tmp_path / "data", "--port", port, "--workers", workers)
@@ -144,7 +144,7 @@ def has_ipv6() -> bool:
 
 
 def test_no_address_is_written(tmp_path: Path) -> None:
-    """Whatever is asked, well or badly, from wherever: all that `serve` prints tells nobody's address."""
+    """Whatever is requested, valid or not, from anywhere: `serve` never prints an address."""
     command = [PROGRAM, "serve", "--data", tmp_path / "data", "--port", "0"]
     environment = {**os.environ, "PYTHONUNBUFFERED": "1", "COLUMNS": "200", "BLENDER_DP_MIN_FREE_BYTES": "0"}
     with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as one:
@@ -177,7 +177,7 @@ def test_no_address_is_written(tmp_path: Path) -> None:
 
 
 def test_dates_in_the_future_are_corrected(tmp_path: Path) -> None:
-    """After a clock that ran 400 days ahead, the ledger and its journal are dated as of now; a second call finds nothing."""
+    """After a clock ran 400 days fast, the ledger and its journal are dated now; a second call finds nothing to correct."""
     place = Place(tmp_path / "data")
     place.folder.mkdir()
     rounds = place.rounds(lambda: time.time() + 400 * 86_400)

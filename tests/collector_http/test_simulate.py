@@ -1,4 +1,4 @@
-"""Made-up users against a live collector: what counts is counted once, and nothing is begun that cannot end."""
+"""Synthetic users against a live collector: every report is counted once, and nothing starts that cannot finish."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SHARE = ("--opt-in", "0.2")
 
 
 def test_two_rounds(live, command):  # noqa: F811
-    """In the second one there is a real old list to answer."""
+    """In the second one, reports can refer to a real old list."""
     live.campaign(name="searches", **FEW)
     for _ in range(2):
         code, printed, said = command("simulate", "searches", "--clients", "1000", *SHARE, "--attackers", "7", "--json")
@@ -46,7 +46,7 @@ def test_a_round_that_is_under_way(live, command):  # noqa: F811
 
 @pytest.fixture
 def crowd(live):
-    """A crowd for the campaign there is, whose settings may be taken for others."""
+    """A crowd for the existing campaign, whose settings may be changed."""
     operator, public = CollectorClient(live.url, live.token), CollectorClient(live.url)
 
     def made(**changes) -> Crowd:

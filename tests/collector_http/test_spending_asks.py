@@ -1,4 +1,4 @@
-"""Spending is asked for: `round make-list` shows what it costs and waits for a yes; `round list` changes nothing."""
+"""Spending needs confirmation: `round make-list` shows the cost and waits for a yes; `round list` changes nothing."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PROGRAM = Path(sys.executable).parent / "blender-dp"
 
 
 def in_a_terminal(live, typed: bytes | int, *words: str) -> tuple[int, str, str]:
-    """Run a verb as a person does; what is typed at its question may be a signal. Its exit code, output and terminal."""
+    """Run a subcommand in a terminal and type a response, or send a signal; return exit code, output and terminal."""
     ours, theirs = pty.openpty()
     environment = {
         **os.environ,
@@ -46,7 +46,7 @@ def in_a_terminal(live, typed: bytes | int, *words: str) -> tuple[int, str, str]
     try:
         while more := os.read(ours, 4096):
             shown += more
-    except OSError:  # nobody has the other end any more
+    except OSError:  # the other end is closed
         pass
     os.close(ours)
     return code, printed, shown.decode()
@@ -98,7 +98,7 @@ def test_without_a_terminal_the_flag_is_required(live, command):  # noqa: F811
     assert state(live, round_id) == "open"
     code, printed, _ = command("round", "make-list", "--yes", "--json")
     assert (code, json.loads(printed)["state"]) == (0, "listed")
-    code, printed, _ = command("round", "make-list", "--json")  # nothing is left to spend, so nothing is asked
+    code, printed, _ = command("round", "make-list", "--json")  # nothing is left to spend, so there is no prompt
     assert (code, json.loads(printed)["state"]) == (0, "listed")
 
 

@@ -1,4 +1,4 @@
-"""A collector that is stopped cuts nobody off, and one whose supervisor is killed does not go on by itself."""
+"""A collector that is stopped drops no request, and its workers stop if their supervisor is killed."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def serving(data: Path, workers: int) -> Iterator[tuple[subprocess.Popen[str], s
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_every_request_that_was_sent_gets_a_response(tmp_path: Path, workers: int) -> None:
-    """New connections all the time, connections that are kept, and a body that is on its way: nobody is reset."""
+    """New connections, kept-alive connections, and a body in transit: none of them is reset."""
     with serving(tmp_path / "data", workers) as (one, url):
         seen: Counter[str] = Counter()
         over = threading.Event()

@@ -1,4 +1,4 @@
-"""A database that hangs: whoever asks gets an answer in bounded time."""
+"""A database that hangs: every request gets a response in bounded time."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_a_lock_that_is_never_freed_ends_with_503(server: Server, tmp_path: Path
         path, body = f"/v1/rounds/{listed['id']}/reports", {"reports": live.messages(listed, 5)}
         rounds = live.service.rounds
         with live.http() as http:
-            with rounds.store.write("test") as connection:  # a connection that died half, with its locks
+            with rounds.store.write("test") as connection:  # a half-dead connection that holds its locks
                 locks.hold_round(connection, listed["id"])
                 began = time.monotonic()
                 answers = [http.post(path, json=body) for _ in range(2)]

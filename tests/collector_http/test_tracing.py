@@ -1,4 +1,4 @@
-"""Traces: sent to a receiver that really listens, with nothing in them that was sent by anybody; off by default."""
+"""Traces: sent to a real receiver, without anything that a client sent; off by default."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ATTRIBUTES = {"http.request.method", "http.route", "http.response.status_code", 
 
 @contextmanager
 def receiver() -> Iterator[tuple[str, list[bytes]]]:
-    """Something that takes what an exporter sends, and keeps it."""
+    """A receiver that stores what an exporter sends."""
     bodies: list[bytes] = []
 
     class Handler(BaseHTTPRequestHandler):
@@ -50,7 +50,7 @@ def receiver() -> Iterator[tuple[str, list[bytes]]]:
 
 def test_a_span_per_request_and_nothing_private_in_it(tmp_path: Path) -> None:
     marked = "4bf92f3577b34da6a3ce929d0e0e4736"
-    # They stop from right to left: the collector sends its last spans while the receiver still listens.
+    # They stop in reverse order: the collector sends its last spans while the receiver still listens.
     with receiver() as (url, bodies), listening(tmp_path / "data", traces=url) as live, live.http(CANARY) as http:
         headers = {"traceparent": f"00-{marked}-00f067aa0ba902b7-01", "X-Forwarded-For": CANARY}
         http.get("/v1/ledger", params={"q": CANARY}, headers=headers)

@@ -108,15 +108,7 @@ SENT = {"campaign": "c" * 32, "round": 1, "round_id": "1" * 32, "epsilon": "4", 
         *[json.dumps({**EMPTY, "bundles": {"c" * 32: wrong}}) for wrong in ("x", "1", 0.5, True, -5, None)],
         *[
             json.dumps({**EMPTY, "charged": wrong})
-            for wrong in (
-                "x",
-                "1",
-                "nan",
-                True,
-                float("nan"),
-                float("inf"),
-                float("-inf"),
-            )  # with NaN, nothing would wait
+            for wrong in ("x", "1", "nan", True, float("nan"), float("inf"), float("-inf"))  # NaN would end the wait
         ],
     ],
 )
