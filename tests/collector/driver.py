@@ -50,7 +50,7 @@ def reports_of(batch: int) -> list[tuple[bytes, bytes]]:
 def live(place: Place, *, hasty: bool = False) -> Rounds:
     """Start, take one round to its release, and abort another one that is stuck, from any state.
 
-    Who is hasty asks for the next step before it can be done, and is refused: what is said about it is committed too.
+    If `hasty`, every step is also requested too early and refused: the reason is committed, too.
     """
     log = Log(place.folder / "log")
     prepare(place.settings, lambda token: log.add("operator", token))

@@ -13,7 +13,7 @@ from tests.collector.places import settings
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "message"),
     [
         ({"max_epsilon": "7.9"}, "max_epsilon is less than epsilon"),
         ({"max_epsilon": None}, "max_epsilon"),
@@ -33,8 +33,8 @@ from tests.collector.places import settings
         ({"delta": "1"}, "delta"),
     ],
 )
-def test_impossible_settings_are_refused(changes: dict[str, Any], said: str) -> None:
-    with pytest.raises(ValidationError, match=said):
+def test_impossible_settings_are_refused(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValidationError, match=message):
         settings(**changes)
 
 

@@ -97,19 +97,19 @@ def test_stored_records_have_the_same_length(rounds: Rounds) -> None:
     """Including "no record": a copy of the database must not reveal who has a record."""
     campaign = rounds.campaigns.create(settings())
     name = rounds.lifecycle.open(campaign).id
-    told = ["a", "b" * 250, "ä" * 300, "c" * 2000, "q" * 2048, '"' * 1000, "x" * 100_000, "", None, "joe@example.com"]
-    for token, query in zip(rounds.tokens.enrol(campaign, len(told)), told, strict=True):
+    uploads = ["a", "b" * 250, "ä" * 300, "c" * 2000, "q" * 2048, '"' * 1000, "x" * 100_000, "", None, "joe@example.com"]
+    for token, query in zip(rounds.tokens.enrol(campaign, len(uploads)), uploads, strict=True):
         rounds.contributions.upload_record(name, token, query, "https://one.example/")
     found = rows(rounds, sa.select(records.c.sealed))
-    assert len(found) == len(told)
+    assert len(found) == len(uploads)
     assert {len(row.sealed) for row in found} == {2_048 + 12 + 16}  # with AES-GCM's nonce and tag
 
 
 def test_an_unusable_record_counts_as_a_user_without_a_record(rounds: Rounds) -> None:
     campaign = rounds.campaigns.create(settings())
     name = rounds.lifecycle.open(campaign).id
-    told = [("Alpha ", "One.example"), ("joe@example.com", "one.example"), ("alpha", None), ("555 123 4567", "a.example")]
-    for token, (query, url) in zip(rounds.tokens.enrol(campaign, 20), told * 5, strict=True):
+    uploads = [("Alpha ", "One.example"), ("joe@example.com", "one.example"), ("alpha", None), ("555 123 4567", "a.example")]
+    for token, (query, url) in zip(rounds.tokens.enrol(campaign, 20), uploads * 5, strict=True):
         rounds.contributions.upload_record(name, token, query, url)
     key = rounds.keys.read(name)
     kept = [

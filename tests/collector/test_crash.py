@@ -42,8 +42,8 @@ def test_all_crash_points_are_listed() -> None:
     assert sorted(re.findall(r'\.write\("([^"]+)"\)', source)) == sorted(faults.TRANSACTIONS)
     commits = [f"{name}: {moment} commit" for name in faults.TRANSACTIONS for moment in ("before", "after")]
     assert sorted([*re.findall(r'reached\("([^"]+)"\)', source), *commits]) == sorted(faults.POINTS)
-    begun = sorted(re.findall(r"(?:engine|connection)\.(?:begin|begin_nested|commit)\(", source))
-    assert begun == ["connection.commit(", "connection.commit(", "engine.begin("]  # a session's settings, and the store's
+    calls = sorted(re.findall(r"(?:engine|connection)\.(?:begin|begin_nested|commit)\(", source))
+    assert calls == ["connection.commit(", "connection.commit(", "engine.begin("]  # a session's settings, and the store's
 
 
 def test_the_environment_triggers_a_crash() -> None:
@@ -56,12 +56,12 @@ def test_the_environment_triggers_a_crash() -> None:
 
 @pytest.mark.parametrize("point", [point for point in faults.POINTS if point not in (*LATE, *DATED)])
 def test_a_kill_at_any_point_leads_to_the_same_bytes(place: Place, tmp_path: Path, point: str) -> None:
-    told = killed(place, point, live)
+    acknowledged = killed(place, point, live)
     copy = place.copy(tmp_path / "copy")
 
     found = place.rounds()  # it starts again
     state = first_state(found)
-    check_acknowledged(found, told, state)
+    check_acknowledged(found, acknowledged, state)
     published = bodies(found)
 
     finished = live(place)
@@ -78,10 +78,10 @@ def test_a_kill_at_any_point_leads_to_the_same_bytes(place: Place, tmp_path: Pat
     "point", [f"{name}: {moment} commit" for name in ("freeze", "close") for moment in ("before", "after")]
 )
 def test_a_kill_while_a_step_is_refused(place: Place, point: str) -> None:
-    told = killed(place, point, partial(live, hasty=True))
+    acknowledged = killed(place, point, partial(live, hasty=True))
     found = place.rounds()
     assert first_state(found) == {"freeze": "open", "close": "listed"}[point.partition(":")[0]]
-    check_acknowledged(found, told, first_state(found))
+    check_acknowledged(found, acknowledged, first_state(found))
     check_finished(live(place))
 
 
@@ -164,22 +164,22 @@ def digests(rounds: Rounds, role: str) -> set[str]:
         return {*connection.scalars(sa.select(tokens.c.digest).where(tokens.c.role == role))}
 
 
-def check_acknowledged(rounds: Rounds, told: dict[str, list], state: str | None) -> None:
+def check_acknowledged(rounds: Rounds, acknowledged: dict[str, list], state: str | None) -> None:
     rounds.budgets.ledger()
-    assert digests(rounds, "operator") <= {vault.token_digest(token) for token in told["operator"][-1:]}
-    assert digests(rounds, "opt-in") >= {vault.token_digest(token) for made in told["tokens"] for token in made}
+    assert digests(rounds, "operator") <= {vault.token_digest(token) for token in acknowledged["operator"][-1:]}
+    assert digests(rounds, "opt-in") >= {vault.token_digest(token) for made in acknowledged["tokens"] for token in made}
     with rounds.store.read() as connection:
         owners = connection.scalars(sa.select(records.c.owner)).all()
         ids = Counter(connection.scalars(sa.select(reports.c.id)))
         name = connection.scalar(sa.text("SELECT id FROM rounds WHERE number = 1"))
     assert max(Counter(owners).values(), default=1) == 1
     if state in {"open", "listing"}:
-        expected = {vault.token_digest(told["tokens"][0][one["user"]], name) for one in told["record"]}
-        last = vault.token_digest(told["tokens"][0][USERS - 1], name) if told["tokens"] else ""
-        gone = {last} if len(told["record"]) == USERS else set()  # it may be withdrawn, acknowledged or not yet
+        expected = {vault.token_digest(acknowledged["tokens"][0][one["user"]], name) for one in acknowledged["record"]}
+        last = vault.token_digest(acknowledged["tokens"][0][USERS - 1], name) if acknowledged["tokens"] else ""
+        gone = {last} if len(acknowledged["record"]) == USERS else set()  # it may be withdrawn, acknowledged or not yet
         assert expected - gone <= {*owners}
-        assert not (told["withdrawn"] and last in owners)
-    assert all(ids[bytes(key)] == 1 for batch in told["reports"] for key, _ in reports_of(batch))
+        assert not (acknowledged["withdrawn"] and last in owners)
+    assert all(ids[bytes(key)] == 1 for batch in acknowledged["reports"] for key, _ in reports_of(batch))
     assert max(ids.values(), default=1) == 1
 
 

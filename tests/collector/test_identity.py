@@ -26,9 +26,9 @@ def settings_of(place: Place, data: str = "data", **more: Path) -> Settings:
 
 def start(settings: Settings) -> list[str]:
     """The operator's tokens that were shown."""
-    told: list[str] = []
-    prepare(settings, told.append)
-    return told
+    shown: list[str] = []
+    prepare(settings, shown.append)
+    return shown
 
 
 def test_the_same_files_start_again(place: Place) -> None:
@@ -87,7 +87,7 @@ def test_a_folder_with_keys_of_another_database_is_refused(place: Place, tmp_pat
 def test_concurrent_first_starts_create_everything_once(place: Place) -> None:
     settings = settings_of(place)
     with ThreadPoolExecutor(6) as pool:
-        made = [token for told in pool.map(start, [settings] * 6) for token in told]
+        made = [token for shown in pool.map(start, [settings] * 6) for token in shown]
     assert len(made) == 1
     assert sorted(path.name for path in settings.key_folder.iterdir()) == ["folder.id", "ledger.journal"]
     store = Store.open(settings.database_url)

@@ -121,8 +121,8 @@ class Live(Distant):
 @contextmanager
 def listening(data: Path, **settings: Any) -> Iterator[Live]:
     """A collector with its own folder on a free port."""
-    chosen, told = Settings(data=data, **{"min_free_bytes": 0, **settings}), [""]
-    prepare(chosen, told.append)
+    chosen, shown = Settings(data=data, **{"min_free_bytes": 0, **settings}), [""]
+    prepare(chosen, shown.append)
     app = create_app(chosen)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -136,7 +136,7 @@ def listening(data: Path, **settings: Any) -> Iterator[Live]:
         while not server.started and thread.is_alive():
             time.sleep(0.01)
         try:
-            yield Live(f"http://127.0.0.1:{free.getsockname()[1]}", told[-1], app, data)
+            yield Live(f"http://127.0.0.1:{free.getsockname()[1]}", shown[-1], app, data)
         finally:
             server.should_exit = True
             thread.join()

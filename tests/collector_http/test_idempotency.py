@@ -75,11 +75,11 @@ def test_a_crash_in_between_leaves_nothing(live, http, monkeypatch):
 
 
 def test_a_repeated_request_during_the_first_one(live, http, monkeypatch):
-    begun, go_on = threading.Event(), threading.Event()
+    started, go_on = threading.Event(), threading.Event()
     create = Campaigns.create
 
     def slow(self, settings):
-        begun.set()
+        started.set()
         go_on.wait(120)
         return create(self, settings)
 
@@ -92,7 +92,7 @@ def test_a_repeated_request_during_the_first_one(live, http, monkeypatch):
 
     thread = threading.Thread(target=first)
     thread.start()
-    assert begun.wait(120)
+    assert started.wait(120)
     second = http.post(PATH, json=CAMPAIGN, headers={"Idempotency-Key": "k"})
     go_on.set()
     thread.join()

@@ -55,8 +55,8 @@ def test_every_subcommand_prints_one_document(live, command, tmp_path, monkeypat
     ran = {"serve"}  # below
 
     def run(verb: str, *words: str) -> Any:
-        code, printed, said = command(*verb.split(), *words, "--json")
-        assert code == 0, (verb, said)
+        code, printed, stderr = command(*verb.split(), *words, "--json")
+        assert code == 0, (verb, stderr)
         ran.add(verb)
         return parsed(printed)
 
@@ -102,9 +102,9 @@ def test_what_is_not_found_is_an_empty_document(command, live):  # noqa: F811
 
 
 def test_an_error_prints_no_document(command, live):  # noqa: F811
-    code, printed, said = command("round", "show", "--json")
+    code, printed, stderr = command("round", "show", "--json")
     assert (code, printed) == (2, "")
-    assert said.startswith("error: ")
+    assert stderr.startswith("error: ")
 
 
 def test_serve_prints_a_document_per_line(tmp_path: Path):

@@ -150,10 +150,10 @@ def test_an_unexpected_error_quotes_nothing(live, monkeypatch, caplog, capfd):
     with caplog.at_level(logging.DEBUG), live.http() as http:
         answer = http.get("/v1/ledger")
     assert is_problem(answer, 500, "failed")
-    said = caplog.text + "".join(capfd.readouterr())
+    logged = caplog.text + "".join(capfd.readouterr())
     assert "unexpected: RuntimeError" in caplog.text
-    assert "canary" not in answer.text + said
-    assert "Traceback" not in answer.text + said
+    assert "canary" not in answer.text + logged
+    assert "Traceback" not in answer.text + logged
 
 
 def test_a_damaged_ledger_is_a_server_error(live):

@@ -37,9 +37,9 @@ def command(live, monkeypatch, capsys):
 
 
 def test_one_campaign_needs_no_name(live, command):
-    code, _, said = command("round", "show")
+    code, _, message = command("round", "show")
     assert code != 0
-    assert "none exists" in said
+    assert "none exists" in message
     round_id = live.opened(live.campaign())
     code, printed, _ = command("round", "show", "--json")
     assert (code, json.loads(printed)["id"]) == (0, round_id)
@@ -50,24 +50,24 @@ def test_several_campaigns_need_a_name(live, command):
     first = live.listed(live.campaign(name="first"))
     second = live.opened(live.campaign(name="second"))
     for words in (("show",), ("make-list", "--yes"), ("close",), ("abort", "enough")):
-        code, _, said = command("round", *words)
+        code, _, message = command("round", *words)
         assert code != 0
-        assert "several exist" in " ".join(said.split())
+        assert "several exist" in " ".join(message.split())
     code, printed, _ = command("round", "show", "--campaign", "first", "--json")
     assert (code, json.loads(printed)["id"]) == (0, first["id"])
     code, printed, _ = command("round", "abort", "enough", "--campaign", "first", "--json")
     assert (code, json.loads(printed)["id"], json.loads(printed)["state"]) == (0, first["id"], "aborted")
     assert live.operator("GET", f"/v1/operator/rounds/{second}")["state"] == "open"
-    code, _, said = command("round", "show", "--campaign", "third")
+    code, _, message = command("round", "show", "--campaign", "third")
     assert code != 0
-    assert "unknown" in said
+    assert "unknown" in message
 
 
 CREATE = ("campaign", "create", "searches", "--epsilon", "4", "--delta", "1e-6", "--max-epsilon", "40")
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (("--min-opt-in", "1"), "body.min_opt_in: Input should be greater than or equal to 4. Fix the request."),
         (("--period-days", "3"), "period_epsilon and period_days must be set together. Fix the request."),
@@ -77,29 +77,29 @@ CREATE = ("campaign", "create", "searches", "--epsilon", "4", "--delta", "1e-6",
         (("--epsilon", "four"), "body.epsilon: String should match pattern"),
     ],
 )
-def test_a_mistake_is_explained(command, words, said):
-    code, _, told = command(*CREATE, *words)
+def test_a_mistake_is_explained(command, words, message):
+    code, _, stderr = command(*CREATE, *words)
     assert code == 2
-    assert said in " ".join(told.split())
+    assert message in " ".join(stderr.split())
 
 
 def test_a_campaign_needs_a_limit_or_the_word_unlimited(live, command):
-    code, _, told = command(*CREATE[:-2])
+    code, _, stderr = command(*CREATE[:-2])
     assert code == 2
-    assert "nothing limits the total ε" in (said := " ".join(told.split()))
-    assert "--max-epsilon unlimited" in said
+    assert "nothing limits the total ε" in (message := " ".join(stderr.split()))
+    assert "--max-epsilon unlimited" in message
     assert live.operator("GET", "/v1/operator/campaigns") == []
     assert command(*CREATE[:-1], "unlimited")[0] == 0
     assert live.operator("GET", "/v1/operator/campaigns")[0]["settings"]["max_epsilon"] == "unlimited"
 
 
 def test_a_weak_promise_is_refused_unless_forced(live, command):
-    code, _, told = command(*CREATE, "--delta", "0.001")
+    code, _, stderr = command(*CREATE, "--delta", "0.001")
     assert code == 2
-    assert "is not below 1 / 1,000 opt-in users" in " ".join(told.split())
-    code, printed, told = command(*CREATE, "--delta", "0.001", "--force-weak-privacy", "--json")
+    assert "is not below 1 / 1,000 opt-in users" in " ".join(stderr.split())
+    code, printed, stderr = command(*CREATE, "--delta", "0.001", "--force-weak-privacy", "--json")
     assert code == 0
-    assert "warning: delta: 0.001" in " ".join(told.split())
+    assert "warning: delta: 0.001" in " ".join(stderr.split())
     made = json.loads(printed)
     assert len(made["warnings"]) == 1
     assert "950 discovery users, up to about 0.95 records" in made["exposure"]
@@ -108,9 +108,9 @@ def test_a_weak_promise_is_refused_unless_forced(live, command):
 
 def test_what_already_exists_is_not_created_again(command):
     assert command(*CREATE)[0] == 0
-    code, _, told = command(*CREATE)
+    code, _, stderr = command(*CREATE)
     assert code == 2
-    assert told.endswith("responds with 409: campaign: one with this name already exists. Choose another name.\n")
+    assert stderr.endswith("responds with 409: campaign: one with this name already exists. Choose another name.\n")
 
 
 def test_cached_responses_are_not_trusted(live, command, monkeypatch):

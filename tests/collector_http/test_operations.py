@@ -148,9 +148,12 @@ def test_a_failure_is_logged_with_its_request_and_its_round(live, monkeypatch: p
     finally:
         LOG.removeHandler(handler)
     assert answer.status_code == 500
-    told = [one for one in map(json.loads, lines) if one.get("request") == answer.headers["x-request-id"]]
-    assert [one["message"] for one in told] == ["unexpected: RuntimeError", "/v1/operator/rounds/{round_id}: response 500"]
-    assert {one["round"] for one in told} == {"a" * 32}
+    entries = [one for one in map(json.loads, lines) if one.get("request") == answer.headers["x-request-id"]]
+    assert [one["message"] for one in entries] == [
+        "unexpected: RuntimeError",
+        "/v1/operator/rounds/{round_id}: response 500",
+    ]
+    assert {one["round"] for one in entries} == {"a" * 32}
     assert CANARY not in "".join(lines)
 
 
@@ -210,8 +213,8 @@ def test_metrics_of_several_processes_are_summed(tmp_path: Path) -> None:
             assert value(metrics, "blender_dp_free_bytes") < 1.5 * free_bytes  # both see the same disk
         finally:
             one.send_signal(signal.SIGTERM)
-            said = one.communicate(timeout=60)[1]
-    for line in said.splitlines():
+            stderr = one.communicate(timeout=60)[1]
+    for line in stderr.splitlines():
         assert {"time", "level", "message"} <= json.loads(line).keys()
 
 
@@ -258,5 +261,5 @@ def test_nothing_but_log_lines_is_in_the_log(tmp_path: Path) -> None:
                 assert client.recv(100).startswith(b"HTTP/1.1 400 ")
         finally:
             one.send_signal(signal.SIGTERM)
-            said = one.communicate(timeout=60)[1]
-    assert said == ""
+            stderr = one.communicate(timeout=60)[1]
+    assert stderr == ""

@@ -84,12 +84,12 @@ def test_a_round_through_several_processes(database: Callable[[], str], tmp_path
     data, url = tmp_path / "data", database()
     with ExitStack() as stack:
         flags = ["--workers", "2"] if doors == 1 else []
-        begun = [stack.enter_context(serving(data, url, *flags)) for _ in range(doors)]  # at once, on an empty database
+        started = [stack.enter_context(serving(data, url, *flags)) for _ in range(doors)]  # at once, on an empty database
         kept = url or str(data / "collector.db")
-        urls = [address for address, _ in begun]
+        urls = [address for address, _ in started]
         for door in urls:
             wait_until_up(door)
-        found = token_in([line for _, printed in begun for line in printed])
+        found = token_in([line for _, printed in started for line in printed])
         assert len(found) == 1  # the first one has created it
         one, other = Distant(urls[0], found[0]), Distant(urls[-1], found[0])
         assert {httpx.get(f"{door}/v1/rounds/current", timeout=120).json()["key"] for door in urls} == {
@@ -131,7 +131,7 @@ def test_a_round_through_several_processes(database: Callable[[], str], tmp_path
     assert whats == ["opened", "frozen", "listed", "closed", "released"]
     assert sorted(row.kind for row in rows(kept, sa.select(objects.c.kind))) == ["bundle", "head-list", "opening", "release"]
     assert list((data / "round-keys").glob("*.key")) == []
-    for _, printed in begun:
+    for _, printed in started:
         assert not [line for line in printed if "Traceback" in line or "Error" in line]
 
 

@@ -81,18 +81,18 @@ def test_concurrent_requests_share_one_response() -> None:
 
 
 def test_a_response_from_before_a_change_is_not_shown_after_it() -> None:
-    state, begun = ["old"], threading.Event()
+    state, started = ["old"], threading.Event()
 
     def make() -> str:
         found = state[0]
-        begun.set()
+        started.set()
         time.sleep(0.1)
         return found
 
     async def ask() -> None:
         recent = ResponseCache(3600)
         asked = asyncio.ensure_future(recent.get(make))
-        await asyncio.to_thread(begun.wait)
+        await asyncio.to_thread(started.wait)
         state[0] = "new"
         recent.forget()
         assert await recent.get(make) == "new"

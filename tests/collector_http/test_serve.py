@@ -33,16 +33,16 @@ def ended(*words: str | Path, **environment: str) -> subprocess.CompletedProcess
     return subprocess.run([PROGRAM, "serve", *words], env=given, capture_output=True, text=True, check=False, timeout=60)
 
 
-def is_one_line(done: subprocess.CompletedProcess[str], said: str) -> bool:
+def is_one_line(done: subprocess.CompletedProcess[str], message: str) -> bool:
     assert (done.returncode, done.stdout) == (2, ""), done.stderr
-    assert said in done.stderr
+    assert message in done.stderr
     assert done.stderr.count("\n") == 1, done.stderr
     assert CANARY not in done.stderr
     return True
 
 
 @pytest.mark.parametrize(
-    ("database", "said"),
+    ("database", "message"),
     [
         (f"mysql://a:{CANARY}@127.0.0.1/a", "is not the URL of a PostgreSQL database"),
         (CANARY, "is not the URL of a PostgreSQL database"),
@@ -51,10 +51,10 @@ def is_one_line(done: subprocess.CompletedProcess[str], said: str) -> bool:
         (f"postgresql://a:{CANARY}@127.0.0.1:one/a", "cannot be read"),
     ],
 )
-def test_invalid_urls_are_refused(database: str, said: str) -> None:
+def test_invalid_urls_are_refused(database: str, message: str) -> None:
     with pytest.raises(ParameterError) as refused:
         load(None, {"database": database}, {})
-    assert str(refused.value).startswith(f"database: {said}")
+    assert str(refused.value).startswith(f"database: {message}")
     assert CANARY not in str(refused.value)
 
 
@@ -170,10 +170,10 @@ def test_no_address_is_written(tmp_path: Path) -> None:
         finally:
             one.terminate()
             rest = one.stdout.read()
-    said = "".join(printed) + rest
-    assert "Devices pin its key" in said
-    assert f"http://127.0.0.1:{port}/v1/openapi.json" in said
-    assert [address for address in ("127.0.0.5", "192.0.2.7", "192.0.2.8") if address in said] == []
+    message = "".join(printed) + rest
+    assert "Devices pin its key" in message
+    assert f"http://127.0.0.1:{port}/v1/openapi.json" in message
+    assert [address for address in ("127.0.0.5", "192.0.2.7", "192.0.2.8") if address in message] == []
 
 
 def test_dates_in_the_future_are_corrected(tmp_path: Path) -> None:

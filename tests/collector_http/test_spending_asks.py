@@ -92,9 +92,9 @@ def test_it_shows_the_cost_and_spends_after_confirmation(live):
 
 def test_without_a_terminal_the_flag_is_required(live, command):  # noqa: F811
     round_id = ready_to_list(live)
-    code, printed, said = command("round", "make-list")
+    code, printed, message = command("round", "make-list")
     assert (code, printed) == (2, "")
-    assert "--yes" in said
+    assert "--yes" in message
     assert state(live, round_id) == "open"
     code, printed, _ = command("round", "make-list", "--yes", "--json")
     assert (code, json.loads(printed)["state"]) == (0, "listed")
@@ -129,8 +129,8 @@ def test_many_rounds_come_page_by_page(live, command, monkeypatch):  # noqa: F81
 def test_times_are_iso_8601(live, command):  # noqa: F811
     live.campaign(name="searches")
     words = ("--lists-at", "2033-05-18T05:33:20+02:00", "--closes-at", "2033-05-19T03:33:20Z")
-    code, printed, said = command("round", "open", "searches", *words, "--json")
-    assert code == 0, said
+    code, printed, message = command("round", "open", "searches", *words, "--json")
+    assert code == 0, message
     opened = json.loads(printed)
     assert (opened["lists_at"], opened["closes_at"]) == ("2033-05-18T03:33:20Z", "2033-05-19T03:33:20Z")
     assert live.operator("GET", f"/v1/operator/rounds/{opened['id']}")["lists_at"] == 2_000_000_000
@@ -143,7 +143,7 @@ def test_times_are_iso_8601(live, command):  # noqa: F811
 
 @pytest.mark.parametrize("flag", ["--lists-at", "--closes-at"])
 @pytest.mark.parametrize(
-    ("time", "said"),
+    ("time", "message"),
     [
         ("2033-05-18T05:33:20", "has no time zone"),
         ("2033-05-18", "has no time zone"),
@@ -151,21 +151,21 @@ def test_times_are_iso_8601(live, command):  # noqa: F811
         ("2000000000", "is not an ISO 8601 time"),
     ],
 )
-def test_an_ambiguous_time_is_refused(command, flag, time, said):  # noqa: F811
-    code, _, told = command("round", "open", "searches", flag, time)
-    assert (code, said in " ".join(told.split())) == (2, True)
-    assert "2026-12-01T09:00:00Z" in " ".join(told.split())
+def test_an_ambiguous_time_is_refused(command, flag, time, message):  # noqa: F811
+    code, _, stderr = command("round", "open", "searches", flag, time)
+    assert (code, message in " ".join(stderr.split())) == (2, True)
+    assert "2026-12-01T09:00:00Z" in " ".join(stderr.split())
 
 
 def test_the_ledger_names_campaigns_and_shows_what_is_left(live, command):  # noqa: F811
     live.listed(live.campaign(name="searches", max_epsilon="10", max_delta="1e-5"))
     live.campaign(name="other", max_epsilon="unlimited")
-    told = json.loads(command("ledger", "--json")[1])
-    assert [(one["campaign_name"], one["group"]) for one in told["entries"]] == [
+    document = json.loads(command("ledger", "--json")[1])
+    assert [(one["campaign_name"], one["group"]) for one in document["entries"]] == [
         ("searches", "opt-in"),
         ("searches", "client"),
     ]
-    left = {(one["name"], line["group"], line["limit"]): line for one in told["campaigns"] for line in one["budget"]}
+    left = {(one["name"], line["group"], line["limit"]): line for one in document["campaigns"] for line in one["budget"]}
     assert left["searches", "opt-in", "max_epsilon"] == {
         "group": "opt-in", "limit": "max_epsilon", "days": None,
         "next_round": "4", "spent": "4", "after": "8", "most": "10", "remaining": "6",

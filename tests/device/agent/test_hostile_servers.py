@@ -43,7 +43,7 @@ def nothing_left(device: Agent, fake: FakeCollector, lifetime: int = 8) -> bool:
 
 
 @pytest.mark.parametrize(
-    ("changed", "said"),
+    ("changed", "message"),
     [
         ({"epsilon": "8"}, "different ε"),
         ({"epsilon": "1"}, "different ε"),
@@ -72,9 +72,9 @@ def nothing_left(device: Agent, fake: FakeCollector, lifetime: int = 8) -> bool:
         ({"delta": "1e-400000000"}, "shape"),
     ],
 )
-def test_signed_openings_that_are_refused(agent, fake, changed, said):
+def test_signed_openings_that_are_refused(agent, fake, changed, message):
     fake.publish_opening(**changed)
-    with pytest.raises(DocumentError, match=said):
+    with pytest.raises(DocumentError, match=message):
         upload(agent())
     assert nothing_left(agent(), fake)
 

@@ -22,7 +22,7 @@ NO_QUERIES = reporting(HeadList(()), epsilon=4)
 
 
 @pytest.mark.parametrize(
-    ("changed", "said"),
+    ("changed", "message"),
     [
         ({"channel": {"epsilon": "8"}}, "different ε"),
         ({"channel": {"epsilon": "2"}}, "different ε"),
@@ -68,9 +68,9 @@ NO_QUERIES = reporting(HeadList(()), epsilon=4)
         ({"head_list": NO_QUERIES.to_document(), "list_digest": NO_QUERIES.digest}, "no queries"),
     ],
 )
-def test_invalid_lists_are_refused(agent, fake, changed, said):
+def test_invalid_lists_are_refused(agent, fake, changed, message):
     fake.publish_list(**changed)
-    with pytest.raises(BlenderError, match=said):
+    with pytest.raises(BlenderError, match=message):
         agent().take_part("query 1", "https://site1.example/")
     assert not fake.posted
     assert agent().left == 8
@@ -85,9 +85,9 @@ def test_whatever_f_c_and_size_the_list_names(agent, fake, channel):
 def test_errors_quote_little_of_a_list(agent, fake):
     for wrong in ({"schema": "x" * 99_999}, {**NO_QUERIES.to_document(), "canonical_version": "x" * 99_999}):
         fake.publish_list(head_list=wrong)
-        with pytest.raises(DocumentError) as told:
+        with pytest.raises(DocumentError) as refused:
             agent().take_part("query 1")
-        assert len(str(told.value)) < 400
+        assert len(str(refused.value)) < 400
 
 
 @pytest.mark.parametrize("wrong", ["", "\x00", "../../operator", "A" * 32, "1" * 31, "1" * 70_000, "\ud800", 7, None, ["1"]])

@@ -61,11 +61,11 @@ class TestRecords:
         assert agent().take_part(query, url) is None
 
     def test_all_uploads_have_the_same_length(self, agent, fake):
-        told = [
+        records = [
             (None, None), ("a", "a.example"), ("é" * 300, "b.example/🦊"), ("x" * 2_000, "c.example"), ("x" * 9_999, "d"),
             ('a"b\\c' * 100, "e.example/\"\"\\"), ("joe@example.com", "f.example"), ("\u2028\n\x1f\x7f", "g.example"),
         ]  # fmt: skip
-        for query, url in told:
+        for query, url in records:
             agent().upload("t" * 64, query, url)
         assert len({len(body) for body in fake.posted}) == 1
         lengths = {len(request.target + str(request.headers)) for request in fake.requests if request.content}

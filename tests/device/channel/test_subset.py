@@ -68,15 +68,15 @@ def closed_form(channel: SubsetChannel, query: int, url: int) -> Reports:
         Fraction(channel.words - channel.url_lie_bound(query) if u == url else channel.url_steps[query], channel.words)
         for u in range(channel.url_counts[query])
     ]
-    for told, chance in ((1, query_truth(channel)), (0, 1 - query_truth(channel))):
-        for chosen in combinations(others, size - told):
+    for kept, chance in ((1, query_truth(channel)), (0, 1 - query_truth(channel))):
+        for chosen in combinations(others, size - kept):
             for urls in product(*(range(channel.url_counts[q]) for q in chosen)):
                 uniform = math.prod((Fraction(1, channel.url_counts[q]) for q in chosen), start=Fraction(1))
-                share = chance * uniform / math.comb(len(others), size - told)
+                share = chance * uniform / math.comb(len(others), size - kept)
                 beside = list(zip(chosen, urls, strict=True))
-                if not told:
+                if not kept:
                     row[tuple(sorted(beside))] = share
-                for u in range(channel.url_counts[query]) if told else ():
+                for u in range(channel.url_counts[query]) if kept else ():
                     row[tuple(sorted([*beside, (query, u)]))] = share * own[u]
     return row
 
@@ -277,10 +277,12 @@ def test_a_query_with_other_steps_is_detected_among_many():
     assert not audit(dataclasses.replace(channel, url_steps=steps), Fraction(2)).holds
 
 
-@pytest.mark.parametrize(("queries", "asked", "told"), [(0, 5, 1), (1, 5, 1), (2, 5, 2), (3, 2, 2), (9, 9, 9), (9, 99, 9)])
+@pytest.mark.parametrize(
+    ("queries", "requested", "expected"), [(0, 5, 1), (1, 5, 1), (2, 5, 2), (3, 2, 2), (9, 9, 9), (9, 99, 9)]
+)
 @pytest.mark.parametrize("urls", [0, 2])
-def test_a_short_list_lowers_the_size(queries, asked, told, urls):
-    assert slack_free(list_of([urls] * queries), 1, "0.8", asked).size == told
+def test_a_short_list_lowers_the_size(queries, requested, expected, urls):
+    assert slack_free(list_of([urls] * queries), 1, "0.8", requested).size == expected
 
 
 @pytest.mark.parametrize("size", [0, -1, 1.5, True, "two"])

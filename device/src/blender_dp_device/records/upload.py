@@ -1,4 +1,4 @@
-"""An opt-in user's record as it is sent and stored: padded, so that its length reveals nothing."""
+"""The form in which an opt-in user's record is sent and stored: padded, so that its length reveals nothing."""
 
 from __future__ import annotations
 

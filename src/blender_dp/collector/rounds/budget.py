@@ -32,7 +32,7 @@ class Budget:
     next: Loss
     """What one more round would spend."""
     most: Fraction | None
-    """None if there is no limit."""
+    """None: unlimited."""
 
     @property
     def spent(self) -> Fraction:

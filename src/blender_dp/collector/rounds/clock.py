@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 HOUR_SECONDS = 3600
-"""A stored time is no more precise than this."""
+"""The precision of stored times."""
 
 
 @dataclass(eq=False)

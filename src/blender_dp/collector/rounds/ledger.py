@@ -69,7 +69,7 @@ class Ledger:
         with self.journal.lock() as handle:
             noted = self.journal.read(handle)
             if one.entry.before != (noted[-1].entry.digest if noted else ledger_chain.START):
-                raise StateError("ledger", "another process has spent meanwhile", "The step will be repeated")
+                raise StateError("ledger", "another process has spent in the meantime", "The step will be repeated")
             self.journal.append(handle, [one])
         reached("journal: written")
         _insert(transaction, one)
