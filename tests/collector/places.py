@@ -23,7 +23,7 @@ from blender_dp.collector.secrets.keys import KeyFolder
 from blender_dp.collector.secrets.signing import Signer
 from blender_dp.collector.settings.settings import Settings
 from blender_dp.collector.storage.migrate import migrate
-from blender_dp.collector.storage.report_counting import EXPORT_FROM
+from blender_dp.collector.storage.report_counting import EXPORT_FROM, Counting
 from blender_dp.collector.storage.store import Store
 from blender_dp_device.wire.cells import encode_cells
 
@@ -134,13 +134,15 @@ class Place:
         migrated: bool = True,
         export_from: int = EXPORT_FROM,
         engine: str = "duckdb",
+        counting: Counting | None = None,
     ) -> Rounds:
         """A newly started collector."""
         store = self.store()
         if migrated:
             migrate(store)
         chosen = self.settings.model_copy(update={"export_from": export_from, "engine": engine})
-        return Rounds(store, KeyFolder(chosen.key_folder), Signer.load(chosen.signing_key), Clock(clock), chosen.counting)
+        keys, signer = KeyFolder(chosen.key_folder), Signer.load(chosen.signing_key)
+        return Rounds(store, keys, signer, Clock(clock), counting or chosen.counting)
 
 
 def settings(name: str = "searches", **changes: Any) -> CampaignSettings:

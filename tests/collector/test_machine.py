@@ -15,13 +15,14 @@ import sqlalchemy as sa
 from hypothesis import settings as how
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule, run_state_machine_as_test
-from sqlalchemy.engine import Connection
 
 from blender_dp.collector.rounds.facade import Rounds
 from blender_dp.collector.rounds.rules import LEAST_SECONDS
 from blender_dp.collector.storage.report_counting import EXPORT_FROM, CellCounts, Counting
 from blender_dp.collector.storage.schema import events, objects, records, reports
+from blender_dp.collector.storage.store import Store
 from blender_dp.errors import ParameterError, StateError
+from blender_dp_device.digests import ListDigest
 from blender_dp_device.records.head_list import HeadList
 from tests.collector.places import NOON, Place, Server, report, settings
 
@@ -37,10 +38,9 @@ class Seen(Counting):
 
     told: dict[str, CellCounts] = field(default_factory=dict)
 
-    def count(self, connection: Connection, name: str, digest: str, cells: int) -> CellCounts | None:
-        counted = super().count(connection, name, digest, cells)
-        if counted is not None:
-            self.told[name] = counted
+    def count(self, store: Store, round_id: str, digest: ListDigest, cells: int) -> CellCounts:
+        counted = super().count(store, round_id, digest, cells)
+        self.told[round_id] = counted
         return counted
 
 
@@ -71,9 +71,7 @@ class Life(RuleBasedStateMachine):
         self.published: dict[str, bytes] = {}
 
     def _start(self) -> None:
-        self.two = [self.place.rounds(self._clock), self.place.rounds(self._clock)]
-        for rounds in self.two:
-            rounds.counting = self.counting
+        self.two = [self.place.rounds(self._clock, counting=self.counting) for _ in range(2)]
 
     @property
     def rounds(self) -> Rounds:

@@ -96,7 +96,7 @@ def test_what_was_not_sent_is_not_counted(live, command, monkeypatch):  # noqa: 
     monkeypatch.setattr(Crowd, "_send", lambda self, path, some: send(self, path, some[: 900 - 7]))
     code, _, told = command("simulate", "searches", "--clients", "1000", *SHARE, "--attackers", "70")
     assert code == 2
-    assert "were sent that count" in " ".join(told.split())
+    assert "reports instead of" in " ".join(told.split())
 
 
 def test_errors_of_a_crowd_are_typed(live, crowd):
