@@ -101,7 +101,7 @@ def test_a_task_reads_one_piece_only(spark, tmp_path):
     """Detecting the first line depends on this, whatever the settings of the session."""
     for number in range(5):
         (tmp_path / f"{number}.csv").write_text("user,query,url\n1,a,x.example\n", encoding="utf-8")
-    assert spark._opened(find(tmp_path)).rdd.getNumPartitions() == 5
+    assert spark._open(find(tmp_path)).rdd.getNumPartitions() == 5
 
 
 @pytest.mark.parametrize(
