@@ -157,7 +157,7 @@ def test_a_process_that_has_lost_its_session_spends_nothing(place: Place) -> Non
     stale = Entry(1, made.campaign, made.round, "opt-in", "8", "1/100", START)
     rounds.lifecycle.freeze(other.round)
     before = rounds.journal.path.read_bytes()
-    with rounds.store.write("test") as connection, pytest.raises(StateError, match="meanwhile"):
+    with rounds.store.write("test") as connection, pytest.raises(StateError, match="in the meantime"):
         rounds.ledger.add(connection, DatedEntry(NOON, stale))
     assert rounds.journal.path.read_bytes() == before
     rounds.lifecycle.freeze(made.round)
