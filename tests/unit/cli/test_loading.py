@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import gc
+import subprocess
+import sys
 
 import pytest
 
@@ -32,3 +34,9 @@ def test_a_program_that_collects_no_garbage_keeps_it_so():
     with loading():
         pass
     assert not gc.isenabled()
+
+
+def test_a_process_that_loaded_the_engine_ends_silently():
+    code = "from blender_dp.cli.loading import loading\nwith loading():\n    import blender_dp.engines"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("", "")
