@@ -9,9 +9,11 @@ export PYTHONDONTWRITEBYTECODE :=
 # `make coverage TESTS=tests/unit` and `make mutants MODULES=arithmetic` narrow a long run down.
 TESTS ?= tests
 MODULES ?=
+# Besides the oldest one, which every other target uses.
+VERSIONS := 3.12 3.13
 
 .DEFAULT_GOAL := help
-.PHONY: help demo check fast-tests test lint types coverage mutants bench bench-engine bench-utility bench-collector spec clean
+.PHONY: help demo check fast-tests test versions lint types coverage mutants bench bench-engine bench-utility bench-collector spec clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -28,6 +30,12 @@ fast-tests: $(VENV)/.dev  ## run the tests that need no server, browser or stati
 test: lint types  ## check and test everything, as CI does
 	@tools/browser
 	$(BIN)/pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
+
+versions:  ## run the fast tests on the other Python versions that the packages support (pyenv's, or any in PATH)
+	@for version in $(VERSIONS); do \
+	    PYENV_VERSION=$$(pyenv versions --bare 2>/dev/null | grep "^$$version" | tail -1) \
+	    $(MAKE) --no-print-directory fast-tests PYTHON="python$$version" VENV=".venv-$$version" || exit 1; \
+	done
 
 lint: $(VENV)/.dev  ## run ruff and import-linter
 	$(BIN)/ruff check
