@@ -13,10 +13,10 @@ from blender_dp.mechanisms.subset_response import SubsetResponse
 from blender_dp.mechanisms.two_stage_response import TwoStageResponse
 from blender_dp_device.channel import Channel
 from blender_dp_device.channel.subset import SubsetChannel, slack_free
+from tests.device.channel import test_subset
 from tests.device.channel.test_channel import closed_form, positions
 from tests.lists import device_for
 from tests.statistical.checks import ALARM, Z, assert_counts
-from tests.unit.client import test_subset
 
 LIST = HeadList.of([("a", "x"), ("a", "y"), ("b", "x"), ("c", "x"), ("c", "y"), ("c", "z")])
 

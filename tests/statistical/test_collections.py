@@ -125,11 +125,11 @@ def test_records_just_above_the_threshold_are_not_overestimated(populations):
         for k in range(EACH):
             groups = population.groups(0.05, 0.95, f"{i} {k}")
             found, number = _discover(ROBUST, groups, Entropy.seeded(f"selection {i} {k}"))
-            context = ROBUST.context(found, groups.sizes.discovery, groups.sizes.calibration)
+            context = ROBUST.collection.context(found, groups.sizes.discovery, groups.sizes.calibration)
             result, cells = fit(discovery_evidence(context), scale_of(context)), record_cells(found.head_list)
             true = np.array([shares[number[record]] for record in found.head_list.records()])
-            near = found.noisy_counts <= ROBUST.discovery.tau + 5
-            counts = found.noisy_counts - ROBUST.discovery.noise.mean
+            near = found.noisy_counts <= ROBUST.collection.discovery.tau + 5
+            counts = found.noisy_counts - ROBUST.collection.discovery.noise.mean
             error = np.sqrt(result.variance[cells][near].mean())
             flattered.append((counts / groups.sizes.discovery - true)[near].mean() / error)
             fitted.append((result.shares[cells] - true)[near].mean() / error)
