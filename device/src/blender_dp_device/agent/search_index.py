@@ -46,25 +46,25 @@ class SearchIndex:
 
     def exact(self, typed: str) -> list[Row]:
         """The typed query, if the bundle has it."""
-        return self._rows("query = ?", canonical_query(typed), 1)
+        return self._rows("query = :text", canonical_query(typed), 1)
 
     def prefix(self, typed: str, n: int = 10) -> list[Row]:
         """The most popular queries that start with this text."""
-        return self._rows("substr(query, 1, length(?1)) = ?1", canonical_query(typed), n)
+        return self._rows("substr(query, 1, length(:text)) = :text", canonical_query(typed), n)
 
     def words(self, typed: str, n: int = 10) -> list[Row]:
         """The most popular queries that contain all these words; the last one may be the beginning of a word."""
         terms = ['"' + word.replace('"', '""') + '"' for word in canonical_query(typed).split()]
         if not terms:
             return []
-        return self._rows("place IN (SELECT rowid FROM words WHERE words MATCH ?)", " ".join(terms) + "*", n)
+        return self._rows("place IN (SELECT rowid FROM words WHERE words MATCH :text)", " ".join(terms) + "*", n)
 
     def _rows(self, condition: str, value: str, n: int) -> list[Row]:
         chosen = f"SELECT place, query, share FROM queries WHERE {condition} ORDER BY place LIMIT {int(n)}"  # noqa: S608
         with self._open() as database:
             return [
                 {"query": query, "share": share, "urls": _urls(database, place)}
-                for place, query, share in database.execute(chosen, (value,)).fetchall()
+                for place, query, share in database.execute(chosen, {"text": value}).fetchall()
             ]
 
     def _digest(self) -> str | None:

@@ -17,13 +17,16 @@ Report = tuple[bytes, bytes]
 """A report's id, and its cells as bytes."""
 
 _INSERT_SQLITE = """
-    WITH RECURSIVE places (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM places WHERE n + 1 < ?6)
-    INSERT INTO reports (round, id, cells) SELECT ?1, substr(?2, n * ?3 + 1, ?3), substr(?4, n * ?5 + 1, ?5)
+    WITH RECURSIVE places (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM places WHERE n + 1 < :rows)
+    INSERT INTO reports (round, id, cells)
+    SELECT :round, substr(:ids, n * :id_bytes + 1, :id_bytes), substr(:cells, n * :cell_bytes + 1, :cell_bytes)
     FROM places WHERE true ON CONFLICT DO NOTHING
     """
 _INSERT_POSTGRESQL = """
     WITH given (round, ids, id_bytes, cells, cell_bytes, rows)
-    AS (VALUES (%b::text, %b::bytea, %b::int4, %b::bytea, %b::int4, %b::int4))
+    AS (VALUES (
+        %(round)b::text, %(ids)b::bytea, %(id_bytes)b::int4, %(cells)b::bytea, %(cell_bytes)b::int4, %(rows)b::int4
+    ))
     INSERT INTO reports (round, id, cells)
     SELECT round, substr(ids, n * id_bytes + 1, id_bytes), substr(cells, n * cell_bytes + 1, cell_bytes)
     FROM given, generate_series(0, rows - 1) AS n ORDER BY n ON CONFLICT DO NOTHING
@@ -41,8 +44,8 @@ def insert(transaction: Transaction, round_id: str, rows: Iterable[Report]) -> N
     statement = _INSERT_SQLITE if transaction.dialect.name == "sqlite" else _INSERT_POSTGRESQL
     for (id_bytes, cell_bytes), group in groupby(sorted(rows, key=_by_width), lambda row: (len(row[0]), len(row[1]))):
         ids, cells = (b"".join(column) for column in zip(*group, strict=True))
-        values = (round_id, ids, id_bytes, cells, cell_bytes, len(ids) // id_bytes)
-        transaction.exec_driver_sql(statement, values)
+        sizes = {"id_bytes": id_bytes, "cell_bytes": cell_bytes, "rows": len(ids) // id_bytes}
+        transaction.exec_driver_sql(statement, {"round": round_id, "ids": ids, "cells": cells, **sizes})
 
 
 def count(transaction: Transaction, round_id: str, maximum: int | None = None) -> int:
