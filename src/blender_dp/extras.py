@@ -19,7 +19,9 @@ EXTRAS = {
         "sqlalchemy",
         "uvicorn",
     ),
+    "pandas": ("pandas",),
     "plots": ("jinja2", "vl_convert"),
+    "polars": ("polars",),
     "spark": ("pyspark",),
     "tracing": ("opentelemetry.sdk.trace", "opentelemetry.exporter.otlp.proto.http"),
 }

@@ -48,10 +48,10 @@ def aggregate(
     import pyarrow.parquet as pq
 
     from blender_dp.cli.engine import watched
-    from blender_dp.cli.files import write_atomically
     from blender_dp.engines.choice import chosen_engine
     from blender_dp.logs import find_reports
     from blender_dp.logs.bad_rows import check_tally, largest_bad_share
+    from blender_dp.release.files import write_atomically
     from blender_dp.release.shares import client_shares
     from blender_dp.stages import check_fit, denoise
     from blender_dp_device.channel.subset import channel_of

@@ -143,7 +143,7 @@ def export(
     Example:
       blender-dp round export --out reports.parquet
     """
-    from blender_dp.cli.files import write_atomically
+    from blender_dp.release.files import write_atomically
 
     collector = client(url, token)
     chosen = round_id or current_round(collector, name)["id"]

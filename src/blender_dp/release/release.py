@@ -7,19 +7,24 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import pyarrow as pa
 
 from blender_dp.errors import DocumentError
+from blender_dp.extras import needs
 from blender_dp.parameters import Parameters
-from blender_dp.release import document
+from blender_dp.release import document, files, notebook
 from blender_dp.release.disagreement import DisagreementReport, report_disagreement
 from blender_dp.release.estimates import QueryEstimate, RecordEstimate, to_arrow
 from blender_dp.release.manifest import Manifest
 from blender_dp_device.records.canonical import canonical_query
 from blender_dp_device.records.head_list import HeadList, read_json
 from blender_dp_device.records.reporting_list import ChannelSettings, ReportingList, names_channel
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
 
 
 @dataclass(frozen=True)
@@ -31,7 +36,7 @@ class Suggestion:
     urls: tuple[tuple[str, float], ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Release:
     """Everything in a release is already private: it may be shown, distributed and stored."""
 
@@ -66,22 +71,48 @@ class Release:
         manifest = json.dumps(self.manifest.to_document(), ensure_ascii=False)
         return to_arrow(self.queries, self.records).replace_schema_metadata({"blender-dp manifest": manifest})
 
+    def to_pandas(self) -> pd.DataFrame:
+        """The table of `to_arrow` as a pandas data frame."""
+        needs("pandas")
+        return self.to_arrow().to_pandas()
+
+    def to_polars(self) -> pl.DataFrame:
+        """The table of `to_arrow` as a polars data frame."""
+        needs("polars")
+        import polars  # noqa: PLC0415 (an extra)
+
+        return cast("pl.DataFrame", polars.from_arrow(self.to_arrow()))
+
+    def to_csv(self, path: Path | str) -> None:
+        """Write the table of `to_arrow` as CSV."""
+        files.write_csv(self, Path(path))
+
     def save(self, path: Path | str) -> None:
-        """Write the release as JSON (schema: `spec/schemas/release.json`)."""
-        Path(path).write_text(document.dump(self), encoding="utf-8")
+        """Write the release to a folder, or to one file if the path ends in .json (`spec/schemas/release.json`).
+
+        A folder also has the reporting list and, as Parquet, the table of `to_arrow`.
+        """
+        files.save(self, Path(path))
 
     @classmethod
     def load(cls, path: Path | str) -> Release:
-        """Read a release that `save` wrote; anything else is a `DocumentError`."""
-        parts = document.parse(read_json(path), str(path))
-        reporting_list = _listed(parts, str(path))
+        """Read a folder or a file that `save` wrote; anything else is a `DocumentError`."""
+        file = files.release_file(Path(path))
+        parts = document.parse(read_json(file), str(file))
+        reporting_list = _listed(parts, str(file))
         head_list = reporting_list.head_list
         if (*head_list.queries, None) != tuple(row.query for row in parts.queries):
-            raise DocumentError(str(path), "its queries do not match its head list", document.FIX)
+            raise DocumentError(str(file), "its queries do not match its head list", document.FIX)
         if list(head_list.cells()) != [(row.query, row.url) for row in parts.records]:
-            raise DocumentError(str(path), "its records do not match its head list", document.FIX)
+            raise DocumentError(str(file), "its records do not match its head list", document.FIX)
         manifest = replace(parts.manifest, head_list=reporting_list.digest)  # in schema 1 the digest covered only the names
         return cls(manifest, reporting_list, parts.queries, parts.records)
+
+    def __repr__(self) -> str:
+        return notebook.line(self)
+
+    def _repr_html_(self) -> str:
+        return notebook.html(self)
 
     @cached_property
     def _suggestions(self) -> list[Suggestion]:
