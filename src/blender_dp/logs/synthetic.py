@@ -32,6 +32,8 @@ _TOP = (
 )
 _SYLLABLES = [c + v for c in "bdfgklmnprstvz" for v in "aeiou"]
 _SCATTER = 7919  # coprime to the number of words, so neighbouring ranks get different-looking words and no two the same
+_ZIPF_QUERIES = 1_000_000
+_ZIPF_USERS = 1_000_000
 _FEWER_URLS = 0.3  # the number of a query's URLs is geometric with this parameter
 
 
@@ -56,6 +58,12 @@ def yandex_shape() -> Shape:
     return Shape(4_970_073, np.concatenate([[0.03, 0.018, 0.014], 0.012 * np.arange(4.0, 1_000_001) ** -0.9]))
 
 
+def zipf_shape(exponent: float, users: int = _ZIPF_USERS) -> Shape:
+    """A power law over a million queries: the share of rank r is proportional to r^-exponent."""
+    shares = np.arange(1.0, _ZIPF_QUERIES + 1) ** -exponent
+    return Shape(users, shares / shares.sum())
+
+
 def aol_like(seed: int = 0, *, users: int | None = None) -> pa.Table:
     """A population like AOL's: one record per user, with columns user, query and url."""
     return _population(aol_shape(), seed, users)
@@ -72,30 +80,52 @@ def _population(shape: Shape, seed: int, users: int | None) -> pa.Table:
 
 def population(shape: Shape, seed: int) -> pa.Table:
     """Draw every user's record independently. The same seed gives the same table."""
+    query, url = drawn_records(shape, seed)
+    return pa.table({"user": pa.array(np.arange(shape.users)).cast(pa.string()), **record_names(query, url)})
+
+
+def drawn_records(shape: Shape, seed: int) -> tuple[Integers, Integers]:
+    """Draw the number of every user's query and the rank of the URL; `record_names` gives their names."""
     entropy = Entropy.seeded(f"population {seed}")
     listed = shape.query_shares.size
-    query = np.searchsorted(np.cumsum(shape.query_shares), _uniform(shape.users, entropy), side="right")
+    query = np.searchsorted(np.cumsum(shape.query_shares), uniform(shape.users, entropy), side="right")
     unique = query == listed
     query[unique] += np.arange(np.count_nonzero(unique))  # every one of these has only one user
-    url_counts = 1 + np.floor(np.log(_uniform(listed, entropy)) / np.log(1 - _FEWER_URLS)).astype(np.int64)
-    exponents = 1.5 + 1.5 * _uniform(listed, entropy)
+    url_counts = 1 + np.floor(np.log(uniform(listed, entropy)) / np.log(1 - _FEWER_URLS)).astype(np.int64)
+    exponents = 1.5 + 1.5 * uniform(listed, entropy)
     place = np.minimum(query, listed - 1)
-    url = _url_ranks(np.where(unique, 1, url_counts[place]), exponents[place], _uniform(shape.users, entropy))
-    return pa.table({"user": pa.array(np.arange(shape.users)).cast(pa.string()), **_names(query, url)})
+    draw = uniform(shape.users, entropy)
+    url = _url_ranks(np.where(unique, 1, url_counts[place]), exponents[place], draw * _totals(url_counts, exponents)[place])
+    return query, url
 
 
-def _url_ranks(counts: Integers, exponents: Floats, uniform: Floats) -> Integers:
-    """Draw each user's URL rank j among 1..count with probability ∝ j^-exponent."""
-    ranks = np.arange(1, counts.max() + 1)
-    total = sum(np.where(j <= counts, float(j) ** -exponents, 0.0) for j in ranks)
-    target, reached, url = uniform * total, np.zeros(counts.size), np.ones(counts.size, np.int64)
-    for j in ranks[:-1]:
-        reached += float(j) ** -exponents
-        url += (target >= reached) & (j < counts)
+def _totals(url_counts: Integers, exponents: Floats) -> Floats:
+    """The sum of j^-exponent over each query's URLs."""
+    total = np.zeros(url_counts.size)
+    for j in range(1, int(url_counts.max()) + 1):
+        has = np.flatnonzero(url_counts >= j)
+        total[has] += float(j) ** -exponents[has]
+    return total
+
+
+def _url_ranks(counts: Integers, exponents: Floats, target: Floats) -> Integers:
+    """Each user's URL rank: the first j among 1..count at which the sum of j^-exponent exceeds the target.
+
+    Most users stop at the first URLs, so every step looks only at those who have not stopped yet.
+    """
+    url = np.ones(counts.size, np.int64)
+    going = np.flatnonzero(counts > 1)
+    reached = np.zeros(going.size)
+    for j in range(1, int(counts.max())):
+        reached += float(j) ** -exponents[going]
+        beyond = (target[going] >= reached) & (j < counts[going])
+        going, reached = going[beyond], reached[beyond]
+        url[going] += 1
     return url
 
 
-def _names(query: Integers, url: Integers) -> dict[str, pa.Array]:
+def record_names(query: Integers, url: Integers) -> dict[str, pa.Array]:
+    """The columns query and url for the numbers that `drawn_records` returns."""
     words = _words(query)
     site = pc.binary_join_element_wise("https://www.", words, ".example/", "")
     for rank, (name, home) in enumerate(_TOP):
@@ -114,6 +144,6 @@ def _words(numbers: Integers) -> pa.Array:
     return pc.binary_join_element_wise(*parts, "")
 
 
-def _uniform(count: int, entropy: Entropy) -> Floats:
+def uniform(count: int, entropy: Entropy) -> Floats:
     """Uniform numbers in (0, 1): good enough for synthetic data, never used for private noise."""
     return ((entropy.words(count) >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53

@@ -6,10 +6,10 @@ from typing import Any
 
 from blender_dp.evaluation import Truth
 from blender_dp.release import QueryEstimate, Release
+from blender_dp.report.colours import BLENDED, CLIENT, OPT_IN, TRUTH
 
 Spec = dict[str, Any]
 
-BLENDED, OPT_IN, CLIENT, TRUTH = "#1f5fa8", "#d9822b", "#3a9a6b", "#222222"
 _SHOWN = 20
 _ROW_HEIGHT = 22
 _STYLE = {"view": {"stroke": None}, "axis": {"gridColor": "#e8e8e8", "labelFontSize": 12, "titleFontSize": 12}}

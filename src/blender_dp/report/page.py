@@ -14,7 +14,7 @@ from blender_dp.privacy.rounding import readable
 from blender_dp.privacy.statement import seeded_warning
 from blender_dp.release import Release
 from blender_dp.release.manifest import statements
-from blender_dp.report import charts
+from blender_dp.report import charts, colours
 
 _TOP = 20
 
@@ -37,7 +37,7 @@ def render(
         return Markup((draw or _draw)(chart))  # noqa: S704 (our own SVG; Vega escapes its text)
 
     return template.render(
-        colours={"blended": charts.BLENDED, "opt_in": charts.OPT_IN, "client": charts.CLIENT, "truth": charts.TRUTH},
+        colours={"blended": colours.BLENDED, "opt_in": colours.OPT_IN, "client": colours.CLIENT, "truth": colours.TRUTH},
         settings=manifest.settings,
         readable=readable,
         manifest=manifest,

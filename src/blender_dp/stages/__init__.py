@@ -19,8 +19,9 @@ from blender_dp.stages.design import best_channel
 from blender_dp.stages.discovery import Discovery, combine_survivors, discover, survivors, with_candidates
 from blender_dp.stages.estimator import Context, Estimator, Result
 from blender_dp.stages.group_comparison import disagreement, spread, trust
-from blender_dp.stages.layout import Estimate, Flags, Floats, Integers
+from blender_dp.stages.layout import Estimate, Flags, Floats, Integers, Layout
 from blender_dp.stages.likelihood.estimator import Calibration, Likelihood
+from blender_dp.stages.likelihood.yardsticks import Yardsticks
 from blender_dp.stages.plausibility import check_fit
 from blender_dp.stages.randomiser import Design, Randomiser, Subset, TwoStage
 from blender_dp.stages.reporting import (
@@ -48,6 +49,7 @@ __all__ = [
     "Flags",
     "Floats",
     "Integers",
+    "Layout",
     "Likelihood",
     "OptInEstimate",
     "Randomiser",
@@ -55,6 +57,7 @@ __all__ = [
     "Result",
     "Subset",
     "TwoStage",
+    "Yardsticks",
     "best_channel",
     "blend",
     "calibrate",

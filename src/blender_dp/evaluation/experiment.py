@@ -1,0 +1,141 @@
+"""One collection on counts, with the stages that ship, and its quality.
+
+There is no engine, and users are drawn instead of chosen by a hash. Everything private, and every estimate, is computed by
+the code of the product.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from blender_dp.evaluation.groups import Groups, Listed
+from blender_dp.evaluation.metrics import Scores
+from blender_dp.evaluation.population import Name
+from blender_dp.evaluation.scoring import Scorer
+from blender_dp.pipeline.collection import Collection, Listing
+from blender_dp.release.estimates import interval
+from blender_dp.sampling import Entropy
+from blender_dp.stages import Calibration, Discovery, Floats, Integers, Result, Yardsticks, simulate
+from blender_dp_device.channel.subset import AnyChannel
+from blender_dp_device.records.head_list import HeadList
+
+Reports = Callable[[Integers, AnyChannel, Entropy], Integers]
+"""Simulates the reports of all clients: from how many of them have each cell to how often each cell is reported."""
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """How good one release is: its estimates, those of each group alone, and the errors that it states."""
+
+    listing: Listing
+    listed: Listed
+    result: Result
+    scores: dict[str, Scores]
+    """Of the estimates of `opt-in` users alone, of `client`s alone, and `blended`."""
+    truth: Floats
+    """The true share of every cell."""
+    query_truth: Floats
+    """The true share of every query, ⋆ last."""
+    query_bounds: Floats | None
+    """Cramér-Rao bounds of the queries' variances, if the estimator is `likelihood`."""
+
+    @property
+    def queries(self) -> int:
+        """The number of listed queries."""
+        return len(self.listed.head_list)
+
+    @property
+    def covered_queries(self) -> float:
+        """The share of the listed queries whose 95 % interval contains the truth; NaN if there are none."""
+        blended = self.result.blended.queries
+        return _covered(blended.share[:-1], blended.variance[:-1], self.query_truth[:-1])
+
+    @property
+    def covered_records(self) -> float:
+        """The share of the listed records whose 95 % interval contains the truth; NaN if there are none."""
+        blended, cells = self.result.blended.cells, self.listed.record_cells
+        return _covered(blended.share[cells], blended.variance[cells], self.truth[cells])
+
+    @property
+    def squared_error(self) -> float:
+        """The sum of the squared errors of the listed queries."""
+        return float(((self.result.blended.queries.share - self.query_truth)[:-1] ** 2).sum())
+
+    @property
+    def stated(self) -> float:
+        """The sum of the variances that the release states for its queries."""
+        return float(self.result.blended.queries.variance[:-1].sum())
+
+    @property
+    def bound(self) -> float:
+        """The smallest possible sum of the queries' variances; NaN if it is not known."""
+        return float("nan") if self.query_bounds is None else float(self.query_bounds[:-1].sum())
+
+
+def collect(collection: Collection, groups: Groups, entropy: Entropy, reports: Reports = simulate) -> Outcome:
+    """Run one collection through the product's stages and score it."""
+    listing, listed = make_listing(collection, groups, entropy)
+    channel = collection.channel(listing.head_list, listing.design)
+    reported = reports(groups.clients_on(listed), channel, entropy)
+    result = collection.estimator.combine(listing.calibrated, reported, channel, listing.context)
+    truth: Floats = groups.everyone_on(listed) / groups.population.users
+    client_cells, client_queries, bounds = result.client.cells, result.client.queries, None
+    if isinstance(listing.calibrated, Calibration):
+        yard = Yardsticks.of(listing.calibrated, result, reported, channel, listing.context, truth)
+        client_cells, client_queries, bounds = yard.cells, yard.queries, yard.query_bounds
+    scorer = Scorer(groups.population, listed, collection.parameters.max_queries)
+
+    def score(queries: Floats, cells: Floats) -> Scores:
+        return scorer.score(np.nan_to_num(queries[:-1]), np.nan_to_num(cells[listed.record_cells]))
+
+    scores = {
+        "opt-in": score(result.opt_in.queries.share, result.opt_in.cells.share),
+        "client": score(client_queries.share, client_cells.share),
+        "blended": score(result.blended.queries.share, result.blended.cells.share),
+    }
+    return Outcome(listing, listed, result, scores, truth, _per_query(truth, listed), bounds)
+
+
+def make_listing(collection: Collection, groups: Groups, entropy: Entropy) -> tuple[Listing, Listed]:
+    """The opt-in users' half: the list, what calibration measured, and the design of the clients' channel."""
+    p, sizes = collection.parameters, groups.sizes
+    discovered, numbers = discover_on(collection, groups, entropy)
+    shortlist = collection.estimator.shortlist(discovered, p.max_queries)
+    cells = groups.calibration.on(Listed(shortlist.head_list, numbers, groups.population))
+    calibrated = collection.estimator.calibrate(cells, shortlist, collection.calibration, p.max_queries, entropy)
+    final: HeadList = calibrated.head_list
+    context = collection.context(shortlist.restrict(final.queries), sizes.discovery, sizes.calibration)
+    listing = Listing(calibrated, context, collection.design(context, sizes.clients))
+    return listing, Listed(final, numbers, groups.population)
+
+
+def discover_on(collection: Collection, groups: Groups, entropy: Entropy) -> tuple[Discovery, dict[Name, int]]:
+    """The list that the discovery users make, and the number of every record on it."""
+    held = groups.discovery
+    selection = collection.discovery.selector(entropy).select(held.counts)
+    records = held.records[selection.rows]
+    names = groups.population.names(records)
+    named = sorted(zip(names, selection.noisy_counts.tolist(), records.tolist(), strict=True), key=_order)
+    counts = np.array([count for _, count, _ in named], float)
+    found = Discovery(HeadList.of(name for name, _, _ in named), counts, np.zeros(counts.size, np.bool_))
+    return found, {name: record for name, _, record in named}
+
+
+def _order(row: tuple[Name, float, int]) -> tuple[str, str]:
+    (query, url), _, _ = row
+    return query, url or ""
+
+
+def _per_query(cells: Floats, listed: Listed) -> Floats:
+    url_counts = np.array(listed.head_list.url_counts)
+    return np.add.reduceat(cells, np.cumsum(url_counts) - url_counts)
+
+
+def _covered(shares: Floats, variances: Floats, truth: Floats) -> float:
+    if not shares.size:
+        return float("nan")
+    half = np.array([interval(share, variance) for share, variance in zip(shares.tolist(), variances.tolist(), strict=True)])
+    return float(np.mean((half[:, 0] <= truth) & (truth <= half[:, 1])))

@@ -1,0 +1,148 @@
+"""Line charts with bands, as small multiples: Vega-Lite specifications, and their SVG and PNG.
+
+    chart = line_chart(
+        [Point("NDCG", "tight", 1.0, 0.98, low=0.97, high=0.99), ...],
+        x=Axis("ε"),
+        y={"NDCG": Axis("NDCG (1 is best)")},
+    )
+    Path("ndcg.svg").write_text(svg(chart))
+
+Points with the same `panel` share a pair of axes, and those with the same `line` are joined in the order of x. A point
+without `low` and `high` has no band. Lines named in `marks_only` are drawn as marks, without a line between them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from blender_dp.report.colours import colours_of
+
+Spec = dict[str, Any]
+
+_STYLE: Spec = {
+    "view": {"stroke": "#d0d0d0"},
+    "axis": {"gridColor": "#ececec", "labelFontSize": 11, "titleFontSize": 11, "titleFontWeight": "normal"},
+    "title": {"fontSize": 12, "anchor": "start", "fontWeight": "bold"},
+    "legend": {"labelFontSize": 12, "labelLimit": 320, "symbolStrokeWidth": 2, "symbolSize": 90, "columns": 6},
+    "concat": {"spacing": 24},
+}
+_DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3])
+_MARKS = ("circle", "square", "triangle-up", "diamond", "cross")
+
+
+@dataclass(frozen=True)
+class Point:
+    """One value of one line, with the ends of its band if it has one."""
+
+    panel: str
+    line: str
+    x: float
+    y: float
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True)
+class Axis:
+    """The title of an axis, the D3 format of its numbers (".0%" for shares), and its kind of scale."""
+
+    title: str
+    format: str | None = None
+    log: bool = False
+    zero: bool = False
+    ticks: Sequence[float] | None = None
+    domain: tuple[float, float] | None = None
+
+    def encoding(self, field: str) -> Spec:
+        """The axis as part of a specification."""
+        axis = {"title": self.title, "labelOverlap": True}
+        axis |= {name: value for name, value in (("format", self.format), ("values", self.ticks)) if value is not None}
+        scale: Spec = {"type": "log", "nice": False} if self.log else {"zero": self.zero, "nice": True}
+        if self.domain is not None:
+            scale |= {"domain": list(self.domain), "nice": False}
+        return {"field": field, "type": "quantitative", "axis": axis, "scale": scale}
+
+
+def line_chart(
+    points: Sequence[Point],
+    x: Axis,
+    y: Mapping[str, Axis],
+    *,
+    columns: int = 3,
+    width: int = 250,
+    height: int = 180,
+    marks_only: Collection[str] = (),
+) -> Spec:
+    """One panel for every entry of `y`, in that order; all panels share the legend."""
+    names = list(dict.fromkeys(point.line for point in points))
+    panels = [
+        _panel(panel, axis, [point for point in points if point.panel == panel], x, names, marks_only)
+        | {"width": width, "height": height}
+        for panel, axis in y.items()
+    ]
+    return {"concat": panels, "columns": columns, "background": "white", "config": _STYLE}
+
+
+def svg(spec: Spec) -> str:
+    """Draw a chart as SVG."""
+    import vl_convert  # noqa: PLC0415 (slow to load)
+
+    return str(vl_convert.vegalite_to_svg(spec))
+
+
+def png(spec: Spec, scale: float = 2.0) -> bytes:
+    """Draw a chart as PNG, by default with two pixels per point."""
+    import vl_convert  # noqa: PLC0415 (slow to load)
+
+    return bytes(vl_convert.vegalite_to_png(spec, scale=scale))
+
+
+def _panel(
+    panel: str, axis: Axis, points: Sequence[Point], x: Axis, names: Sequence[str], marks_only: Collection[str]
+) -> Spec:
+    rows = [{"line": point.line, "x": point.x, "y": point.y, "low": point.low, "high": point.high} for point in points]
+    joined = {"filter": {"not": {"field": "line", "oneOf": list(marks_only)}}}
+    banded = {"filter": "isValid(datum.low) && isValid(datum.high)"}
+    style = _by_line(names)
+    y = axis.encoding("y")
+    return {
+        "title": panel,
+        "data": {"values": rows},
+        "encoding": {"x": x.encoding("x"), "color": style["color"]},
+        "layer": [
+            {
+                "transform": [banded],
+                "mark": {"type": "area", "opacity": 0.18},
+                "encoding": {"y": {**y, "field": "low"}, "y2": {"field": "high"}},
+            },
+            {
+                "transform": [joined],
+                "mark": {"type": "line", "strokeWidth": 2},
+                "encoding": {"y": y, "strokeDash": style["strokeDash"]},
+            },
+            {
+                "mark": {"type": "point", "filled": True, "size": 34, "opacity": 1},
+                "encoding": {"y": y, "shape": style["shape"]},
+            },
+        ],
+    }
+
+
+def _by_line(names: Sequence[str]) -> dict[str, Spec]:
+    """Every line has a colour, a dash and a mark of its own, so that colour alone never matters."""
+    colours = colours_of(names)
+    ranges = {
+        "color": [colours[name] for name in names],
+        "strokeDash": [_DASHES[i % len(_DASHES)] for i in range(len(names))],
+        "shape": [_MARKS[i % len(_MARKS)] for i in range(len(names))],
+    }
+    legend = {"orient": "top", "title": None, "symbolOpacity": 1}
+    return {
+        channel: {
+            "field": "line", "type": "nominal", "sort": None, "legend": legend,
+            "scale": {"domain": list(names), "range": values},
+        }
+        for channel, values in ranges.items()
+    }  # fmt: skip
