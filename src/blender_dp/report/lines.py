@@ -15,17 +15,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from blender_dp.report.colours import colours_of
-
-Spec = dict[str, Any]
+from blender_dp.report.colours import LINE, PAPER, colours_of
+from blender_dp.report.figure import drawn
+from blender_dp.report.theme import CONFIG, Spec
 
 _STYLE: Spec = {
-    "view": {"stroke": "#d0d0d0"},
-    "axis": {"gridColor": "#ececec", "labelFontSize": 11, "titleFontSize": 11, "titleFontWeight": "normal"},
-    "title": {"fontSize": 12, "anchor": "start", "fontWeight": "bold"},
-    "legend": {"labelFontSize": 12, "labelLimit": 320, "symbolStrokeWidth": 2, "symbolSize": 90, "columns": 6},
+    **CONFIG,
+    "view": {"stroke": LINE},
+    "legend": {**CONFIG["legend"], "symbolStrokeWidth": 2, "symbolSize": 90, "columns": 6},
     "concat": {"spacing": 24},
 }
 _DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3])
@@ -82,14 +80,12 @@ def line_chart(
         | {"width": width, "height": height}
         for panel, axis in y.items()
     ]
-    return {"concat": panels, "columns": columns, "background": "white", "config": _STYLE}
+    return {"concat": panels, "columns": columns, "background": PAPER, "config": _STYLE}
 
 
 def svg(spec: Spec) -> str:
     """Draw a chart as SVG."""
-    import vl_convert  # noqa: PLC0415 (slow to load)
-
-    return str(vl_convert.vegalite_to_svg(spec))
+    return drawn(spec)
 
 
 def png(spec: Spec, scale: float = 2.0) -> bytes:

@@ -1,24 +1,21 @@
-"""The page: plots, the top of the list, the privacy promise and the manifest."""
+"""The page of a release: the privacy promise, charts, the top of the list and the manifest."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
-from importlib.resources import files
+from collections.abc import Mapping
 
-from jinja2 import Environment, StrictUndefined
-from markupsafe import Markup
+from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from blender_dp.evaluation import Scores, Truth
 from blender_dp.privacy.rounding import readable
 from blender_dp.privacy.statement import seeded_warning
 from blender_dp.release import Release
 from blender_dp.release.manifest import statements
-from blender_dp.report import charts, colours
+from blender_dp.report import charts, colours, theme
+from blender_dp.report.figure import Draw, figure
 
 _TOP = 20
-
-Draw = Callable[[charts.Spec], str]
 
 
 def render(
@@ -29,15 +26,9 @@ def render(
     Queries and URLs come from people, so everything is escaped; the page has no script and loads nothing. `draw` turns a
     Vega-Lite chart into SVG, by default in this process.
     """
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    template = environment.from_string(files("blender_dp.report").joinpath("page.html").read_text(encoding="utf-8"))
     manifest = release.manifest
-
-    def svg(chart: charts.Spec) -> Markup:
-        return Markup((draw or _draw)(chart))  # noqa: S704 (our own SVG; Vega escapes its text)
-
-    return template.render(
-        colours={"blended": colours.BLENDED, "opt_in": colours.OPT_IN, "client": colours.CLIENT, "truth": colours.TRUTH},
+    return page(
+        "release.html",
         settings=manifest.settings,
         readable=readable,
         manifest=manifest,
@@ -50,15 +41,22 @@ def render(
         disagreement=release.disagreement(),
         truth=truth,
         scores=scores,
-        shares=svg(charts.shares(release, truth)),
-        against_truth=svg(charts.against_truth(release, truth)) if truth else None,
-        weights=svg(charts.weights(release)),
+        shares=figure(lambda width: charts.shares(release, truth, width), draw),
+        against_truth=figure(lambda width: charts.against_truth(release, truth, width), draw) if truth else None,
+        weights=figure(lambda width: charts.weights(release, width), draw),
         statements=statements(manifest),
         warning=seeded_warning() if manifest.is_seeded else None,
     )
 
 
-def _draw(chart: charts.Spec) -> str:
-    import vl_convert  # noqa: PLC0415 (slow to load, and not needed if another process draws)
-
-    return str(vl_convert.vegalite_to_svg(chart))
+def page(template: str, **values: object) -> str:
+    """A page from a template that extends `base.html`, which has the common style. Values are escaped."""
+    environment = Environment(
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        loader=PackageLoader("blender_dp.report"),
+    )
+    environment.globals |= {"colours": colours, "theme": theme}
+    return environment.get_template(template).render(values)

@@ -28,10 +28,17 @@ def test_the_page_loads_no_external_resources(release):
 def test_truth_and_scores_are_shown_only_where_known(release):
     truth = Truth.of(POPULATION)
     bare, full = render(release), render(release, truth, score(release, truth))
-    assert bare.count("<svg") == 2
-    assert full.count("<svg") == 3
+    assert bare.count("<svg") == 4  # two charts, each for a wide window and for a phone
+    assert full.count("<svg") == 6
     assert "Estimate against truth" not in bare
     assert "NDCG" in full
+
+
+def test_the_promise_comes_first(release):
+    page = render(release)
+    promise, *others = (page.index(text) for text in ("Privacy promise", 'class="facts"', "<svg", "<table"))
+    assert promise < min(others)
+    assert page.index("Not private.") < promise
 
 
 def test_user_input_is_escaped(release):
@@ -76,8 +83,8 @@ def test_single_items_have_no_urls_on_the_page(release, item_release):
         assert text in usual
         assert text not in page
     assert "⋆" not in page
-    assert "<td>calculator</td>" in page
-    for table in re.findall(r"<table>.*?</table>", page, re.DOTALL):
+    assert '<td class="name">calculator</td>' in page
+    for table in re.findall(r"<table.*?</table>", page, re.DOTALL):
         widths = {len(re.findall(r"<t[hd]\b", row)) for row in re.findall(r"<tr>.*?</tr>", table, re.DOTALL)}
         assert len(widths) == 1
 

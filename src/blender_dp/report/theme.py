@@ -1,0 +1,61 @@
+"""One style for all pages and charts, in a light and a dark theme.
+
+A chart uses the colours of the light theme, so that its SVG or PNG file is complete in itself. On a page, `on_page` replaces
+them by CSS variables, and the reader's browser chooses the theme.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from markupsafe import Markup
+
+from blender_dp.report.colours import INK, LINE, SOFT, THEMES
+
+Spec = dict[str, Any]
+
+_NAMES = {light: name for name, (light, _) in THEMES.items()}
+_COLOUR = re.compile(r'\b(fill|stroke)="(#[0-9a-f]{6})"')
+_TEXT = {"labelColor": SOFT, "titleColor": SOFT, "labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": "normal"}
+CONFIG: Spec = {
+    "aria": False,  # a figure on a page has one label for the whole chart
+    "font": "sans-serif",
+    "view": {"stroke": None},
+    "axis": {**_TEXT, "gridColor": LINE, "domain": False, "tickColor": LINE, "labelLimit": 0, "labelPadding": 5},
+    "axisX": {"labelFlush": False},
+    "legend": {**_TEXT, "labelLimit": 0, "titleColor": INK, "labelColor": INK},
+    "title": {"color": INK, "fontSize": 13, "anchor": "start"},
+}
+"""The look of every chart, as Vega-Lite configuration."""
+
+
+def variables() -> Markup:
+    """The CSS rules that define the colours of both themes."""
+    light, dark = ("; ".join(f"--{name}: {values[i]}" for name, values in THEMES.items()) for i in (0, 1))
+    rules = f":root {{ color-scheme: light dark; {light} }}\n@media (prefers-color-scheme: dark) {{ :root {{ {dark} }} }}"
+    return Markup(rules)  # noqa: S704 (constants)
+
+
+def variable(colour: str) -> str:
+    """A colour as a page writes it, so that it changes with the theme."""
+    return f"var(--{_NAMES[colour]})"
+
+
+def on_page(svg: str) -> Markup:
+    """A chart's SVG with its colours as CSS variables."""
+
+    def replaced(match: re.Match[str]) -> str:
+        attribute, colour = match.groups()
+        return f'{attribute}="{variable(colour)}"' if colour in _NAMES else match.group()
+
+    return Markup(_COLOUR.sub(replaced, svg))  # noqa: S704 (our own SVG; Vega escapes its text)
+
+
+def styled(chart: Spec, *, width: float, height: float, padding: Spec) -> Spec:
+    """A complete Vega-Lite chart of exactly this size, padding included."""
+    inner = {
+        "width": width - padding.get("left", 0) - padding.get("right", 0),
+        "height": height - padding.get("top", 0) - padding.get("bottom", 0),
+    }
+    return {**chart, **inner, "padding": padding, "autosize": {"type": "none"}, "background": None, "config": CONFIG}

@@ -1,0 +1,40 @@
+"""Round values for the ticks of an axis, so few that their labels do not collide."""
+
+from __future__ import annotations
+
+import math
+
+from blender_dp.report.text import text_width, widest
+
+PERCENT = "~%"
+"""The Vega format of the labels that `percent` measures."""
+_GAP = 14  # pixels between two labels
+
+
+def percent(share: float) -> str:
+    """The label of a share."""
+    return f"{100 * share:g}%"
+
+
+def linear_ticks(low: float, high: float, pixels: float) -> list[float]:
+    """Shares from `low` to `high`, for a linear axis of this length."""
+    smallest = math.floor(math.log10(high - low)) - 2
+    for step in (factor * 10.0**power for power in range(smallest, smallest + 3) for factor in (1, 2, 5)):
+        ticks = [round(number * step, 12) for number in range(math.ceil(low / step), math.floor(high / step) + 1)]
+        if pixels * step / (high - low) >= widest(map(percent, ticks)) + _GAP:
+            return ticks
+    return [round(low, 12)]
+
+
+def root_ticks(high: float, pixels: float) -> list[float]:
+    """Shares on a square-root axis of this length from 0 to `high`."""
+    largest = math.floor(math.log10(max(high, 1e-9)))
+    numbers = (round(factor * 10.0**power, 12) for power in range(largest, largest - 4, -1) for factor in (5, 2, 1))
+    ticks: list[float] = []
+    free = math.inf  # where the label to the right begins
+    for tick in numbers:
+        place, half = pixels * math.sqrt(tick / high), text_width(percent(tick)) / 2
+        if tick <= high and place + half + _GAP <= free and place - half - _GAP >= text_width("0%") / 2:
+            ticks.append(tick)
+            free = place - half
+    return [0.0, *reversed(ticks)]

@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+import itertools
+import math
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from blender_dp.report.text import text_width
+from blender_dp.report.ticks import linear_ticks, percent, root_ticks
+
+SHARES = st.floats(1e-6, 1)
+PIXELS = st.floats(120, 1200)
+
+
+def do_not_collide(places: list[float], ticks: list[float]) -> bool:
+    """Whether there is some room between every two neighbouring labels."""
+    halves = [text_width(percent(tick)) / 2 for tick in ticks]
+    labels = list(zip(places, halves, strict=True))
+    return all(a + one + 8 <= b - other for (a, one), (b, other) in itertools.pairwise(labels))
+
+
+@given(SHARES, st.floats(0, 0.5), PIXELS)
+def test_labels_of_a_linear_axis_do_not_collide(high, below, pixels):
+    low = -below * high
+    ticks = linear_ticks(low, high, pixels)
+    assert do_not_collide([pixels * (tick - low) / (high - low) for tick in ticks], ticks)
+    assert all(low - 1e-9 <= tick <= high + 1e-9 for tick in ticks)
+
+
+@given(SHARES, PIXELS)
+def test_labels_of_a_root_axis_do_not_collide(high, pixels):
+    ticks = root_ticks(high, pixels)
+    assert ticks[0] == 0
+    assert do_not_collide([pixels * math.sqrt(tick / high) for tick in ticks], ticks)
+    assert ticks[-1] <= high
+
+
+def test_ticks_are_round_and_not_too_few():
+    assert linear_ticks(0, 0.023, 700) == [0, 0.002, 0.004, 0.006, 0.008, 0.01, 0.012, 0.014, 0.016, 0.018, 0.02, 0.022]
+    assert linear_ticks(-0.001, 0.023, 200) == [0, 0.01, 0.02]
+    assert linear_ticks(0, 1, 200) == [0, 0.5, 1]
+    assert root_ticks(0.022, 400) == [0, 0.0005, 0.002, 0.005, 0.01, 0.02]
+    assert [percent(tick) for tick in (0, 0.005, 0.02, -0.001)] == ["0%", "0.5%", "2%", "-0.1%"]
