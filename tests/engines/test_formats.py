@@ -82,9 +82,9 @@ def test_another_encoding_gives_the_same_records(engine, tmp_path, encoding, bad
 
 @pytest.mark.parametrize("kind", ["parquet", "arrow", "float32", "pandas", "polars", "rows", "log.jsonl"])
 def test_nan_is_a_missing_value(engine, tmp_path, kind):
-    """In every numeric column; the string "nan" is an ordinary value."""
+    """In every numeric column, with either sign (0/0 is negative); the string "nan" is an ordinary value."""
     nan = float("nan")
-    data = {"user": [1.0, nan, 2.0, None], "query": ["a", "b", None, "c"], "url": ["x.example"] * 4}
+    data = {"user": [1.0, nan, -nan, 2.0, None], "query": ["a", "b", "b", None, "c"], "url": ["x.example"] * 5}
     table = pa.table(data)
     match kind:
         case "log.jsonl" | "parquet":
@@ -96,13 +96,14 @@ def test_nan_is_a_missing_value(engine, tmp_path, kind):
         case "float32":
             log = engine.load(table.set_column(0, "user", table["user"].cast(pa.float32())), PLAIN_COLUMNS, "table")
         case "rows":
-            rows = [(1, "a", "x.example"), (nan, "b", "x.example"), (2, nan, "x.example"), (None, "c", "x.example")]
+            pairs = [(1, "a"), (nan, "b"), (-nan, "b"), (2, nan), (None, "c")]
+            rows = [(user, query, "x.example") for user, query in pairs]
             log = engine.load(as_table(rows), PLAIN_COLUMNS, "table")
         case _:
             frame = {"arrow": pa.table, "pandas": pd.DataFrame, "polars": partial(pl.DataFrame, strict=False)}[kind](data)
             log = engine.load(as_table(frame), PLAIN_COLUMNS, "table")
     group, tally = engine.bound(log, 1, KEY)
-    assert tally == Tally(4, 1, {Problem.NO_USER: 2})
+    assert tally == Tally(5, 1, {Problem.NO_USER: 3})
     assert [user.removesuffix(".0") for user, *_ in records_of(group)] == ["1", "2"]
     texts = pa.table({"user": ["nan", "NaN"], "query": ["nan"] * 2, "url": ["x.example"] * 2})
     assert engine.bound(engine.load(texts, PLAIN_COLUMNS, "table"), 1, KEY)[1] == Tally(2, 2, {})

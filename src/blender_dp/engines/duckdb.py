@@ -99,7 +99,8 @@ class DuckDBEngine:
 
     def load(self, data: pa.Table, columns: Columns = PLAIN_COLUMNS, name: str = "table") -> DuckDBLog:
         """Use a table in memory as a log, without copying it."""
-        table = self._register(data)
+        with _typed_errors(name):  # some types of columns cannot be registered
+            table = self._register(data)
         self._check_columns(table, columns, name)
         return DuckDBLog(self._view(table_sql(table, columns), name), name, columns.levels)
 

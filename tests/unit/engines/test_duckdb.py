@@ -139,6 +139,12 @@ def test_a_missing_column_is_named():
         DuckDBEngine().load(pa.table({"user": ["1"], "query": ["a"], "page": ["b"]}))
 
 
+def test_a_type_that_duckdb_does_not_know_is_a_typed_error():
+    halves = pa.table({"user": pa.array([1.0], pa.float16()), "query": ["q"], "url": ["x.example"]})
+    with pytest.raises(LogError, match="table: cannot be read"):
+        DuckDBEngine().load(halves)
+
+
 def test_rows_are_tallied():
     engine = DuckDBEngine()
     for m in (1, 3):

@@ -66,8 +66,8 @@ def parquet_sql(source: Source) -> str:
 def table_sql(table: str, columns: Columns) -> str:
     """A query for the rows of a table that has a schema. NaN in a numeric column is a missing value."""
     roles = {
-        role: f"CASE WHEN typeof({quoted(name)}) IN ('FLOAT', 'DOUBLE') THEN nullif({quoted(name)}::VARCHAR, 'nan') "
-        f"ELSE {quoted(name)}::VARCHAR END"
+        role: f"CASE WHEN typeof({quoted(name)}) IN ('FLOAT', 'DOUBLE') AND {quoted(name)}::VARCHAR IN ('nan', '-nan') "
+        f"THEN NULL ELSE {quoted(name)}::VARCHAR END"
         for role, name in columns.named.items()
     }
     length = " + ".join(f"strlen({value})" for value in roles.values())
