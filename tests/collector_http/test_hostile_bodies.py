@@ -9,6 +9,8 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
+from blender_dp.collector.http import contribution_routes
+from blender_dp.collector.http.report_body import read_reports
 from tests.collector_http.conftest import listening
 from tests.collector_http.hostile import HOSTILE, MOST_BYTES, Serving, serving
 
@@ -69,6 +71,21 @@ def test_only_reports_may_be_long(served: Serving, method: str, path: str) -> No
     for body in (HOSTILE["many fields"](), b" " * 70_000):
         answer = httpx.request(method, served.url + path, content=body, headers=headers, timeout=120)
         assert (answer.status_code, answer.json()["type"]) == (413, "urn:blender-dp:problem:too-large")
+
+
+def test_long_bodies_are_read_outside_the_event_loop(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A single one of them would otherwise delay every other request."""
+    threads: list[str] = []
+
+    def watched(*given: object) -> object:
+        threads.append(threading.current_thread().name)
+        return read_reports(*given)
+
+    monkeypatch.setattr(contribution_routes, "read_reports", watched)
+    with listening(tmp_path / "data") as live, live.http() as http:
+        for body in (b'{"reports": [1]}', HOSTILE["invalid cells"]()):
+            assert http.post(f"/v1/rounds/{'0' * 32}/reports", content=body, headers=JSON).status_code == 422
+    assert ["AnyIO worker" in name for name in threads] == [False, True]
 
 
 def test_a_source_pays_before_its_reports_are_read(tmp_path) -> None:

@@ -132,7 +132,7 @@ def _show(findings: list[Finding], m_c: int) -> None:
         [
             f.mechanism,
             readable(f.claim.epsilon),
-            f"{f.epsilon:.9f}",
+            _shown(f.epsilon),
             readable(f.claim.delta),
             rounded_up(f.delta, 6),
             "holds" if f.holds else "VIOLATED",
@@ -144,6 +144,13 @@ def _show(findings: list[Finding], m_c: int) -> None:
         say(f"Local channel: {len(every) - 2} designs are possible, {len(designs)} hold. The worst is shown.")
     if m_c > 1:
         say(f"The local channel is per report; a client sends {m_c} reports.")
+
+
+def _shown(epsilon: float) -> str:
+    """Nine digits after the point, rounded up: a loss is never understated."""
+    if math.isinf(epsilon):
+        return "inf"
+    return f"{decimal.Decimal(str(epsilon)).quantize(decimal.Decimal('1e-9'), decimal.ROUND_CEILING):f}"
 
 
 def _decimal(value: Fraction) -> str:

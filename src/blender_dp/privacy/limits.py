@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from blender_dp.errors import ParameterError, PrivacyWarning
-from blender_dp.privacy.rounding import readable, rounded_up
+from blender_dp.privacy.rounding import readable, rounded_down, rounded_up
 
 LARGEST_EPSILON = 20
 CAUTIOUS_EPSILON = 10
@@ -80,12 +80,13 @@ def _of_epsilon(epsilon: Fraction) -> tuple[Weakness, ...]:
 def _of_delta(delta: Fraction, opt_in_users: int) -> tuple[Weakness, ...]:
     if delta * opt_in_users * 10 <= 1:
         return ()
-    shown, limit = readable(delta), rounded_up(Fraction(1, opt_in_users))
+    shown = readable(delta)
     safe = f"1e-{len(str(10 * opt_in_users - 1))}"  # the next power of ten below
     if delta * opt_in_users < 1:
         problem = f"{shown} is more than a tenth of 1 / {opt_in_users:,} opt-in users"
         return (Weakness("delta", problem, f"Use {safe} or less if you can", is_refused=False),)
     problem = (
-        f"{shown} is not below 1 / {opt_in_users:,} opt-in users ({limit}): it would expose records that only one person has"
+        f"{shown} is not below 1 / {opt_in_users:,} opt-in users ({rounded_down(Fraction(1, opt_in_users))}): it would "
+        "expose records that only one person has"
     )
     return (Weakness("delta", problem, f"Use {safe} or less, or {_ALLOW}", is_refused=True),)

@@ -25,7 +25,16 @@ def readable(value: Fraction) -> str:
 
 def rounded_up(value: Fraction, digits: int = 3) -> str:
     """A decimal of a few digits that is never below the value, so that a risk is never understated."""
-    context = decimal_context(digits, decimal.ROUND_CEILING)
+    return _rounded(value, digits, decimal.ROUND_CEILING)
+
+
+def rounded_down(value: Fraction, digits: int = 3) -> str:
+    """A decimal of a few digits that is never above the value, so that a limit is never overstated."""
+    return _rounded(value, digits, decimal.ROUND_FLOOR)
+
+
+def _rounded(value: Fraction, digits: int, how: str) -> str:
+    context = decimal_context(digits, how)
     return f"{float(context.divide(Decimal(value.numerator), Decimal(value.denominator))):.{digits}g}"
 
 

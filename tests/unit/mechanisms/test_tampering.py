@@ -50,8 +50,14 @@ def changed(value: int) -> set[int]:
     return {value + d for d in (-2, -1, 1, 2)} | {value // 2, 2 * value, 0, -value}
 
 
+def moved(weights: tuple[int, ...], source: int, target: int) -> tuple[int, ...]:
+    """The weights with half of one added to another: their sum stays the same."""
+    half = weights[source] // 2
+    return tuple(weight + half * ((i == target) - (i == source)) for i, weight in enumerate(weights))
+
+
 def tampered(table: Any) -> Iterator[Any]:
-    """The table with one integer changed, two neighbours swapped, or one omitted or repeated."""
+    """The table with one integer changed, two neighbours swapped, one omitted or repeated, or half a weight moved."""
     for field in dataclasses.fields(table):
         value = getattr(table, field.name)
         if dataclasses.is_dataclass(value):
@@ -62,6 +68,8 @@ def tampered(table: Any) -> Iterator[Any]:
             rows = [(*value[:i], other, *value[i + 1 :]) for i, old in enumerate(value) for other in changed(old) - {old}]
             rows += [(*value[:i], b, a, *value[i + 2 :]) for i, (a, b) in enumerate(pairwise(value)) if a != b]
             rows += [value[:i] + value[i + 1 :] for i in range(len(value))] + [value[:1] + value, value + value[-1:]]
+            if field.name == "weights":
+                rows += [moved(value, i, j) for i, j in permutations(range(len(value)), 2)]
             yield from (dataclasses.replace(table, **{field.name: row}) for row in rows)
 
 
@@ -209,8 +217,9 @@ def test_tampering_with_the_tight_channel_is_detected_for_one_query(name, epsilo
     check(two_stage_response.audit, table, claim, lambda t: worst(two_stage_outputs(t), claim.epsilon))
 
 
-@pytest.mark.parametrize("name", ["records", "three queries", "items"])
-@pytest.mark.parametrize("epsilon", ["1", "4"])
+@pytest.mark.parametrize(
+    ("name", "epsilon"), [("records", "1"), ("records", "4"), ("three queries", "4"), ("items", "1"), ("items", "4")]
+)
 def test_tampering_with_the_tight_channel_is_detected_for_two_queries(name, epsilon):
     claim = Loss(Fraction(epsilon), Fraction(0))
     table = slack_free(LISTS[name], epsilon, "0.8", 2)
@@ -218,15 +227,34 @@ def test_tampering_with_the_tight_channel_is_detected_for_two_queries(name, epsi
     check(subset_response.audit, table, claim, lambda t: worst(subset_outputs(t), claim.epsilon))
 
 
-@pytest.mark.parametrize("kind", ["two-stage", "subset"])
+@pytest.mark.parametrize("size", [1, 2])
 @pytest.mark.parametrize("bits", [32, 63, 65, 128])
-def test_a_channel_with_words_of_another_length_is_a_violation(kind, bits):
-    """The samplers draw 64 bits, whatever a table says: the loss with `bits` 63 would be far above the claim."""
-    if kind == "subset":
-        audit, table = subset_response.audit, slack_free(LISTS["records"], 4, "0.8", 2)
-    else:
-        audit, table = two_stage_response.audit, slack_free(LISTS["records"], 4, "0.8")
-    assert not audit(dataclasses.replace(table, bits=bits), Loss(Fraction(4), Fraction(0))).holds
+@pytest.mark.parametrize("name", ["records", "many items"])
+def test_a_channel_with_words_of_another_length_is_a_violation(name, bits, size):
+    """The samplers draw 64 bits, whatever a table says. With other words, some tables would seem to hold with a margin."""
+    names = LISTS[name] if name in LISTS else HeadList.of((f"q{i}", None) for i in range(6))
+    audit, table = two_stage_response.audit if size == 1 else subset_response.audit, slack_free(names, 4, "0.8", size)
+    claim = Loss(Fraction(4), Fraction(0))
+    assert audit(table, claim).holds
+    assert not audit(dataclasses.replace(table, bits=bits), claim).holds
+
+
+@pytest.mark.parametrize("place", [1, -1])
+@pytest.mark.parametrize("audited", ["discovery", "papers' discovery", "calibration"])
+def test_a_sampler_that_holds_other_integers_is_a_violation(audited, place):
+    """The table that is drawn from is derived from the weights; the audit reads it, not only the weights."""
+    claim, noise = Loss(Fraction(4), Fraction("0.001")), GridLaplace.of(Fraction(2), grid_bits=2)
+    laplace = LaplaceThreshold(noise, noise.half_steps + noise.threshold_for(claim.delta / 2))
+    audit, table = {
+        "discovery": (truncated_geometric.audit, TruncatedGeometric.of(4, "0.001")),
+        "papers' discovery": (laplace_threshold.audit, laplace),
+        "calibration": (laplace_histogram.audit, LaplaceHistogram(noise)),
+    }[audited]
+    assert audit(table, claim).holds
+    held = table.noise._cumulative.copy()
+    held[place] += 1  # towards less noise or more: either way, it is not what was audited
+    table.noise.__dict__["_cumulative"] = held  # a cached property
+    assert not audit(table, claim).holds
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [("1", "0.05"), ("2", "0.01"), ("4", "1e-5")])

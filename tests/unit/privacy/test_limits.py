@@ -58,6 +58,13 @@ def test_advice_is_within_the_limits():
         assert weaknesses(Fraction(1), advised, users) == ()
 
 
+def test_the_stated_limit_is_rounded_down():
+    """Rounded up, it would be above the real limit, 0.00016605..., and refused as well."""
+    (weak,) = weaknesses(Fraction(4), Fraction(1, 100), 6_022)
+    assert "1 / 6,022 opt-in users (0.000166)" in weak.problem
+    assert not any(one.is_refused for one in weaknesses(Fraction(4), Fraction("0.000166"), 6_022))
+
+
 def test_the_number_of_exposed_records_is_stated_and_rounded_up():
     assert expected_exposures(Fraction(1, 100), 19_000) == 190
     assert "up to about 190 records" in exposure_statement(Fraction(1, 100), 19_000)
