@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from blender_dp.cli.options import AsJson, Force
-from blender_dp.cli.output import Steps, out, print_files, print_json, print_table, privacy_warnings, say
+from blender_dp.cli.output import Steps, print_files, print_json, print_table, privacy_warnings, say
+from blender_dp.cli.promise import print_promise
 
 if TYPE_CHECKING:
     from blender_dp.evaluation import Scores, Truth
@@ -63,9 +64,6 @@ def demo(
 
 
 def _show(release: Release, truth: Truth, scores: Mapping[str, Scores], files: Mapping[str, Path]) -> None:
-    from blender_dp.privacy.statement import seeded_warning
-    from blender_dp.release.manifest import statements
-
     columns = {"query": False, "true": True, "blended ± 95 %": True, "opt-in": True, "client": True}
     rows = [
         [
@@ -83,9 +81,7 @@ def _show(release: Release, truth: Truth, scores: Mapping[str, Scores], files: M
     rows = [[name, f"{s.query_l1:.4f}", f"{s.record_l1:.4f}", f"{s.ndcg:.4f}"] for name, s in scores.items()]
     print_table("Distance from the truth (L1: lower is better; NDCG: 1 is best)", columns, rows)
     say()
-    out.print("[bold]Privacy promise[/]")
-    for text in (*statements(release.manifest), seeded_warning()):
-        say(text)
+    print_promise(release.manifest)
     say()
     print_files(files)
 

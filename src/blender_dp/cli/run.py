@@ -13,6 +13,7 @@ import typer
 from blender_dp.cli.loading import loading
 from blender_dp.cli.options import AsJson, Engine, Force, MaxBad, Memory, parameter_options
 from blender_dp.cli.output import Steps, print_files, print_json, print_tally, privacy_warnings, say
+from blender_dp.cli.promise import print_promise
 from blender_dp.cli.svg_process import svg_process
 from blender_dp.errors import LogError, ParameterError
 from blender_dp_device.arithmetic import exact
@@ -43,6 +44,9 @@ def run(
     encoding: Annotated[
         str | None, typer.Option(metavar="NAME", help="Encoding of text files, such as latin-1; UTF-8 by default.")
     ] = None,
+    csv: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Also write the estimates here, as CSV for a spreadsheet.")
+    ] = None,
     max_bad: MaxBad = "0.01",
     bad_rows: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the bad rows here, as JSON lines.")] = None,
     engine: Engine = "duckdb",
@@ -63,7 +67,7 @@ def run(
 
     \b
     Examples:
-      blender-dp run log.csv --epsilon 4 --delta 1e-6 --opt-in 0.05 --out release
+      blender-dp run log.csv --epsilon 4 --delta 1e-6 --opt-in 0.05 --out release --csv estimates.csv
       blender-dp run log.tsv --epsilon 2 --delta 1e-7 --opt-in volunteers.txt --user who --url link --out release
       blender-dp run crashes.csv --epsilon 4 --delta 1e-6 --opt-in 0.1 --query error_code --no-url --out release
       blender-dp run export.csv --delimiter ';' --encoding latin-1 --epsilon 4 --delta 1e-6 --opt-in 0.05 --out release
@@ -74,11 +78,13 @@ def run(
     with svg_process() as draw:  # before everything else is loaded
         with loading():
             from blender_dp.cli.engine import counted, watched, write_bad_rows
-            from blender_dp.cli.files import output_folder, write_folder
+            from blender_dp.cli.files import check_writable, output_folder, write_folder
             from blender_dp.engines.choice import chosen_engine
             from blender_dp.logs import Columns, find
             from blender_dp.pipeline.blender import Blender
 
+        if csv is not None:
+            check_writable(csv)
         blender = Blender(**parameters)
         users, key_bytes = _opt_in(opt_in), _key(key)
         source = find(log, log_format, Columns(user, query, None if no_url else url), delimiter=delimiter, encoding=encoding)
@@ -96,6 +102,9 @@ def run(
                     write_bad_rows(bad_rows, counting, source)
             step("writing the files")
             files = write_folder(out_folder, release, draw=draw)
+            if csv is not None:
+                release.to_csv(csv)
+                files["CSV"] = csv
     if as_json:
         print_json(outcome.to_document(release, files))
     else:
@@ -134,12 +143,12 @@ class _Outcome:
 
     def show(self, release: Release, files: dict[str, Path], folder: Path) -> None:
         """Print everything for people."""
-        from blender_dp.privacy.limits import exposure_statement
         from blender_dp.release.explanation import why_empty
 
         if self.tally:
             print_tally(self.tally, "Rows of the log (these numbers are exact: do not publish them)")
-        say(exposure_statement(release.manifest.settings.delta, release.manifest.discovery_users))
+        print_promise(release.manifest)
+        say()
         if self.unknown_ids is not None:
             say(f"{self.unknown_ids:,} of the opt-in ids are not in the log (an exact number too: do not publish it).")
             say()

@@ -8,6 +8,7 @@ from fractions import Fraction
 import pytest
 from typer.testing import CliRunner
 
+from blender_dp import DocumentError, Release
 from blender_dp.cli.app import app
 
 PRIVACY = ("--epsilon", "4", "--delta", "1e-6", "--out", "release")
@@ -76,3 +77,26 @@ def test_delimiter_and_encoding_can_be_set(folder):
     made = json.loads(command("run", "log.csv", *PRIVACY, *named, "--opt-in", "0.5", "--json"))
     assert (made["log"]["records"], made["listed"]) == (600, 1)
     assert "été" in command("trends", "release")
+
+
+def test_the_promise_is_printed_with_the_sizes_of_the_groups_and_estimates_are_also_written_as_csv(folder):
+    write_log(folder, 600)
+    (folder / "ids.txt").write_text("\n".join(f"u{i}" for i in range(250)), encoding="utf-8")
+    printed = command("run", "log.csv", *PRIVACY, "--opt-in", "ids.txt", "--csv", "shares.csv")
+    assert "Privacy promise Opt-in users (250): changing one person's data" in printed
+    assert "Clients (350): changing one person's data" in printed
+    assert "offers no privacy" not in printed
+    assert printed.count("Exposure: ") == 1
+    assert printed.endswith("CSV shares.csv")
+    lines = (folder / "shares.csv").read_text(encoding="utf-8").splitlines()
+    assert lines[0].startswith('"level","query","url","share"')
+    assert lines[1].startswith('"query","google",,')
+    assert len(lines) == 1 + Release.load(folder / "release").to_arrow().num_rows
+
+
+@pytest.mark.parametrize(("path", "problem"), [("none/shares.csv", "its folder does not exist"), (".", "is a folder")])
+def test_a_csv_file_that_cannot_be_written_is_refused_before_anything_is_read(folder, path, problem):
+    write_log(folder, 600)
+    with pytest.raises(DocumentError, match=problem):
+        command("run", "log.csv", *PRIVACY, "--opt-in", "0.5", "--csv", path)
+    assert [one.name for one in folder.iterdir()] == ["log.csv"]
