@@ -9,18 +9,14 @@ import math
 import statistics
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from itertools import product
-from multiprocessing import get_context
+from typing import Any
 
-import pyarrow as pa
-
-from benchmarks.plots import Point, save_errors
 from benchmarks.race import CORES
 from benchmarks.result import Cell, Result, Verdict
-from benchmarks.sweep import Outcome, Population, run
-from blender_dp import Blender, Entropy, aol_like, yandex_like
+from blender_dp.evaluation.grid import Grid, Setting
+from blender_dp.evaluation.runs import run_settings
 from blender_dp.parameters import PARTS, PROFILES
 
 CHANCE = 4.0  # standard errors that a mean may be off by chance
@@ -33,7 +29,6 @@ class Shape:
     """One of the papers' logs with their defaults for it, and the grid to measure on it."""
 
     name: str
-    make: Callable[[int], pa.Table]
     delta: str
     opt_in: float
     max_queries: int
@@ -42,44 +37,24 @@ class Shape:
 
 
 SHAPES = (
-    Shape("AOL", aol_like, "1e-5", 0.05, 50, (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1), 120),
-    Shape("Yandex", yandex_like, "1e-7", 0.03, 500, (0.001, 0.01, 0.03, 0.1), 20),
+    Shape("aol", "1e-5", 0.05, 50, (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1), 120),
+    Shape("yandex", "1e-7", 0.03, 500, (0.001, 0.01, 0.03, 0.1), 20),
 )
 SIZES = (10, 25, 50, 100, 500)
 EPSILONS = (1, 2, 3, 4, 5, 6)
 
-
-@dataclass(frozen=True, order=True)
-class Setting:
-    """One cell of the grid, and the parts of the stages there."""
-
-    shape: str
-    epsilon: int
-    opt_in: float
-    max_queries: int
-    discovery: str
-    randomiser: str
-    estimator: str
-
-    @property
-    def cell(self) -> tuple[str, int, float, int]:
-        return self.shape, self.epsilon, self.opt_in, self.max_queries
-
-    @property
-    def parts(self) -> tuple[str, str, str]:
-        return self.discovery, self.randomiser, self.estimator
-
-
 PAPER, TIGHT = (tuple(PROFILES[name].values()) for name in ("paper", "tight"))
-Outcomes = dict[Setting, list[Outcome]]
+CellName = tuple[str, float, float, int]
+Outcome = dict[str, dict[str, Any]]
+"""The row of each group: `opt-in`, `client`, `blended`."""
+Outcomes = dict[tuple[CellName, tuple[str, ...]], list[Outcome]]
 Measure = Callable[[Outcome], float]
 
 
 def measure() -> Result:
-    """Run the whole grid; the plots go to docs/figures."""
+    """Run the whole grid."""
     outcomes = _all()
-    _plot(outcomes)
-    defaults = [(shape.name, 4, shape.opt_in, shape.max_queries) for shape in SHAPES]
+    defaults = [(shape.name, 4.0, shape.opt_in, shape.max_queries) for shape in SHAPES]
     return Result(
         "utility",
         "profile `tight` against `paper`, each group alone, and each of its parts",
@@ -94,68 +69,56 @@ def measure() -> Result:
 
 def settings(shape: Shape) -> Iterator[Setting]:
     """Both profiles on the grid, and all combinations of their parts at the defaults."""
-    cells = {(epsilon, shape.opt_in, size) for epsilon, size in product(EPSILONS, SIZES)}
-    cells |= {(4, opt_in, size) for opt_in, size in product(shape.opt_ins, SIZES)}
-    for epsilon, opt_in, size in sorted(cells, key=lambda cell: (cell[1], cell)):
-        default = (epsilon, opt_in, size) == (4, shape.opt_in, shape.max_queries)
-        for parts in product(*PARTS.values()) if default else (PAPER, TIGHT):
-            yield Setting(shape.name, epsilon, opt_in, size, *parts)
+    common = {"source": shape.name, "delta": shape.delta, "profile": ["paper", "tight"]}
+    yield from Grid.of({**common, "epsilon": EPSILONS, "opt_in": shape.opt_in, "max_queries": SIZES}).settings
+    yield from Grid.of({**common, "epsilon": 4, "opt_in": shape.opt_ins, "max_queries": SIZES}).settings
+    parts = {kind: list(names) for kind, names in PARTS.items()}
+    defaults = {"source": shape.name, "delta": shape.delta, "epsilon": 4, "opt_in": shape.opt_in}
+    yield from Grid.of({**defaults, "max_queries": shape.max_queries, **parts}).settings
 
 
 def _all() -> Outcomes:
-    outcomes: Outcomes = {}
-    jobs = [(number, seed) for number in range(len(SHAPES)) for seed in range(SHAPES[number].seeds)]
-    with ProcessPoolExecutor(CORES, mp_context=get_context("spawn")) as pool:
-        for done, (job, found) in enumerate(zip(jobs, pool.map(_one, *zip(*jobs, strict=True)), strict=True), 1):
-            print(f"utility: {SHAPES[job[0]].name}, seed {job[1]} ({done} of {len(jobs)})", file=sys.stderr)
-            for setting, outcome in found:
-                outcomes.setdefault(setting, []).append(outcome)
-    return outcomes
+    found: dict[tuple[CellName, tuple[str, ...]], dict[int, Outcome]] = {}
+    for shape in SHAPES:
 
+        def report(done: int, total: int, name: str = shape.name) -> None:
+            if done % 100 == 0:
+                print(f"utility: {name}, {done} of {total} cells", file=sys.stderr)
 
-def _one(number: int, seed: int) -> list[tuple[Setting, Outcome]]:
-    """All settings on one population."""
-    shape = SHAPES[number]
-    population = Population(shape.make(seed))
-    found, groups, share = [], None, None
-    for setting in settings(shape):
-        if setting.opt_in != share:
-            groups, share = population.groups(setting.opt_in, 0.95, seed), setting.opt_in
-        blender = Blender(
-            epsilon=setting.epsilon, delta=shape.delta, max_queries=setting.max_queries,
-            discovery=setting.discovery, randomiser=setting.randomiser, estimator=setting.estimator,
-        )  # fmt: skip
-        found.append((setting, run(blender, groups, Entropy.seeded(f"{seed} {setting}"))[1]))
-    return found
+        for row in run_settings(settings(shape), shape.seeds, workers=CORES, progress=report).to_pylist():
+            cell = row["source"], row["epsilon"], row["opt_in"], row["max_queries"]
+            seeds = found.setdefault((cell, tuple(row[kind] for kind in PARTS)), {})
+            seeds.setdefault(row["seed"], {})[row["group"]] = row
+    return {name: [seeds[seed] for seed in sorted(seeds)] for name, seeds in found.items()}
 
 
 def query_l1(group: str) -> Measure:
-    return lambda outcome: outcome.scores[group].query_l1
+    return lambda outcome: outcome[group]["query_l1"]
 
 
 def record_l1(group: str) -> Measure:
-    return lambda outcome: outcome.scores[group].record_l1
+    return lambda outcome: outcome[group]["record_l1"]
 
 
 def ndcg(group: str) -> Measure:
     """1 - NDCG, so that less is better, as with the errors."""
-    return lambda outcome: 1 - outcome.scores[group].ndcg
+    return lambda outcome: 1 - outcome[group]["ndcg"]
 
 
 MEASURES = {"query L1": query_l1, "record L1": record_l1, "NDCG": ndcg}
 
 
-def _mean(outcomes: Outcomes, cell: tuple[str, int, float, int], parts: tuple[str, ...], measured: Measure) -> float:
-    return statistics.mean(measured(outcome) for outcome in outcomes[Setting(*cell, *parts)])
+def _mean(outcomes: Outcomes, cell: CellName, parts: tuple[str, ...], measured: Measure) -> float:
+    return statistics.mean(measured(outcome) for outcome in outcomes[cell, parts])
 
 
 def _headlines(outcomes: Outcomes) -> Iterator[Verdict]:
     """The gains at the papers' defaults and at small ε."""
 
-    def gain(cell: tuple[str, int, float, int], kind: Callable[[str], Measure]) -> float:
+    def gain(cell: CellName, kind: Callable[[str], Measure]) -> float:
         return _mean(outcomes, cell, PAPER, kind("blended")) / _mean(outcomes, cell, TIGHT, kind("blended"))
 
-    aol, yandex = ("AOL", 4, 0.05, 50), ("Yandex", 4, 0.03, 500)
+    aol, yandex = ("aol", 4.0, 0.05, 50), ("yandex", 4.0, 0.03, 500)
     yield Verdict("AOL ε 4, query L1 of paper to tight", gain(aol, query_l1), 1.8, "at least")
     yield Verdict("AOL ε 4, record L1 of paper to tight", gain(aol, record_l1), 3.5, "at least")
     yield Verdict("AOL ε 4, NDCG", 1 - _mean(outcomes, aol, TIGHT, ndcg("blended")), 0.993, "at least", "")
@@ -163,17 +126,17 @@ def _headlines(outcomes: Outcomes) -> Iterator[Verdict]:
     yield Verdict("Yandex ε 4, record L1 of paper to tight", gain(yandex, record_l1), 4, "at least")
     yield Verdict("Yandex ε 4, 1 - NDCG of paper to tight", gain(yandex, ndcg), 1, "at least")
     for epsilon in (1, 2):
-        cell = ("AOL", epsilon, 0.05, 50)
+        cell = ("aol", float(epsilon), 0.05, 50)
         yield Verdict(f"AOL ε {epsilon}, query L1 of paper to tight", gain(cell, query_l1), 2, "at least")
         yield Verdict(f"AOL ε {epsilon}, record L1 of paper to tight", gain(cell, record_l1), 5.5, "at least")
     for epsilon, wanted, published in zip(range(1, 6), WANTED_NDCG, PUBLISHED_NDCG, strict=True):
-        reached = 1 - _mean(outcomes, ("AOL", epsilon, 0.05, 10), TIGHT, ndcg("blended"))
+        reached = 1 - _mean(outcomes, ("aol", float(epsilon), 0.05, 10), TIGHT, ndcg("blended"))
         yield Verdict(f"AOL ε {epsilon}, M 10, NDCG (published: {published})", reached, wanted, "at least", "")
 
 
 def _everywhere(outcomes: Outcomes) -> Iterator[Verdict]:
     """How many cells of the grid are worse than `paper`, or than the better group alone, by more than chance."""
-    cells = sorted({setting.cell for setting in outcomes})
+    cells = sorted({cell for cell, _ in outcomes})
     for name, kind in MEASURES.items():
         worse = [c for c in cells if _excess(_pairs(outcomes, c, TIGHT, kind("blended"), PAPER, kind("blended"))) > CHANCE]
         yield Verdict(
@@ -191,28 +154,30 @@ def _everywhere(outcomes: Outcomes) -> Iterator[Verdict]:
 
 
 def _unlisted(outcome: Outcome) -> float:
-    return -float(outcome.listed)
+    return -float(outcome["blended"]["listed"])
 
 
-def _quality(outcomes: Outcomes, defaults: Sequence[tuple[str, int, float, int]]) -> Iterator[Verdict]:
+def _quality(outcomes: Outcomes, defaults: Sequence[CellName]) -> Iterator[Verdict]:
     """Efficiency against the Cramér-Rao bound, and whether intervals cover what they claim, at the defaults."""
     for cell in defaults:
-        here = outcomes[Setting(*cell, *TIGHT)]
-        error = statistics.mean(o.squared_error for o in here)
-        bound, stated = (statistics.mean(getattr(o, name) for o in here) / error for name in ("bound", "stated"))
+        here = outcomes[cell, TIGHT]
+        error = statistics.mean(o["blended"]["squared_error"] for o in here)
+        bound, stated = (
+            statistics.mean(o["blended"][name] for o in here) / error for name in ("smallest_variance", "stated_variance")
+        )
         yield Verdict(f"{cell[0]}, efficiency: Cramér-Rao bound (normal model) to squared error", bound, 0.85, "at least")
         yield Verdict(f"{cell[0]}, stated variance to squared error", stated, 0.85, "at least")
         for level in ("queries", "records"):
-            covered = statistics.mean(getattr(o, f"covered_{level}") for o in here)
+            covered = statistics.mean(o["blended"][f"covered_{level}"] for o in here)
             yield Verdict(f"{cell[0]}, coverage of the {level}' intervals", covered, 0.93, "at least", "")
             yield Verdict(f"{cell[0]}, coverage of the {level}' intervals", covered, 0.97, "at most", "")
 
 
 def _pairs(
-    outcomes: Outcomes, cell: tuple[str, int, float, int],
+    outcomes: Outcomes, cell: CellName,
     parts: tuple[str, ...], measured: Measure, other_parts: tuple[str, ...], other: Measure,
 ) -> list[float]:  # fmt: skip
-    here, there = outcomes[Setting(*cell, *parts)], outcomes[Setting(*cell, *other_parts)]
+    here, there = outcomes[cell, parts], outcomes[cell, other_parts]
     return [measured(a) - other(b) for a, b in zip(here, there, strict=True)]
 
 
@@ -223,16 +188,17 @@ def _excess(differences: Sequence[float]) -> float:
     return mean / error if error else math.copysign(math.inf, mean) if mean else 0.0
 
 
-def _names(cells: Sequence[tuple[str, int, float, int]]) -> str:
-    return " (" + "; ".join(f"{s} ε {e}, {o:.2%}, M {m}" for s, e, o, m in cells) + ")" if cells else ""
+def _names(cells: Sequence[CellName]) -> str:
+    return " (" + "; ".join(f"{s} ε {e:g}, {o:.2%}, M {m}" for s, e, o, m in cells) + ")" if cells else ""
 
 
-def _ablation(outcomes: Outcomes, cell: tuple[str, int, float, int]) -> Iterator[dict[str, Cell]]:
+def _ablation(outcomes: Outcomes, cell: CellName) -> Iterator[dict[str, Cell]]:
     """Every combination of the parts at one cell, and each group alone in the two profiles."""
     for parts in product(*PARTS.values()):
-        here = outcomes[Setting(*cell, *parts)]
+        here = outcomes[cell, parts]
         profile = {PAPER: "paper", TIGHT: "tight"}.get(parts, "")
         groups = ("opt-in", "client", "blended") if profile else ("blended",)
+        listed = statistics.mean(o["blended"]["listed"] for o in here)
         for group in groups:
             yield {
                 "shape": cell[0],
@@ -241,7 +207,7 @@ def _ablation(outcomes: Outcomes, cell: tuple[str, int, float, int]) -> Iterator
                 "estimator": parts[2],
                 "profile": profile,
                 "group": "both" if group == "blended" else group,
-                "listed": f"{statistics.mean(o.listed for o in here):.1f}",
+                "listed": f"{listed:.1f}",
                 "query L1": _shown([query_l1(group)(o) for o in here]),
                 "record L1": _shown([record_l1(group)(o) for o in here]),
                 "NDCG": _shown([1 - ndcg(group)(o) for o in here]),
@@ -250,30 +216,3 @@ def _ablation(outcomes: Outcomes, cell: tuple[str, int, float, int]) -> Iterator
 
 def _shown(values: Sequence[float]) -> str:
     return f"{statistics.mean(values):.4f} ± {statistics.stdev(values) / len(values) ** 0.5:.4f}"
-
-
-def _plot(outcomes: Outcomes) -> None:
-    """One picture per shape and grid: the three measures against ε, and against the share of opt-in users."""
-    for shape in SHAPES:
-        for axis, number in (("ε", 1), ("share of opt-in users", 2)):
-            kept = {
-                s: found
-                for s, found in outcomes.items()
-                if s.shape == shape.name
-                and s.parts in (PAPER, TIGHT)
-                and (s.opt_in == shape.opt_in if number == 1 else s.epsilon == 4)
-            }
-            points = [point for s, found in kept.items() for point in _points(s, found, s.cell[number])]
-            save_errors(points, axis, f"{shape.name.lower()}-{'epsilon' if number == 1 else 'opt-in'}")
-
-
-def _points(setting: Setting, found: Sequence[Outcome], x: float) -> Iterator[Point]:
-    series = {"paper": ["blended"], "tight": ["blended", "opt-in", "client"]}
-    profile = "paper" if setting.parts == PAPER else "tight"
-    for group, (name, kind) in product(series[profile], MEASURES.items()):
-        values = [kind(group)(o) for o in found]
-        if name == "NDCG":
-            values = [1 - value for value in values]
-        label = profile if group == "blended" else f"{profile}, {group} alone"
-        error = statistics.stdev(values) / len(values) ** 0.5
-        yield Point(name, setting.max_queries, label, x, statistics.mean(values), error)

@@ -29,6 +29,7 @@ from import_graph import graph_section  # noqa: E402
 
 VERBS = (
     "demo",
+    "evaluate",
     "run",
     "search",
     "trends",

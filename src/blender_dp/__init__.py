@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from blender_dp.errors import PrivacyWarning as PrivacyWarning
     from blender_dp.evaluation import Truth as Truth
     from blender_dp.evaluation import score as score
+    from blender_dp.evaluation.evaluate import evaluate as evaluate
     from blender_dp.logs import Columns as Columns
     from blender_dp.logs import aol_like as aol_like
     from blender_dp.logs import yandex_like as yandex_like
@@ -49,6 +50,7 @@ _HOMES = {
     "aol_like": "blender_dp.logs",
     "canonical_query": "blender_dp_device.records.canonical",
     "canonical_url": "blender_dp_device.records.canonical",
+    "evaluate": "blender_dp.evaluation.evaluate",
     "score": "blender_dp.evaluation",
     "yandex_like": "blender_dp.logs",
 }

@@ -9,8 +9,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benchmarks.sweep import Groups, Outcome, Population, _discover, run
-from blender_dp import Blender, Entropy, aol_like
+from blender_dp import Blender, Entropy
+from blender_dp.evaluation.experiment import Outcome, collect, discover_on
+from blender_dp.evaluation.groups import Groups, Members
+from blender_dp.evaluation.population import Population
+from blender_dp.evaluation.sources import PopulationSource
 from blender_dp.stages.discovery import record_cells
 from blender_dp.stages.likelihood import fit
 from blender_dp.stages.likelihood.estimator import discovery_evidence, scale_of
@@ -27,31 +30,32 @@ def distorted(population: Population, seed: str) -> Groups:
     Users in the order of uniform ** (1 / weight), largest first, are drawn one by one with probabilities by weight.
     """
     numbers = np.random.default_rng(list(seed.encode()))
-    weight = np.exp(0.5 * numbers.normal(size=population.queries))[population.query_of[population.record]]
+    record = population.record_of(np.arange(population.users))
+    weight = np.exp(0.5 * numbers.normal(size=population.query_counts.size))[population.query_of[record]]
     order = np.argsort(-(numbers.random(population.users) ** (1 / weight)))
     opt_in = numbers.permutation(order[: round(population.users * 0.05)])
     cut = round(opt_in.size * 0.95)
-    parts = (opt_in[:cut], opt_in[cut:], order[opt_in.size :])
-    return Groups(population, *(np.bincount(population.record[part], minlength=population.records) for part in parts))
+    parts = (record[opt_in[:cut]], record[opt_in[cut:]])
+    return Groups(population, *(Members.of(population, part.size, part) for part in parts))
 
 
 @pytest.fixture(scope="module")
 def populations() -> list[Population]:
-    return [Population(aol_like(seed)) for seed in range(POPULATIONS)]
+    return [PopulationSource("aol").population(seed) for seed in range(POPULATIONS)]
 
 
 def collected(populations: list[Population], grouped) -> Pairs:
     """The same collections with and without `robust`."""
     names = [(population, f"{i} {k}") for i, population in enumerate(populations) for k in range(EACH)]
     return [
-        tuple(run(blender, groups, Entropy.seeded(name))[1] for blender in (ROBUST, BELIEVING))
+        tuple(collect(blender.collection, groups, Entropy.seeded(name)) for blender in (ROBUST, BELIEVING))
         for groups, name in ((grouped(population, name), name) for population, name in names)
     ]
 
 
 @pytest.fixture(scope="module")
 def alike(populations) -> Pairs:
-    return collected(populations, lambda population, name: population.groups(0.05, 0.95, name))
+    return collected(populations, lambda population, name: Groups.of(population, 0.05, 0.95, name))
 
 
 @pytest.fixture(scope="module")
@@ -121,13 +125,12 @@ def test_records_just_above_the_threshold_are_not_overestimated(populations):
     """
     flattered, fitted = [], []
     for i, population in enumerate(populations):
-        shares = np.bincount(population.record, minlength=population.records) / population.users
         for k in range(EACH):
-            groups = population.groups(0.05, 0.95, f"{i} {k}")
-            found, number = _discover(ROBUST, groups, Entropy.seeded(f"selection {i} {k}"))
+            groups = Groups.of(population, 0.05, 0.95, f"{i} {k}")
+            found, number = discover_on(ROBUST.collection, groups, Entropy.seeded(f"selection {i} {k}"))
             context = ROBUST.collection.context(found, groups.sizes.discovery, groups.sizes.calibration)
             result, cells = fit(discovery_evidence(context), scale_of(context)), record_cells(found.head_list)
-            true = np.array([shares[number[record]] for record in found.head_list.records()])
+            true = np.array([population.shares[number[record]] for record in found.head_list.records()])
             near = found.noisy_counts <= ROBUST.collection.discovery.tau + 5
             counts = found.noisy_counts - ROBUST.collection.discovery.noise.mean
             error = np.sqrt(result.variance[cells][near].mean())

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from blender_dp.cli.options import AsJson, Force
+from blender_dp.cli.options import AsJson, Force, given, parameter_options
 from blender_dp.cli.output import Steps, print_files, print_json, print_table, privacy_warnings, say
 from blender_dp.cli.promise import print_promise
+from blender_dp.parameters.grid_axes import AXES
 
 if TYPE_CHECKING:
     from blender_dp.evaluation import Scores, Truth
@@ -19,20 +20,27 @@ if TYPE_CHECKING:
 
 _TOP = 10
 _LOG = "log.parquet"
+_PAPERS: dict[str, Any] = {"epsilon": "4", "delta": "1e-5", "max_queries": 50}
 
 
+@parameter_options(*AXES, given_only=True)
 def demo(
     out_folder: Annotated[Path, typer.Option("--out", help="Folder for the files.")] = Path("blender-demo"),
     users: Annotated[int, typer.Option(min=2000, help="Number of synthetic users.")] = 519_371,
     seed: Annotated[int, typer.Option(help="Seed of the synthetic population and of the noise.")] = 1,
+    opt_in: Annotated[str, typer.Option(metavar="SHARE", help="Share of the users who opt in.")] = "0.05",
     force: Force = False,
     as_json: AsJson = False,
+    **parameters: Any,  # noqa: ANN401 (an option for each parameter of the collection)
 ) -> None:
     """Run the whole system on a synthetic population shaped like the papers' AOL log.
+
+    By default with the papers' parameters for this log: ε 4, δ 1e-5, at most 50 queries.
 
     \b
     Examples:
       blender-dp demo
+      blender-dp demo --profile paper --epsilon 2 --opt-in 0.1
       blender-dp demo --seed 7 --out seven
       blender-dp demo --json | jq .scores
     """
@@ -49,10 +57,10 @@ def demo(
         population = aol_like(seed, users=users)
         pq.write_table(population, out_folder / _LOG)
         truth = Truth.of(population)
-        blender = Blender(epsilon=4, delta="1e-5", max_queries=50)
+        blender = Blender(**_PAPERS | given(parameters))
         with privacy_warnings() as warned:
             release = blender.run_log(
-                population, "0.05", key=f"demo {seed}".encode(), entropy=Entropy.seeded(seed), progress=step
+                population, opt_in, key=f"demo {seed}".encode(), entropy=Entropy.seeded(seed), progress=step
             )
         step("writing the report")
         scores = score(release, truth)

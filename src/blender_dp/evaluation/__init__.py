@@ -1,4 +1,10 @@
-"""The accuracy of a release, measured against a known truth."""
+"""The accuracy of a release, measured against a known truth, and experiments that predict it.
+
+metrics, truth              score a release
+population, groups          counts of records, and who opts in
+experiment                  one collection on counts, with the stages that ship
+grid, cells, runs, summary  many of them, in several processes            -> `evaluate.evaluate`
+"""
 
 from blender_dp.evaluation.metrics import Scores, ndcg, score
 from blender_dp.evaluation.truth import Truth

@@ -28,12 +28,11 @@ class Members:
     query_counts: Integers
 
     @classmethod
-    def of(cls, population: Population, users: Integers) -> Members:
-        """Count the records of these users."""
-        held = population.records_of(users)
+    def of(cls, population: Population, users: int, held: Integers) -> Members:
+        """Count the records that this number of users have; it is smaller if some have none."""
         records, counts = np.unique(held, return_counts=True)
         queries, query_counts = np.unique(population.query_of[held], return_counts=True)
-        return cls(users.size, records, counts, queries, query_counts)
+        return cls(users, records, counts, queries, query_counts)
 
     def on(self, listed: Listed) -> Integers:
         """The number of these users in every cell of a list."""
@@ -54,17 +53,8 @@ class Groups:
 
     @classmethod
     def of(cls, population: Population, opt_in: float, f_o: float, seed: int | str) -> Groups:
-        """Draw the users without replacement: users are numbered in the order of their records, and numbers are drawn.
-
-        With one seed, the users who opt in at a small share also do so at a larger one.
-        """
-        first = round(population.users * opt_in)
-        second = round(first * f_o)
-        for group, users in (("discovery users", second), ("calibration users", first - second)):
-            if users < 2:
-                raise GroupError(group, f"there are {users}, but at least 2 are needed", "Use more users or another share")
-        drawn = distinct(population.users, first, Entropy.seeded(f"groups {seed}"))
-        return cls(population, Members.of(population, drawn[:second]), Members.of(population, drawn[second:]))
+        """Draw the opt-in users: for one split. `Split` shares the work between several."""
+        return Split(population, seed).groups(opt_in, f_o)
 
     @cached_property
     def sizes(self) -> Sizes:
@@ -81,6 +71,38 @@ class Groups:
     def clients_on(self, listed: Listed) -> Integers:
         """The number of clients in every cell of a list."""
         return self.everyone_on(listed) - self.discovery.on(listed) - self.calibration.on(listed)
+
+
+class Split:
+    """The order in which the users of a population opt in, at random. Those of a small share are among those of a
+    larger one.
+
+    Users are numbered in the order of their records, and distinct numbers are drawn: without replacement, as in life.
+    """
+
+    def __init__(self, population: Population, seed: int | str) -> None:
+        self._population = population
+        self._seed = seed
+        self._records = np.empty(0, np.int64)
+
+    def groups(self, opt_in: float, f_o: float) -> Groups:
+        """The groups if this share opts in, and `f_o` of them discover."""
+        first = round(self._population.users * opt_in)
+        second = round(first * f_o)
+        for group, users in (("discovery users", second), ("calibration users", first - second)):
+            if users < 2:
+                raise GroupError(group, f"there are {users}, but at least 2 are needed", "Use more users or another share")
+        drawn = self._drawn(first)
+        parts = (drawn[:second], drawn[second:])
+        discovery, calibration = (Members.of(self._population, part.size, part[part >= 0]) for part in parts)
+        return Groups(self._population, discovery, calibration)
+
+    def _drawn(self, users: int) -> Integers:
+        """The records of the first users; -1 for those who have none."""
+        if users > self._records.size:
+            drawn = distinct(self._population.users, users, Entropy.seeded(f"groups {self._seed}"))
+            self._records = self._population.record_of(drawn)
+        return self._records[:users]
 
 
 class Listed:

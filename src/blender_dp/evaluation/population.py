@@ -87,7 +87,8 @@ class Population:
         A record that only one user had may then have several: for many more users than before, the tail is too short.
         """
         drawn = integers_below(self.users, at_least_one(users, "users"), Entropy.seeded(f"resized {seed}"))
-        held, counts = np.unique(self.records_of(drawn), return_counts=True)
+        records = self.record_of(drawn)
+        held, counts = np.unique(records[records >= 0], return_counts=True)
         names = self.names
         return Population(users, self.query_of[held], counts, lambda records: names(held[records]), self.levels)
 
@@ -112,7 +113,7 @@ class Population:
         """One more than the last user of every record, if users are numbered in the order of their records."""
         return np.cumsum(self.counts)
 
-    def records_of(self, users: Integers) -> Integers:
-        """The records of these users, without those who have none."""
-        held: Integers = np.searchsorted(self.ends, users, side="right")
-        return held[held < self.counts.size]
+    def record_of(self, users: Integers) -> Integers:
+        """Every user's record; -1 if the user has none."""
+        record: Integers = np.searchsorted(self.ends, users, side="right")
+        return np.where(record < self.counts.size, record, -1)

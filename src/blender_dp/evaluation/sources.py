@@ -36,6 +36,15 @@ class PopulationSource:
         """Whether every seed draws another population: so with shapes. A release or a log is always the same one."""
         return is_shape(self.name)
 
+    def fingerprint(self) -> str:
+        """A text that changes when the files change; empty for a shape."""
+        if self.varies:
+            return ""
+        path = Path(self.name)
+        files = sorted(path.rglob("*")) if path.is_dir() else [path]
+        stats = [(str(one), one.stat()) for one in files if one.is_file()]
+        return " ".join(f"{name} {stat.st_size} {stat.st_mtime_ns}" for name, stat in stats)
+
     def population(self, seed: int = 0) -> Population:
         """The users' records as counts."""
         if self.varies:

@@ -44,9 +44,9 @@ def calibrate(
     kept, dropped = np.sort(order[:max_queries]), order[max_queries:]
     rest = share[-1] + marginals[dropped].sum()
     in_final = np.isin(np.repeat(np.arange(layout.counts.size), layout.counts), kept)
-    noise = mechanism.noise.variance
+    noise, queries = mechanism.noise.variance, head_list.queries
     return OptInEstimate(
-        head_list=head_list.restrict(head_list.queries[i] for i in kept),
+        head_list=head_list.restrict(queries[i] for i in kept),
         cells=_with_variance(np.append(share[in_final], rest), users, noise),
         queries=_with_variance(
             np.append(marginals[kept], rest), users, noise

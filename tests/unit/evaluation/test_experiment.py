@@ -8,7 +8,7 @@ import pytest
 
 from blender_dp import Blender, Entropy, Truth, score
 from blender_dp.evaluation.experiment import collect
-from blender_dp.evaluation.groups import Groups
+from blender_dp.evaluation.groups import Groups, Split
 from blender_dp.evaluation.population import Population
 from blender_dp.evaluation.sources import PopulationSource
 from blender_dp.release.assemble import assemble
@@ -19,7 +19,7 @@ USERS = 40_000
 
 @pytest.fixture(scope="module")
 def groups() -> Groups:
-    return Groups.of(PopulationSource("aol", USERS).population(1), 0.2, 0.9, 1)
+    return Split(PopulationSource("aol", USERS).population(1), 1).groups(0.2, 0.9)
 
 
 def collected(groups: Groups, **values):
@@ -71,7 +71,7 @@ def test_coverage_and_errors_come_from_the_stated_intervals(groups):
 def test_single_items_are_scored_by_their_queries(profile):
     counts = [4000, 2000, 1000, *([1] * 3000)]
     table = pa.table({"query": [f"item {i}" for i in range(len(counts))], "count": counts})
-    groups = Groups.of(Population.of_counts(table, 10_000), 0.3, 0.9, 1)
+    groups = Split(Population.of_counts(table, 10_000), 1).groups(0.3, 0.9)
     _, outcome = collected(groups, profile=profile)
     assert outcome.queries >= 3
     assert outcome.scores["blended"].record_l1 == outcome.scores["blended"].query_l1
@@ -81,7 +81,7 @@ def test_single_items_are_scored_by_their_queries(profile):
 @pytest.mark.parametrize("profile", ["paper", "tight"])
 def test_an_empty_list_scores_nothing(profile):
     table = pa.table({"query": [str(i) for i in range(1000)], "url": ["x"] * 1000, "count": [1] * 1000})
-    groups = Groups.of(Population.of_counts(table, 1000), 0.3, 0.9, 1)
+    groups = Split(Population.of_counts(table, 1000), 1).groups(0.3, 0.9)
     blender = Blender(epsilon=1, delta="1e-9", max_queries=20, profile=profile)
     outcome = collect(blender.collection, groups, Entropy.seeded(2))
     assert outcome.queries == 0

@@ -36,9 +36,9 @@ def test_a_shape_has_the_counts_of_its_table():
     assert named(Population.of_shape(shape, 5)) == Truth.of(population(shape, 5)).records
 
 
-def test_records_of_users_are_numbered_in_order_and_leave_out_users_without_one():
+def test_users_are_numbered_in_the_order_of_their_records():
     counted = Population.of_counts(pa.table({"query": ["a", "b"], "url": ["x", "y"], "count": [2, 1]}), 4)
-    assert counted.records_of(np.array([0, 1, 2, 3])).tolist() == [0, 0, 1]
+    assert counted.record_of(np.array([0, 1, 2, 3])).tolist() == [0, 0, 1, -1]
 
 
 def test_records_that_no_one_has_are_left_out():

@@ -1,0 +1,61 @@
+"""Fast random draws for simulations, with floats. Nothing private may use them: see `sampling` for exact ones."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from blender_dp.logs.synthetic import uniform
+from blender_dp.sampling import Entropy
+from blender_dp.stages import Floats, Integers
+
+_NORMAL = 100.0  # from this variance on, a binomial count is drawn as a rounded normal number
+
+
+def normal(count: int, entropy: Entropy) -> Floats:
+    """Standard normal numbers (Box and Muller)."""
+    half = (count + 1) // 2
+    radius, angle = np.sqrt(-2 * np.log(uniform(half, entropy))), 2 * np.pi * uniform(half, entropy)
+    return np.concatenate([radius * np.cos(angle), radius * np.sin(angle)])[:count]
+
+
+def binomial(trials: Integers, probability: Floats, entropy: Entropy) -> Integers:
+    """Binomial counts: by inversion if the variance is small, otherwise as rounded normal numbers with the same moments."""
+    flipped = probability > 0.5
+    p = np.where(flipped, 1 - probability, probability)
+    variance = trials * p * (1 - p)
+    large = variance >= _NORMAL
+    drawn = np.zeros(trials.size, np.int64)
+    if large.any():
+        value = np.rint(trials[large] * p[large] + np.sqrt(variance[large]) * normal(int(large.sum()), entropy))
+        drawn[large] = np.clip(value, 0, trials[large]).astype(np.int64)
+    small = np.flatnonzero(~large & (trials > 0) & (p > 0))
+    drawn[small] = _inverted(trials[small], p[small], uniform(small.size, entropy))
+    return np.where(flipped, trials - drawn, drawn)
+
+
+def spread(total: Integers, ways: Integers, entropy: Entropy) -> Integers:
+    """Distribute every total over its number of ways, uniformly: multinomial counts, one after the other."""
+    block = np.repeat(np.arange(ways.size), ways)
+    start = np.cumsum(ways) - ways
+    counts = np.zeros(block.size, np.int64)
+    left = total.copy()
+    for step in range(int(ways.max(initial=0))):
+        open_ = np.flatnonzero(ways > step)
+        taken = binomial(left[open_], 1 / (ways[open_] - step), entropy)
+        counts[start[open_] + step] = taken
+        left[open_] -= taken
+    return counts
+
+
+def _inverted(trials: Integers, p: Floats, word: Floats) -> Integers:
+    """The first count at which the distribution function exceeds the uniform number."""
+    drawn = np.zeros(trials.size, np.int64)
+    mass = np.exp(trials * np.log1p(-p))
+    reached, odds = mass.copy(), p / (1 - p)
+    going = np.flatnonzero((word > reached) & (trials > 0))
+    while going.size:
+        drawn[going] += 1
+        mass[going] *= odds[going] * (trials[going] - drawn[going] + 1) / drawn[going]
+        reached[going] += mass[going]
+        going = going[(word[going] > reached[going]) & (drawn[going] < trials[going])]
+    return drawn

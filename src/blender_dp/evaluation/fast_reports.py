@@ -1,0 +1,65 @@
+"""The clients' reports from counts, in milliseconds for millions of clients.
+
+`stages.simulate` draws for every client. Clients with the same cell are interchangeable, so here only totals are drawn,
+with the same means and covariances: binomial counts for what a client says about its own query, and normal numbers for
+the sum of all the other queries that are reported. With few clients, `simulate` is as fast, and does the work.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from blender_dp.evaluation.draws import binomial, normal, spread
+from blender_dp.sampling import Entropy
+from blender_dp.stages import Floats, Integers, Response, simulate
+from blender_dp_device.channel.subset import AnyChannel
+
+_FEW = 100_000  # reported cells that are drawn one by one
+
+
+def fast_reports(counts: Integers, channel: AnyChannel, entropy: Entropy) -> Integers:
+    """How often every cell is reported, given the number of clients in every cell."""
+    response = Response.of(channel)
+    if int(counts.sum()) * response.size <= _FEW or response.layout.counts.size == 1:
+        return simulate(counts, channel, entropy)
+    layout = response.layout
+    included = binomial(counts, np.full(counts.size, response.query_truth), entropy)
+    of_queries, clients = (np.add.reduceat(values, layout.starts) for values in (included, counts))
+    own = _own_urls(included, response, entropy)
+    others = _other_queries(of_queries, clients - of_queries, response.size, entropy)
+    return own + spread(others, layout.counts, entropy)
+
+
+def _own_urls(included: Integers, response: Response, entropy: Entropy) -> Integers:
+    """The reported cells of the clients' own queries: mostly the true URL, otherwise a uniform other one."""
+    layout = response.layout
+    urls = np.repeat(layout.counts, layout.counts)
+    truthful = binomial(included, 1 - (urls - 1) * layout.per_cell(response.false_url), entropy)
+    lies = spread(included - truthful, urls - 1, entropy)  # for every cell, over the other cells of its query
+    source = np.repeat(np.arange(urls.size), urls - 1)
+    first = np.cumsum(urls - 1) - (urls - 1)
+    place = np.arange(source.size) - first[source]
+    start = np.repeat(layout.starts, layout.counts)
+    place += place >= (np.arange(urls.size) - start)[source]
+    return truthful + np.bincount(start[source] + place, weights=lies, minlength=urls.size).astype(np.int64)
+
+
+def _other_queries(with_own: Integers, without: Integers, size: int, entropy: Entropy) -> Integers:
+    """How often each query is reported by clients who have another one, given how many reports contain the own one.
+
+    A uniform choice of w among K others contains each with probability w / K, and two of them are negatively correlated
+    so that the sum is always w. The sum over many clients is normal; deviations from the mean of a row have that covariance.
+    """
+    queries = with_own.size
+    others = queries - 1
+    shares = np.array([(size - 1) / others, size / others])
+    users = np.stack([with_own, without], axis=1)
+    mean = users @ shares
+    scale = np.sqrt(users @ (shares * (1 - shares)) * others / max(others - 1, 1))
+    numbers = normal(queries * queries, entropy).reshape(queries, queries)
+    np.fill_diagonal(numbers, 0.0)
+    numbers -= numbers.sum(axis=1, keepdims=True) / others
+    np.fill_diagonal(numbers, 0.0)
+    reported: Floats = mean.sum() - mean + scale @ numbers
+    whole: Integers = np.rint(np.cumsum(reported.clip(min=0.0))).astype(np.int64)
+    return np.diff(whole, prepend=0)

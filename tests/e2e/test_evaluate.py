@@ -1,0 +1,61 @@
+"""blender-dp evaluate, as a user runs it."""
+
+from __future__ import annotations
+
+import json
+
+import pyarrow.csv
+import pytest
+
+SMALL = ("--users", "8000", "--opt-in", "0.3", "--delta", "1e-5", "--seeds", "2", "--max-queries", "5")
+
+
+@pytest.mark.slow
+def test_a_grid_is_printed_and_written(command, tmp_path):
+    done = command("evaluate", "aol", *SMALL, "--epsilon", "2,4", "--profile", "paper,tight", "--out", "grid.csv")
+    assert done.returncode == 0, done.stderr
+    assert "query L1" in done.stdout
+    assert done.stdout.count("blended") == 4
+    table = pyarrow.csv.read_csv(tmp_path / "grid.csv")
+    assert set(table["epsilon"].to_pylist()) == {2, 4}
+    assert {p.name for p in tmp_path.iterdir()} == {"grid.csv"}
+
+
+@pytest.mark.slow
+def test_options_replace_the_values_of_a_file(command, tmp_path):
+    (tmp_path / "grid.toml").write_text(
+        "users = 8000\nopt_in = 0.3\nepsilon = [1, 2, 3]\ndelta = 1e-5\nseeds = 2\nmax_queries = 5\nrobust = [true, false]\n"
+    )
+    done = command("evaluate", "--grid", "grid.toml", "--epsilon", "4", "--robust", "false", "--json", "--workers", "1")
+    assert done.returncode == 0, done.stderr
+    rows = json.loads(done.stdout)
+    assert {(row["epsilon"], row["robust"], row["seeds"]) for row in rows} == {(4, False, 2)}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "subject"),
+    [
+        (("--epsilon", "4"), "delta"),
+        (("--epsilon", "4,x", "--delta", "1e-5"), "epsilon"),
+        (("--epsilon", "4", "--delta", "1e-5", "--robust", "maybe"), "robust"),
+        (("--epsilon", "4", "--delta", "1e-5", "--max-queries", "2.5"), "max_queries"),
+        (("--epsilon", "4", "--delta", "1e-5", "--out", "grid.xlsx"), "out"),
+        (("bing", "--epsilon", "4", "--delta", "1e-5", "--workers", "1"), "shape"),
+    ],
+)
+def test_bad_input_is_one_line(command, tmp_path, arguments, subject):
+    done = command("evaluate", *arguments)
+    assert done.returncode == 2
+    assert subject in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.slow
+def test_the_demo_takes_the_same_parameters(command):
+    done = command("demo", "--users", "60000", "--profile", "paper", "--epsilon", "3", "--opt-in", "0.1", "--json")
+    assert done.returncode == 0, done.stderr
+    manifest = json.loads(done.stdout)["manifest"]
+    assert manifest["settings"]["epsilon"] == "3"
+    assert manifest["settings"]["estimator"] == "average"
+    assert manifest["groups"][0]["users"] == pytest.approx(6000, rel=0.1)
