@@ -13,7 +13,7 @@ MODULES ?=
 VERSIONS := 3.12 3.13
 
 .DEFAULT_GOAL := help
-.PHONY: help demo check fast-tests test versions lint types coverage mutants bench bench-engine bench-utility bench-collector spec clean
+.PHONY: help demo check fast-tests test versions lint types coverage mutants bench bench-engine bench-utility bench-collector bench-rivals spec clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -65,6 +65,9 @@ bench-utility: $(VENV)/.dev  ## measure the error of both profiles over the pape
 
 bench-collector: $(VENV)/.dev  ## measure the collector under load, on SQLite and PostgreSQL (10 minutes, 5 GB of disk)
 	$(BIN)/python -m benchmarks collector hostile
+
+bench-rivals: $(VENV)/.dev  ## compare with other libraries and write docs/rivals.md (10 minutes; continues where it stopped)
+	$(BIN)/python -m benchmarks rivals
 
 spec: $(VENV)/.dev  ## regenerate spec/ and the generated parts of docs/
 	$(BIN)/python tools/generate.py

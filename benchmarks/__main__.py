@@ -9,6 +9,7 @@ from pathlib import Path
 
 from benchmarks import collector, discovery, engine, estimator, growth, hostile, machine, reporting, startup, utility
 from benchmarks.result import show, show_machine
+from benchmarks.rivals import comparison
 
 BENCHMARKS = {
     "reporting": reporting.measure,
@@ -20,6 +21,7 @@ BENCHMARKS = {
     "collector": collector.measure,
     "hostile": hostile.measure,
     "startup": startup.measure,
+    "rivals": comparison.measure,
 }
 DEFAULTS = ("reporting", "discovery", "growth", "estimator", "startup")
 

@@ -23,7 +23,7 @@ OURS = "blender-dp, two stages, AES"
 def measure() -> Result:
     rows: list[dict[str, Cell]] = []
     verdicts: list[Verdict] = []
-    python = peers.environment()
+    python = peers.environment("local")
     with cores(1):
         for k in (51, 501):
             rates = _rates(k)

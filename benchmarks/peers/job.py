@@ -1,0 +1,51 @@
+"""What every rival's script needs: its task, a stopwatch, and one way to print the result. Runs in every environment."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import resource
+import sys
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Job:
+    """One rival on one population."""
+
+    folder: Path
+    method: str
+    epsilon: float
+    delta: float
+    max_queries: int
+
+    @classmethod
+    def read(cls) -> Job:
+        """The task on the command line, as JSON."""
+        values = json.loads(sys.argv[1])
+        return cls(Path(values["folder"]), *(values[name] for name in ("method", "epsilon", "delta", "max_queries")))
+
+
+def timed(work: Callable[[], object]) -> tuple[object, float]:
+    """The result of the work, and the processor's seconds: busy neighbours change them less than those of a clock."""
+    start = time.process_time()
+    result = work()
+    return result, time.process_time() - start
+
+
+def bytes_of(reports: Iterable[object]) -> float:
+    """The mean size of reports as the library returns them, pickled."""
+    sizes = [len(pickle.dumps(report, protocol=5)) for report in reports]
+    return sum(sizes) / len(sizes)
+
+
+def finish(shares: Mapping[str, float], rows: int, seconds: float, report_bytes: float | None = None) -> None:
+    """Print the estimated shares and what they cost."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    print(json.dumps({
+        "shares": {name: float(share) for name, share in shares.items()},
+        "rows": rows, "seconds": seconds, "report_bytes": report_bytes, "peak_bytes": peak,
+    }))  # fmt: skip
