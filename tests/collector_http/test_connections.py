@@ -119,11 +119,13 @@ class TestHeaders:
         with connected(served.url) as one:
             one.sendall(few)
             assert until(one, b"{}", 10).count(b"200 OK") == 10
+        with connected(served.url) as one:
+            sent(one, few * 100, 1)
+            assert answer(one).count(b"200 OK") < 1_000
         with ExitStack() as stack:
             for _ in range(20):
                 one = stack.enter_context(connected(served.url))
                 sent(one, many, 1)
-            assert answer(one).count(b"200 OK") < 20_000
             assert served.memory("VmHWM") - served.at_first < MOST_GROWTH
 
 

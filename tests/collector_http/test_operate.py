@@ -96,7 +96,8 @@ def test_a_campaign_needs_a_limit_or_the_word_unlimited(live, command):
 def test_a_weak_promise_is_refused_unless_forced(live, command):
     code, _, stderr = command(*CREATE, "--delta", "0.001")
     assert code == 2
-    assert "is not below 1 / 1,000 opt-in users" in " ".join(stderr.split())
+    assert "is not below 1 / 1,000 opt-in users" in (message := " ".join(stderr.split()))
+    assert "--force-weak-privacy" in message  # the end of a long explanation
     code, printed, stderr = command(*CREATE, "--delta", "0.001", "--force-weak-privacy", "--json")
     assert code == 0
     assert "warning: delta: 0.001" in " ".join(stderr.split())

@@ -34,8 +34,10 @@ def rounded_down(value: Fraction, digits: int = 3) -> str:
 
 
 def _rounded(value: Fraction, digits: int, how: str) -> str:
-    context = decimal_context(digits, how)
-    return f"{float(context.divide(Decimal(value.numerator), Decimal(value.denominator))):.{digits}g}"
+    quotient = decimal_context(digits, how).divide(Decimal(value.numerator), Decimal(value.denominator))
+    if abs(quotient.adjusted()) < _FLOATS_END:
+        return f"{float(quotient):.{digits}g}"
+    return f"{quotient:.{digits - 1}e}"  # as a float it would be 0 or infinite
 
 
 def exp_below(x: Fraction, count: int) -> list[Fraction]:

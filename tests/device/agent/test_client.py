@@ -281,7 +281,7 @@ def test_problems_are_shown_in_short_and_as_plain_text(client):
             client(lambda _, status=status: Answer(status, json=said)).get("/")
         assert str(shown.value).isprintable()
         assert "AAA" in str(shown.value)
-        assert len(shown.value.problem) <= 200
+        assert len(shown.value.problem) <= 400
         assert shown.value.problem.endswith("…")
     with pytest.raises(ResponseError, match="responds with 409: the round is listed"):
         client(lambda _: Answer(409, json={"detail": "the round is listed"})).get("/")

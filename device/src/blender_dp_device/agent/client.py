@@ -26,7 +26,7 @@ _RESPONSE_BYTES = 256_000
 _DOCUMENT_BYTES = 8_000_000  # a list of 10,000 queries has about 1 MB, its bundle about 2; three times that with long URLs
 _HEADER_BYTES = 256_000
 _PIECE_BYTES = 65_536
-_SHOWN_CHARACTERS = 200  # of a remote machine's text, in an error
+_SHOWN_CHARACTERS = 400  # of a remote machine's text, in an error: enough for the collector's longest explanation
 _VISIBLE = re.compile("[!-~]+")
 _HEADER = re.compile("[ -~]*")
 
