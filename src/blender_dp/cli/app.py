@@ -9,6 +9,7 @@ import typer
 
 from blender_dp.cli.aggregate import aggregate
 from blender_dp.cli.audit import audit
+from blender_dp.cli.compare import compare
 from blender_dp.cli.demo import demo
 from blender_dp.cli.disagreement import disagreement
 from blender_dp.cli.evaluate import evaluate
@@ -35,7 +36,7 @@ app = typer.Typer(
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for verb in (demo, run, search, trends, disagreement, evaluate, aggregate, audit, serve, simulate, ledger):
+for verb in (demo, run, search, trends, compare, disagreement, evaluate, aggregate, audit, serve, simulate, ledger):
     app.command(cls=WithSettings if verb is serve else None)(verb)
 app.add_typer(campaign, name="campaign")
 app.add_typer(round_, name="round")

@@ -18,11 +18,12 @@ from blender_dp.mechanisms import (
     truncated_geometric,
     two_stage_response,
 )
+from blender_dp.mechanisms.discoveries import DISCOVERIES
 from blender_dp.mechanisms.laplace_histogram import LaplaceHistogram
 from blender_dp.mechanisms.laplace_threshold import LaplaceThreshold
 from blender_dp.mechanisms.truncated_geometric import TruncatedGeometric
 from blender_dp.parameters import Parameters
-from blender_dp.pipeline.profiles import DISCOVERIES, RANDOMISERS
+from blender_dp.pipeline.profiles import RANDOMISERS
 from blender_dp.privacy.finding import Finding, nothing_holds
 from blender_dp.privacy.loss import Loss
 from blender_dp_device.channel.subset import SubsetChannel, channel_of

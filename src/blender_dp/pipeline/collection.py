@@ -11,9 +11,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from blender_dp.errors import ParameterError
+from blender_dp.mechanisms.discoveries import DISCOVERIES
 from blender_dp.mechanisms.laplace_histogram import LaplaceHistogram
 from blender_dp.parameters import Parameters
-from blender_dp.pipeline.profiles import DISCOVERIES, ESTIMATORS, RANDOMISERS
+from blender_dp.pipeline.profiles import ESTIMATORS, RANDOMISERS
 from blender_dp.privacy.loss import Loss, Model, Promise
 from blender_dp.release import Release
 from blender_dp.release.assemble import assemble

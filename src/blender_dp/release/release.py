@@ -15,6 +15,7 @@ from blender_dp.errors import DocumentError
 from blender_dp.extras import needs
 from blender_dp.parameters import Parameters
 from blender_dp.release import document, files, notebook
+from blender_dp.release.comparison import Comparison, compare
 from blender_dp.release.disagreement import DisagreementReport, report_disagreement
 from blender_dp.release.estimates import QueryEstimate, RecordEstimate, to_arrow
 from blender_dp.release.manifest import Manifest
@@ -65,6 +66,14 @@ class Release:
         """How far opt-in users and clients differ, query by query, record by record and as a whole."""
         whole = self.manifest.settings.estimator != "average"
         return report_disagreement(self.queries, self.records, self.head_list.levels, whole_queries=whole)
+
+    def compare(self, newer: Release, *, fdr: float = 0.05, same_users: bool = False) -> Comparison:
+        """What has changed since this release: risen, fallen, new and gone, with a limit on false discoveries.
+
+        At most `fdr` of the reported changes are expected to be false. With `same_users`, both rounds had the same users,
+        and a change is a change of what these users do; by default it is a change of the population they are drawn from.
+        """
+        return compare(self, newer, fdr=fdr, same_users=same_users)
 
     def to_arrow(self) -> pa.Table:
         """All estimates as one Arrow table; `level` distinguishes queries from records, the metadata has the manifest."""

@@ -1,0 +1,72 @@
+"""blender-dp compare"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from blender_dp.cli.options import AsJson
+from blender_dp.cli.output import print_json, print_table, say
+
+if TYPE_CHECKING:
+    from blender_dp.release import Change, Comparison
+
+
+def compare(
+    old: Annotated[Path, typer.Argument(help="The older release: its folder or its release.json.")],
+    new: Annotated[Path, typer.Argument(help="The newer release.")],
+    fdr: Annotated[float, typer.Option(help="False-discovery rate: the expected share of false changes.")] = 0.05,
+    same_users: Annotated[
+        bool, typer.Option("--same-users", help="Both rounds had the same users; compare them, not their population.")
+    ] = False,
+    n: Annotated[int, typer.Option("-n", min=1, help="Number of queries to show.")] = 10,
+    as_json: AsJson = False,
+) -> None:
+    """Show what changed between two releases, and what may be noise. This spends no privacy budget.
+
+    \b
+    Examples:
+      blender-dp compare june july
+      blender-dp compare june july --fdr 0.01 --json
+    """
+    from blender_dp.cli.files import load_release
+
+    comparison = load_release(old).compare(load_release(new), fdr=fdr, same_users=same_users)
+    if as_json:
+        print_json(asdict(comparison))
+        return
+    columns = {"query": False, "change": False, "old": True, "new": True, "difference": True, "95 % interval": True}
+    print_table("", columns, [_row(change) for change in comparison.changes[:n]], fold=False)
+    say()
+    for line in _summary(comparison):
+        say(line)
+
+
+def _row(change: Change) -> list[str]:
+    difference = "" if change.difference is None else f"{change.difference:+.4f}"
+    interval = f"{change.low:+.4f} to {change.high:+.4f}"
+    return [change.query, change.kind, _share(change.old_share), _share(change.new_share), difference, interval]
+
+
+def _share(share: float | None) -> str:
+    return "not listed" if share is None else f"{share:.4f}"
+
+
+def _summary(comparison: Comparison) -> list[str]:
+    kinds = Counter(change.kind for change in comparison.discoveries)
+    counted = ", ".join(f"{count} {kind}" for kind, count in kinds.items()) or "no changes"
+    lines = [
+        f"Of {len(comparison.changes)} queries: {counted}. At most {comparison.fdr:.0%} of these are expected to be false."
+    ]
+    noise = [change for change in comparison.changes if change.kind == "unchanged" and change.chance_missing is not None]
+    if noise:
+        left = sum(change.new_share is None for change in noise)
+        lines.append(
+            f"{left} more left the list and {len(noise) - left} joined it, which noise explains: with an unchanged share, "
+            f"the other list would miss them with a probability of {min(c.chance_missing or 0 for c in noise):.2g} or more."
+        )
+    return lines

@@ -1,0 +1,79 @@
+"""Rounds of a population whose shares change from one round to the next: for experiments with trends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from blender_dp.evaluation.experiment import make_listing
+from blender_dp.evaluation.groups import Groups
+from blender_dp.evaluation.population import Population
+from blender_dp.logs.synthetic import uniform
+from blender_dp.pipeline.collection import Collection
+from blender_dp.release import Release
+from blender_dp.sampling import Entropy
+from blender_dp.stages import Floats, simulate
+
+_COPIES = 1000  # of every user, so that small changes of a share are possible
+
+
+@dataclass(frozen=True, eq=False)
+class Round:
+    """A release, and the true shares of the population that its users were drawn from."""
+
+    release: Release
+    shares: dict[str, float]
+    """By query."""
+
+
+def head_of(population: Population, queries: int) -> Population:
+    """The most popular queries; everyone else has no record. A list never has the rest, and rounds are faster without it."""
+    smallest = population.top_queries[min(queries, population.top_queries.size) - 1]
+    kept = np.flatnonzero(population.query_counts[population.query_of] >= smallest)
+    numbers = np.unique(population.query_of[kept], return_inverse=True)[1]
+    names = population.names
+    counts = population.counts[kept]
+    return Population(population.users, numbers, counts, lambda records: names(kept[records]), population.levels)
+
+
+def drift(queries: int, rounds: int, step: float, seed: int) -> list[Floats]:
+    """For every round, the factor of each query's share: a random walk of its logarithm, with this standard deviation."""
+    entropy = Entropy.seeded(f"drift {seed}")
+    steps = [np.zeros(queries), *(step * _normal(queries, entropy) - step**2 / 2 for _ in range(rounds - 1))]
+    return list(np.exp(np.cumsum(steps, axis=0)))
+
+
+def collect_rounds(
+    collection: Collection, population: Population, factors: Sequence[Floats], *, users: int, opt_in: float, seed: int
+) -> Iterator[Round]:
+    """Collect once per round, each time from new users; `factors` has one factor per query of the population."""
+    for number, factor in enumerate(factors):
+        now = _changed(population, factor)
+        groups = Groups.of(
+            now.resized(users, seed * 1000 + number), opt_in, float(collection.parameters.f_o), f"{seed} {number}"
+        )
+        entropy = Entropy.seeded(f"rounds {seed} {number}")
+        listing, listed = make_listing(collection, groups, entropy)
+        reports = simulate(groups.clients_on(listed), collection.channel(listing.head_list, listing.design), entropy)
+        release = collection.make_release(listing, reports, groups.sizes.clients, seeded=True)
+        yield Round(release, _shares(now))
+
+
+def _changed(population: Population, factor: Floats) -> Population:
+    counts = np.round(population.counts * factor[population.query_of] * _COPIES).astype(np.int64)
+    users = max(population.users * _COPIES, int(counts.sum()))
+    return Population(users, population.query_of, counts, population.names, population.levels)
+
+
+def _shares(population: Population) -> dict[str, float]:
+    first = np.flatnonzero(np.diff(population.query_of, prepend=-1))
+    shares = population.query_counts / population.users
+    return dict(zip((query for query, _ in population.names(first)), shares.tolist(), strict=True))
+
+
+def _normal(count: int, entropy: Entropy) -> Floats:
+    """Normal numbers for synthetic data (Box and Muller)."""
+    normal: Floats = np.sqrt(-2 * np.log(uniform(count, entropy))) * np.cos(2 * np.pi * uniform(count, entropy))
+    return normal

@@ -1,0 +1,24 @@
+"""Rounds of a synthetic population for tests of trends."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from blender_dp import Blender
+from blender_dp.evaluation.drift import Round, collect_rounds, head_of
+from blender_dp.evaluation.population import Population
+from blender_dp.logs.synthetic import Shape, aol_shape
+
+HEAD = head_of(Population.of_shape(Shape(100_000, aol_shape().query_shares[:20_000]), 7), 300)
+QUERIES = [query for query, _ in HEAD.names(np.flatnonzero(np.diff(HEAD.query_of, prepend=-1)))]
+
+
+def rounds(
+    changes: Sequence[Mapping[str, float]], *, seed: int = 1, users: int = 100_000, opt_in: float = 0.1, **parameters: object
+) -> list[Round]:
+    """One round for each mapping, whose values are factors of the shares of queries; all other shares stay the same."""
+    factors = [np.array([change.get(query, 1.0) for query in QUERIES]) for change in changes]
+    collection = Blender(**({"epsilon": 4, "delta": "1e-5", "max_queries": 30} | parameters)).collection
+    return list(collect_rounds(collection, HEAD, factors, users=users, opt_in=opt_in, seed=seed))

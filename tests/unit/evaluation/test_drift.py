@@ -1,0 +1,40 @@
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from blender_dp.evaluation.drift import drift, head_of
+from tests.rounds import HEAD, QUERIES, rounds
+
+
+def test_drift_starts_with_the_same_shares_and_is_a_walk_of_their_logarithms():
+    """The standard deviation of 20,000 steps is 5 standard errors (2.5 %) off with a probability below 1e-6."""
+    factors = drift(20_000, 3, 0.1, 4)
+    assert (factors[0] == 1).all()
+    steps = [np.log(later / earlier) for earlier, later in pairwise(factors)]
+    assert [np.std(one) for one in steps] == pytest.approx([0.1, 0.1], rel=0.025)
+    assert abs(np.corrcoef(*steps)[0, 1]) < 5 / 20_000**0.5
+    assert np.mean(factors[2]) == pytest.approx(1, abs=5 * 0.1 * 2**0.5 / 20_000**0.5)
+    assert all((one == again).all() for one, again in zip(factors, drift(20_000, 3, 0.1, 4), strict=True))
+
+
+def test_the_head_has_the_most_popular_queries():
+    top = head_of(HEAD, 5)
+    assert top.users == HEAD.users
+    assert sorted(top.query_counts.tolist(), reverse=True) == HEAD.top_queries[:5].tolist()
+    assert set(top.names(np.arange(top.counts.size))) <= set(HEAD.names(np.arange(HEAD.counts.size)))
+    assert (np.diff(top.query_of) >= 0).all()
+
+
+def test_rounds_have_the_shares_that_their_users_are_drawn_from():
+    first, second = rounds([{}, {"google": 0.5}])
+    assert set(first.shares) == set(QUERIES)
+    assert second.shares["google"] == pytest.approx(first.shares["google"] / 2, rel=1e-5)
+    assert second.shares["yahoo"] == first.shares["yahoo"]
+    for one in (first, second):
+        google = next(row for row in one.release.queries if row.query == "google")
+        assert abs(google.share - one.shares["google"]) < 6 * google.variance**0.5
+        assert sum(group.users for group in one.release.manifest.groups) == 100_000
+    assert first.release.manifest.is_seeded
