@@ -36,6 +36,7 @@ VERBS = (
     "disagreement",
     "aggregate",
     "audit",
+    "registry",
     "serve",
     "campaign",
     "round",

@@ -49,6 +49,18 @@ def test_every_package_contains_the_license(name):
         assert (FOLDERS[name] / file).read_bytes() == (ROOT / "LICENSE").read_bytes()
 
 
+def test_the_citation_matches_the_package():
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    project = PROJECTS["blender-dp"]
+    assert {"cff-version", "message", "title", "authors"} <= set(citation)
+    assert all(citation[theirs] == project[ours] for theirs, ours in (("title", "name"), ("version",) * 2, ("license",) * 2))
+    assert [author["name"] for author in citation["authors"]] == [author["name"] for author in project["authors"]]
+    assert [(paper["type"], paper["year"]) for paper in citation["references"]] == [
+        ("article", 2019),
+        ("conference-paper", 2017),
+    ]
+
+
 def test_hooks_call_tools_that_make_installs():
     config = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))
     assert {repo["repo"] for repo in config["repos"]} == {"local"}

@@ -106,7 +106,7 @@ def test_an_interrupt_leaves_nothing_behind(executable, tmp_path):
     assert not (tmp_path / "r").exists()
 
 
-@pytest.mark.parametrize("verb", ["demo", "run", "search", "trends", "disagreement", "aggregate", "audit"])
+@pytest.mark.parametrize("verb", ["demo", "run", "search", "trends", "disagreement", "aggregate", "audit", "registry"])
 def test_help_has_examples(command, verb):
     done = command(verb, "--help")
     assert done.returncode == 0

@@ -23,6 +23,7 @@ WITHOUT = {  # verbs that need no extra; they run in this order, in one folder
     "disagreement": ("demo",),
     "aggregate": ("reports.jsonl", "--head-list", "demo/head-list.json"),
     "audit": ("--epsilon", "4", "--delta", "1e-5", "--max-queries", "5"),
+    "registry": ("release",),
 }
 NOWHERE = ("--url", "http://127.0.0.1:9")
 OPERATOR = {  # verbs that call a collector, which may run anywhere

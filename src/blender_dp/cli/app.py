@@ -17,6 +17,7 @@ from blender_dp.cli.ledger import ledger
 from blender_dp.cli.operate import campaign
 from blender_dp.cli.output import fail
 from blender_dp.cli.pandas_import import avoid_pandas
+from blender_dp.cli.registry import registry
 from blender_dp.cli.round import round_
 from blender_dp.cli.run import run
 from blender_dp.cli.search import search
@@ -36,7 +37,21 @@ app = typer.Typer(
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for verb in (demo, run, search, trends, compare, disagreement, evaluate, aggregate, audit, serve, simulate, ledger):
+for verb in (
+    demo,
+    run,
+    search,
+    trends,
+    compare,
+    disagreement,
+    evaluate,
+    aggregate,
+    audit,
+    registry,
+    serve,
+    simulate,
+    ledger,
+):
     app.command(cls=WithSettings if verb is serve else None)(verb)
 app.add_typer(campaign, name="campaign")
 app.add_typer(round_, name="round")

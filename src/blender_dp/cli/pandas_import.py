@@ -11,7 +11,9 @@ from collections.abc import Sequence
 from importlib.abc import MetaPathFinder
 from typing import Any
 
-_VERBS = frozenset({"aggregate", "audit", "demo", "disagreement", "evaluate", "reproduce", "run", "search", "trends"})
+_VERBS = frozenset(
+    {"aggregate", "audit", "demo", "disagreement", "evaluate", "registry", "reproduce", "run", "search", "trends"}
+)
 
 
 class _NoPandas(MetaPathFinder):
