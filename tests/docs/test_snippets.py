@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import doctest
+import io
 import os
 import re
 import shlex
@@ -17,7 +19,8 @@ from blender_dp import aol_like
 from tests.conftest import ROOT
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+# A block of text right after one of Python is what it prints.
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$(?:\n\n^```text\n(.*?)^```$)?", re.MULTILINE | re.DOTALL)
 BIN = Path(sys.executable).parent
 
 
@@ -33,15 +36,18 @@ def test_the_snippets_of_a_page_run(page, log, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "log.csv").write_bytes(log)
     namespace: dict[str, object] = {}
-    for language, text in BLOCK.findall(page.read_text(encoding="utf-8")):
-        RUNNERS.get(language, lambda *_: None)(text, namespace)
+    for language, text, printed in BLOCK.findall(page.read_text(encoding="utf-8")):
+        RUNNERS.get(language, lambda *_: None)(text, namespace, printed)
 
 
-def run_python(text: str, namespace: dict[str, object]) -> None:
-    exec(compile(text, "<docs>", "exec"), namespace)  # noqa: S102
+def run_python(text: str, namespace: dict[str, object], expected: str) -> None:
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        exec(compile(text, "<docs>", "exec"), namespace)  # noqa: S102
+    if expected:
+        assert printed.getvalue() == expected
 
 
-def run_pycon(text: str, namespace: dict[str, object]) -> None:
+def run_pycon(text: str, namespace: dict[str, object], _: str) -> None:
     test = doctest.DocTestParser().get_doctest(text, namespace, "docs", None, None)
     runner = doctest.DocTestRunner()
     runner.run(test, clear_globs=False)
@@ -49,7 +55,7 @@ def run_pycon(text: str, namespace: dict[str, object]) -> None:
     namespace.update(test.globs)
 
 
-def run_console(text: str, _: dict[str, object]) -> None:
+def run_console(text: str, *_: object) -> None:
     for entry in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
         line, _, expected = entry.partition("\n")
         command = {"make demo": "blender-dp demo", "make test": None}.get(line, line)
