@@ -114,11 +114,13 @@ def test_a_lost_lease_commits_nothing(postgresql: Place) -> None:
 
 def claims_of(rounds: Rounds, name: str) -> Generator[Any, None, None]:
     """Yield a claim as soon as it is available, and hold it until the generator is closed."""
-    while True:
+    end = time.monotonic() + 30
+    while time.monotonic() < end:
         with rounds.store.claim(name) as claim:
             if claim:
                 yield claim
         time.sleep(0.05)
+    pytest.fail("nobody took over")
 
 
 def test_a_lease_is_renewed_as_long_as_the_work_takes(postgresql: Place) -> None:
