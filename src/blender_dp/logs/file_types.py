@@ -20,7 +20,10 @@ _BINARY = (
     (b"PAR1", "is a Parquet file", "Pass the format (--format parquet)"),
     (b"\x1f\x8b", "is compressed with gzip", "Rename it so that it ends in .gz"),
     (b"\x28\xb5\x2f\xfd", "is compressed with Zstandard", "Rename it so that it ends in .zst"),
+    (b"BZh91AY&SY", "is compressed with bzip2", "Use gzip or Zstandard instead"),
+    (b"\xfd7zXZ\x00", "is compressed with xz", "Use gzip or Zstandard instead"),
     (b"PK\x03\x04", "is a ZIP archive or a spreadsheet", "Save it as CSV"),
+    (b"\xd0\xcf\x11\xe0", "is a spreadsheet", "Save it as CSV"),
 )
 
 

@@ -33,6 +33,7 @@ _SUFFIXES = {
     ".txt": Format.TSV,
 }
 _COMPRESSED = {".gz", ".zst"}
+_OTHER_COMPRESSIONS = {".br", ".bz2", ".lz4", ".xz"}  # not every engine reads them
 # Encodings in which the meaning of a byte depends on earlier lines, or a line break is encoded differently.
 _STATEFUL = ("iso2022", "hz", "utf-7", "idna", "punycode", "unicode", "raw-unicode", "raw_unicode")
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
@@ -89,6 +90,8 @@ def _expanded(part: Path | str) -> list[Path]:
         files = _matching(part)
         for file in files:
             file.open("rb").close()  # an engine would report a missing permission as a damaged file
+            if file.suffix.lower() in _OTHER_COMPRESSIONS:
+                raise LogError(str(file), f"{file.suffix} is not a supported compression", "Use gzip or Zstandard instead")
         return files
 
 

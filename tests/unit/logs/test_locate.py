@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import bz2
 import gzip
+import lzma
 import os
 import tempfile
 from pathlib import Path
@@ -129,6 +131,10 @@ def test_a_first_line_that_is_not_text_is_refused(tmp_path):
         ("a.csv", gzip.compress(b"user,query,url\n", mtime=0), r"compressed with gzip.*ends in \.gz"),
         ("a.csv", b"PAR1 secret", r"is a Parquet file.*--format parquet"),
         ("a.csv", b"PK\x03\x04 secret", r"spreadsheet.*Save it as CSV"),
+        ("a.csv", b"\xd0\xcf\x11\xe0 secret", r"spreadsheet.*Save it as CSV"),
+        ("a.csv", bz2.compress(b"user,query,url\n"), r"compressed with bzip2\. Use gzip or Zstandard"),
+        ("a.csv", lzma.compress(b"user,query,url\n"), r"compressed with xz\. Use gzip or Zstandard"),
+        ("a.csv.bz2", bz2.compress(b"user,query,url\n"), r"\.bz2 is not a supported compression\. Use gzip or Zstandard"),
     ],
 )
 def test_errors_describe_a_file_without_quoting_it(tmp_path, name, content, said):
