@@ -43,6 +43,20 @@ def test_a_malformed_report_does_not_affect_the_others(bad: object) -> None:
         read([bad])
 
 
+@pytest.mark.parametrize("bad", [b'{"id": "\xff"}', b'{"\xff": 1}', b'{"id": "\xc0\xaf", "cells": [1]}', b'"\xff"'])
+def test_invalid_utf_8_in_a_report_does_not_affect_the_others(bad: bytes) -> None:
+    good = json.dumps(GOOD).encode()
+    assert [one is not None for one in read_reports(b'{"reports": [' + bad + b", " + good + b"]}", 100)] == [False, True]
+    with pytest.raises(RequestValidationError):
+        read_reports(b'{"reports": [' + bad + b"]}", 100)
+
+
+@pytest.mark.parametrize("body", [b'{"\xff": 1, "reports": []}', b'{"version": "\xff", "reports": []}', b"\xff", b'"\xff"'])
+def test_a_body_that_is_not_utf_8_is_invalid(body: bytes) -> None:
+    with pytest.raises(RequestValidationError):
+        read_reports(body, 100)
+
+
 @given(st.lists(REPORT | JSON, min_size=1, max_size=5))
 def test_it_agrees_with_the_published_schema(reports: list[object]) -> None:
     def is_valid(one: object) -> bool:

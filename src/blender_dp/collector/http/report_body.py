@@ -72,7 +72,7 @@ _VALID, _VERSION_ONLY = msgspec.json.Decoder(_Valid), msgspec.json.Decoder(_Vers
 _UNREAD, _REPORT = msgspec.json.Decoder(_Unread), msgspec.json.Decoder(Report)
 _OUTLINES, _CELLS = msgspec.json.Decoder(_Outlines), msgspec.json.Decoder(_Cells)
 _EXPLAIN = TypeAdapter(ReportsMessage)
-_ERRORS = msgspec.DecodeError, RecursionError
+_ERRORS = msgspec.DecodeError, UnicodeDecodeError, RecursionError  # msgspec does not wrap the second one
 
 
 def read_reports(body: bytes, maximum: int) -> list[Report | None]:
