@@ -193,6 +193,27 @@ def test_the_user_of_a_rejected_line_is_read_from_the_file_if_uncertain(tmp_path
     assert tally.problems == {Problem.NOT_UTF8: 4, Problem.TOO_LONG: 2}
 
 
+_SPLITS = b"a\x01\x02\x01\x03b\x01\x02\x01\x03c"
+
+
+@pytest.mark.parametrize("query", [b"q", b"\x02", b"\x01\x02\x01\x03", _SPLITS, "é€".encode() * 450_000], ids=lambda q: q[:12])
+@pytest.mark.parametrize(
+    ("name", "header", "line"),
+    [
+        ("log.tsv", b"user\tquery\turl\n", b"me\t%s\tx.example\n"),
+        ("log.csv", b"query,url,user\n", b"%s,x.example,me\n"),
+        ("log.jsonl", b"", b'{"query": "%s", "url": "x.example", "user": "me"}\n'),
+        ("log.txt", b"AnonID\tQuery\tQueryTime\tItemRank\tClickURL\n", b"me\t%s\t2006-03-01 07:17:12\t1\thttp://x.example\n"),
+    ],
+    ids=lambda part: part if isinstance(part, str) else "",
+)
+def test_the_user_counts_whatever_the_query_is(tmp_path, name, header, line, query):
+    """Neither a character with a meaning for a reader nor the length in bytes makes a user disappear."""
+    (tmp_path / name).write_bytes(header + line % b"other" + line.replace(b"me", b"you") % query)
+    rows, _ = bounded(tmp_path / name)
+    assert sorted(user for user, *_ in rows) == ["me", "you"]
+
+
 def test_aol(tmp_path):
     write_aol(tmp_path, 20_000, files=3, compress=True)
     rows, tally = bounded(tmp_path)

@@ -15,8 +15,8 @@ from blender_dp.logs.source import Columns, Format, Source
 from blender_dp.logs.tally import LONGEST_ROW, Problem
 
 _TAB = "\t"
-_CONTROL, _NULL = "\x01", "\x02"  # they do not occur in text; the second one stands for null
-_UNSPLIT = "\x01\x02\x01\x03"  # a separator that does not occur, so that a line stays whole
+_CONTROL = "\x01"  # it does not occur in text
+_UNSPLIT, _NULL = "\n", "\r"  # a separator and a null that no line can contain, so that it stays whole and means itself
 _HAS_CONTROL = {f"contains(line, '{_CONTROL}')": Problem.CONTROL_CHARACTER}
 _CELL = "CASE WHEN TRY_CAST({0} AS BIGINT) = TRY_CAST({0} AS DOUBLE) THEN TRY_CAST({0} AS BIGINT) END AS cell"
 _NONE: Mapping[str, Problem] = MappingProxyType({})
@@ -166,10 +166,8 @@ def _yandex(source: Source, rejects: str) -> str:
 
 
 def _lines(source: Source, rejects: str, *, header: bool = False) -> str:
-    """Whole lines. If a line contains the four characters of the separator, its parts are joined again."""
-    read = _read(source, ["line", "rest"], _UNSPLIT, rejects, header=header)
-    whole = f"CASE WHEN rest IS NULL THEN line ELSE line || {text(_UNSPLIT)} || rest END"
-    return f"(SELECT {whole} AS line FROM {read} WHERE line <> '' OR rest IS NOT NULL)"  # blank lines are skipped
+    """Whole lines, without the blank ones."""
+    return f"(SELECT line FROM {_read(source, ['line'], _UNSPLIT, rejects, header=header)} WHERE line <> '')"
 
 
 def _read(source: Source, names: list[str], delimiter: str, rejects: str, *, header: bool = True) -> str:

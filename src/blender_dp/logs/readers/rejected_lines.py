@@ -23,7 +23,7 @@ from blender_dp.logs.source import Format, Source
 from blender_dp.logs.tally import Problem
 
 _PROBLEMS = {"INVALID ENCODING": Problem.NOT_UTF8, "LINE SIZE OVER MAXIMUM": Problem.TOO_LONG}
-_STORED_CHARACTERS = 10_000  # of a long line
+_STORED_BYTES = 10_000 - 3  # of a long line; the last character may be left out
 _STEP = 8_000_000  # DuckDB loses no line that is shorter than twice this
 _COMPRESSED = {".gz", ".zst"}
 _LINE_END = re.compile(rb"[\r\n]")
@@ -63,7 +63,7 @@ class RejectedLines:
         user = f"nullif({line_user(self._source, 'content')}, '')"
         # A leading field is complete in the stored start of the line, and so is a user that was found in JSON.
         start_is_enough = self._source.format in {Format.JSONL, Format.YANDEX} or self._source.user_leads
-        cut = f"length(content) >= {_STORED_CHARACTERS}" + (" AND found IS NULL" if start_is_enough else "")
+        cut = f"strlen(content) >= {_STORED_BYTES}" + (" AND found IS NULL" if start_is_enough else "")
         candidates = self._connection.sql(f"""
             SELECT file_path, place, found, coalesce(contains(found, '?'), false) OR {cut} AS doubtful
             FROM (SELECT file_path, place, content, {user} AS found FROM {self._lines})

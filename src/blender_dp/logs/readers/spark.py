@@ -32,7 +32,7 @@ lowest 33 bits). So no task may read two pieces, which is why the cost of openin
 """
 
 _TAB = "\t"
-_CONTROL = "\x01"  # part of DuckDB's separator for whole lines, so it is refused here as well
+_CONTROL = "\x01"  # refused here as well as with DuckDB
 _NONE: Mapping[str, Problem] = MappingProxyType({})
 _AS_NAMED: Mapping[str, str] = MappingProxyType({role: role for role in ("user", "query", "url")})
 
