@@ -91,3 +91,27 @@ def test_audit_reports_sabotaged_tables_as_violated(command, tmp_path):
     assert done.returncode == 1
     assert done.stdout.count("VIOLATED") == 1
     assert json.loads(command("audit", *PRIVACY, "--tables", path, "--json").stdout)["findings"][2]["verdict"] == "violated"
+
+
+def test_audit_refuses_a_release_that_promises_something_else(command, tmp_path, item_release):
+    folder = tmp_path / "made"
+    folder.mkdir()
+    item_release.save(folder / "release.json")
+    item_release.reporting_list.save(folder / "head-list.json")
+    assert command("audit", "--release", "made").returncode == 0
+    document = json.loads((folder / "release.json").read_text(encoding="utf-8"))
+    document["manifest"]["groups"][0]["epsilon"] = "1/2"
+    (tmp_path / "promise.json").write_text(json.dumps(document), encoding="utf-8")
+    done = command("audit", "--release", "promise.json")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "manifest.groups: does not follow from its parameters" in " ".join(done.stderr.split())
+
+
+def test_audit_refuses_a_folder_whose_head_list_is_not_the_release_s(command, tmp_path, item_release):
+    folder = tmp_path / "made"
+    folder.mkdir()
+    item_release.save(folder / "release.json")
+    reporting(item_release.head_list, epsilon=20, f_c="0.9").save(folder / "head-list.json")
+    done = command("audit", "--release", "made")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "is not the list of release.json" in " ".join(done.stderr.split())

@@ -12,7 +12,9 @@ from blender_dp.errors import BlenderError, DocumentError, MissingExtraError
 from blender_dp.evaluation import Scores, Truth
 from blender_dp.privacy.statement import seeded_warning
 from blender_dp.release import Release
-from blender_dp.release.files import RELEASE, save, write_atomically
+from blender_dp.release.files import HEAD_LIST, RELEASE, save, write_atomically
+from blender_dp_device.records.head_list import read_json
+from blender_dp_device.records.reporting_list import names_channel
 
 _REPORT = "report.html"
 
@@ -70,6 +72,17 @@ def load_release(path: Path) -> Release:
     if release.manifest.is_seeded:
         note(seeded_warning())
     return release
+
+
+def check_head_list(folder: Path, release: Release) -> None:
+    """Refuse a folder whose head-list file, which is what devices receive, has another list or channel than the release."""
+    path = folder / HEAD_LIST
+    if not path.exists():
+        return
+    document = read_json(path)
+    expected = release.reporting_list if names_channel(document) else release.head_list  # schema 1 names no channel
+    if document != expected.to_document():
+        raise DocumentError(str(path), f"is not the list of {RELEASE}", "Use the files of one run")
 
 
 def _write_text(path: Path, text: str) -> None:
