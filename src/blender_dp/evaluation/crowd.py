@@ -19,6 +19,7 @@ from blender_dp_device.channel.device import Device
 from blender_dp_device.digests import document_digest
 from blender_dp_device.entropy import system_bytes
 from blender_dp_device.records.reporting_list import ReportingList
+from blender_dp_device.records.upload import upload_record
 from blender_dp_device.wire.documents import verified_content
 
 _BATCH = 1_000  # reports that one relay sends per request
@@ -93,7 +94,7 @@ class Crowd:
 
         def upload(user: tuple[str, dict[str, str]]) -> None:
             token, row = user
-            message = upload_body(row["query"], row["url"], system_bytes(32).hex())
+            message = upload_body(upload_record(row["query"], row["url"]), system_bytes(32).hex())
             self._public.post_bytes(f"/v1/rounds/{opening.round_id}/records", message, Authorization=f"Bearer {token}")
 
         _all(upload, zip(tokens, self._opt_in, strict=True))

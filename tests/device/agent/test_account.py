@@ -141,6 +141,46 @@ class TestDamagedAccount:
         assert fake.requests == []
 
 
+class TestUnreachableAccount:
+    """A file that cannot be looked at is not a missing one: neither the budget nor the opt-out starts again."""
+
+    @pytest.fixture(params=["a link to nowhere", "a link to itself", "a folder", "a file in place of its folder"])
+    def unreachable(self, request, agent, tmp_path) -> str:
+        one, folder = agent(), tmp_path / "device"
+        one.take_part("query 1")
+        (folder / "account.json").rename(tmp_path / "lost.json")
+        match request.param:
+            case "a link to nowhere":
+                (folder / "account.json").symlink_to(tmp_path / "unmounted/account.json")
+            case "a link to itself":
+                (folder / "account.json").symlink_to("account.json")
+            case "a folder":
+                (folder / "account.json").mkdir()
+            case _:
+                folder.rename(tmp_path / "moved")
+                folder.touch()
+        return one
+
+    def test_nothing_is_sent(self, unreachable, fake):
+        before = len(fake.requests)
+        for act in (
+            lambda: unreachable.take_part("query 1"),
+            lambda: unreachable.upload("t", "query", "a.example"),
+            unreachable.refresh_bundle,
+            lambda: unreachable.spent,
+        ):
+            with pytest.raises(DocumentError, match="cannot be read"):
+                act()
+        assert len(fake.requests) == before
+
+    def test_a_link_to_nowhere_is_an_opt_out(self, agent, fake, tmp_path):
+        one = agent()
+        (tmp_path / "device/opted-out").symlink_to(tmp_path / "unmounted/opted-out")
+        assert one.opted_out
+        assert one.take_part("query 1") is None
+        assert fake.requests == []
+
+
 class TestAccountOfAnEarlierVersion:
     """Its uploads have neither a number nor an ε, and were not charged."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import datetime
+import os
 import socket
 import ssl
 import threading
@@ -145,6 +146,30 @@ def test_an_old_connection_is_not_used_again(monkeypatch):
     with serving(serve, connections=2) as url:
         one = CollectorClient(url, seconds=3)
         assert [one.get("/"), one.get("/")] == [{}, {}]
+        one.close()
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_child_process_does_not_use_a_connection_of_its_parent():
+    """Otherwise each of them might read the response to the other's request."""
+
+    def serve(connection: socket.socket) -> None:
+        while connection.recv(10_000):
+            connection.sendall(OK)
+
+    with serving(serve, connections=1) as url:
+        one = CollectorClient(url, seconds=1)
+        assert one.get("/") == {}
+        child = os.fork()
+        if child == 0:
+            try:
+                one.get("/")  # the server handles one connection at a time, so another one gets no response
+            except NoResponseError:
+                os._exit(0)
+            finally:
+                os._exit(1)  # no further tests run in this process
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        assert one.get("/") == {}
         one.close()
 
 

@@ -4,16 +4,26 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from blender_dp.errors import DocumentError, StateError
 from blender_dp_device.agent.account import Uploaded
 from blender_dp_device.agent.client import CollectorClient
-from blender_dp_device.records import canonical
+from blender_dp_device.records import canonical, personal
 from tests.device.agent.fake_collector import next_round
 from tests.device.agent.http_server import Answer
+
+
+def _noted(function: Callable[..., Any], note: Callable[[], None]) -> Callable[..., Any]:
+    def noted(*values: Any) -> Any:
+        note()
+        return function(*values)
+
+    return noted
 
 
 class TestRecords:
@@ -76,13 +86,12 @@ class TestRecords:
     def test_the_record_is_parsed_before_any_request(self, agent, fake, monkeypatch, state):
         """How long that takes depends on the record, and the server sees the time between two requests."""
         fake.state["state"] = state
-        raw = "HTTPS://A.example:443/%7Ejoe?utm_source=x"
-        read = []
-        step = canonical._url_step
-        monkeypatch.setattr(canonical, "_url_step", lambda url: read.append((url, len(fake.requests))) or step(url))
+        raw, requests = "HTTPS://A.example:443/%7Ejoe?utm_source=x", []
+        for module, name in ((canonical, "canonical_query"), (canonical, "_url_step"), (personal, "looks_personal")):
+            monkeypatch.setattr(module, name, _noted(getattr(module, name), lambda: requests.append(len(fake.requests))))
         assert agent().upload("t", "Query 1", raw) if state == "open" else agent().take_part("Query 1", raw)
-        assert (raw, 0) in read
-        assert {url for url, asked in read if asked} <= {canonical.canonical_url(raw)}
+        assert set(requests) == {0}
+        assert len(requests) >= 3
 
     @pytest.mark.parametrize("state", ["open", "listed"])
     @pytest.mark.parametrize("raw", ["x" * 10_000_000, "https://a.example/" + "%3" * 5_000_000, "\ufdfa" * 1_000_000])

@@ -9,6 +9,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from blender_dp_device.agent.outgoing import UPLOAD_BYTES, report_body, upload_body
 from blender_dp_device.digests import document_digest
+from blender_dp_device.records.record import Record
 from blender_dp_device.wire import messages
 from tools.generate import MESSAGES, message_schema
 
@@ -36,7 +37,7 @@ def test_what_a_device_sends_is_accepted():
     report = TypeAdapter(messages.ReportsMessage).validate_json(body).reports[0]
     assert (report.head_list, report.cells) == (document_digest(b"x"), [3, 70])
     for query, url in (("ä", "https://a.example/"), (None, None)):
-        upload = upload_body(query, url, "f" * 64)
+        upload = upload_body(Record(query, url), "f" * 64)
         assert len(upload) == UPLOAD_BYTES
         record = TypeAdapter(messages.RecordMessage).validate_json(upload)
         assert (record.query, record.url, record.receipt) == (query, url, "f" * 64)

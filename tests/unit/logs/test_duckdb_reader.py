@@ -196,14 +196,20 @@ def test_the_user_of_a_rejected_line_is_read_from_the_file_if_uncertain(tmp_path
 _SPLITS = b"a\x01\x02\x01\x03b\x01\x02\x01\x03c"
 
 
-@pytest.mark.parametrize("query", [b"q", b"\x02", b"\x01\x02\x01\x03", _SPLITS, "é€".encode() * 450_000], ids=lambda q: q[:12])
+@pytest.mark.parametrize(
+    "query", [b"q", b"\x02", b"\x01\x02\x01\x03", _SPLITS, "é€".encode() * 450_000], ids=lambda q: q[:12]
+)
 @pytest.mark.parametrize(
     ("name", "header", "line"),
     [
         ("log.tsv", b"user\tquery\turl\n", b"me\t%s\tx.example\n"),
         ("log.csv", b"query,url,user\n", b"%s,x.example,me\n"),
         ("log.jsonl", b"", b'{"query": "%s", "url": "x.example", "user": "me"}\n'),
-        ("log.txt", b"AnonID\tQuery\tQueryTime\tItemRank\tClickURL\n", b"me\t%s\t2006-03-01 07:17:12\t1\thttp://x.example\n"),
+        (
+            "log.txt",
+            b"AnonID\tQuery\tQueryTime\tItemRank\tClickURL\n",
+            b"me\t%s\t2006-03-01 07:17:12\t1\thttp://x.example\n",
+        ),
     ],
     ids=lambda part: part if isinstance(part, str) else "",
 )

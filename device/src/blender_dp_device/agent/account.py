@@ -34,10 +34,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Sent:
-    """One report in the account: its round, its cost, its exact bytes, and whether they have arrived.
-
-    `over` is true for a report that will never arrive, because its round is over.
-    """
+    """One report in the account: its round, cost and exact bytes, and whether they have arrived or their round is over."""
 
     campaign: str
     round: int
@@ -52,9 +49,8 @@ class Sent:
 class Uploaded:
     """An opt-in user's upload in the account: its round, its cost, and the receipt that withdraws it.
 
-    It is stored before anything leaves, so a lost response loses nothing, and it stays, `withdrawn` or not: the device
-    does not report in this round. Whether the upload contained a record is not stored. Uploads of earlier versions have
-    no number, ε or δ.
+    It is stored before anything leaves, and stays, `withdrawn` or not: the device does not report in this round. Whether
+    there was a record is not stored. Uploads of earlier versions have no number, ε or δ.
     """
 
     campaign: str
@@ -94,10 +90,9 @@ class Account:
         return next((one for one in self.records if (one.campaign, one.round_id) == (campaign, round_id)), None)
 
     def charge(self, entry: Sent | Uploaded, cost: Fraction, limits: Limits, now: float) -> None:
-        """Add a report or an upload that is about to leave.
+        """Add a report or an upload that is about to leave, if its round is new, the budget allows it and time has passed.
 
-        A round is identified by its number, because the signer of documents chooses ids at will. Documents that come too
-        fast are refused; otherwise a lifetime's budget could be drained in a minute.
+        A round is identified by its number, because the signer of documents chooses ids at will.
         """
         if entry.round <= self.newest.get(entry.campaign, 0):
             problem = "belongs to a round that this device participated in, or to an older round"
@@ -142,7 +137,7 @@ class AccountFile:
     @property
     def opted_out(self) -> bool:
         """Whether the user has opted out."""
-        return self._opted_out.exists()
+        return self._has(self._opted_out)
 
     def opt_out(self) -> None:
         """Store an opt-out permanently, without waiting for anything."""
@@ -150,7 +145,7 @@ class AccountFile:
 
     def read(self) -> Account:
         """The account as stored."""
-        if not self._file.exists():
+        if not self._has(self._file):
             return Account()
         with as_document(str(self._file)):  # an unreadable account is not replaced: its budget may be used up
             stored = json.loads(self._file.read_text(encoding="utf-8"))
@@ -161,6 +156,10 @@ class AccountFile:
                 {name: whole(number, 0, MAX_ROUNDS) for name, number in stored["bundles"].items()},
                 None if stored["charged"] is None else finite(stored["charged"]),
             )
+
+    def _has(self, path: Path) -> bool:
+        with as_document(str(path)):  # `Path.exists` would deny that a file exists when it cannot be looked at
+            return path in path.parent.iterdir()
 
     @contextmanager
     def locked(self) -> Iterator[Account]:

@@ -1,14 +1,13 @@
 """One device over its lifetime: it verifies, charges its account, sends, and searches offline.
 
-The account is on disk before a report leaves. A report that may not have arrived is sent again unchanged: sending the
-same report twice costs nothing; a second report would.
+The account is on disk before a report leaves. A report that may not have arrived is sent again unchanged, at no cost.
 """
 
 from __future__ import annotations
 
 import base64
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -25,7 +24,8 @@ from blender_dp_device.entropy import system_bytes
 from blender_dp_device.errors import BlenderError, DocumentError, ParameterError, StateError
 from blender_dp_device.files import write_over
 from blender_dp_device.records.checks import checked_delta, checked_epsilon
-from blender_dp_device.records.upload import canonical_parts, upload_record
+from blender_dp_device.records.record import Record
+from blender_dp_device.records.upload import upload_record, usable_records
 from blender_dp_device.wire.documents import verified_content
 from blender_dp_device.wire.shapes import as_document, digest_name, identifier
 from blender_dp_device.wire.suggestions import Row, Suggester, bundle_rows
@@ -108,7 +108,7 @@ class Agent:
         """
         if self.opted_out:
             return None
-        query, url = canonical_parts(query, url)  # before any request: the time it takes must not be observable
+        records = usable_records(query, url)  # before any request: the time it takes must not be observable
         self._file.read()  # a device whose account cannot be read sends no requests; its user can still opt out
         pointer = self._pointer("round")
         listed = pointer if pointer and pointer["state"] == "listed" else None
@@ -116,18 +116,17 @@ class Agent:
         account = self._file.read()
         if listed is None or account.record(self._campaign, listed["id"]):
             return None  # no device is in both groups, whatever happened to the upload
-        sent = account.report(self._campaign, listed["id"]) or self._charge_report(self._randomise(listed, query, url))
+        sent = account.report(self._campaign, listed["id"]) or self._charge_report(self._randomise(listed, records))
         return sent if sent is None or sent.arrived else self._deliver(sent)
 
     def upload(self, token: str, query: str | None, url: str | None = None) -> Uploaded | None:
         """Upload an opt-in user's record in the open round, in place of an earlier one of that round.
 
-        Call it in every round, whether or not there is a record: one that is missing, looks personal or is too long is
-        uploaded as no record, in a message of the same length, because the number of opt-in users is public and must not
-        depend on anyone's record. Nothing leaves, not even the token, unless the pinned key has signed the opening of
-        the round, with this device's ε and at most its δ. The upload is charged to the account before it leaves, once for
-        all uploads of the round, which share one receipt. From then on this device does not report in that round,
-        whatever happens to the upload, and after a withdrawal it does not upload to that round again.
+        Call it in every round, with or without a record: one that is missing, looks personal or is too long is uploaded as
+        no record, in a message of the same length, because the number of opt-in users is public. Nothing leaves, not even
+        the token, unless the pinned key has signed the opening of the round, with this device's ε and at most its δ. All
+        uploads of a round share one receipt and one charge. From then on this device does not report in that round,
+        whatever happens to the upload, and after a withdrawal it does not upload to it again.
         """
         if self.delta is None:
             raise ParameterError("delta", "is not set, but an upload needs a limit", "Pass Agent a delta, such as 1e-6")
@@ -151,7 +150,7 @@ class Agent:
         if uploaded is None or uploaded.withdrawn or self.opted_out:
             return None
         path = f"/v1/rounds/{uploaded.round_id}/records"
-        body = upload_body(*record, uploaded.receipt)
+        body = upload_body(record, uploaded.receipt)
         response = self._collector.post_bytes(path, body, Authorization=f"Bearer {token}")
         with as_document("response"):
             if response["receipt"] != uploaded.receipt:
@@ -159,10 +158,7 @@ class Agent:
         return uploaded
 
     def withdraw(self) -> int:
-        """Withdraw all records that still can be withdrawn, even after an opt-out, and return their number.
-
-        A record can be withdrawn until its round's list is made.
-        """
+        """Withdraw all records whose lists are not made yet, even after an opt-out, and return their number."""
         count = 0
         for one in self.uploaded:
             if one.campaign != self._campaign or one.withdrawn:
@@ -237,8 +233,8 @@ class Agent:
             raise DocumentError(path, "does not match the digest in its address", "It is not used")
         return body, digest
 
-    def _randomise(self, pointer: dict[str, Any], query: str | None, url: str | None) -> Sent:
-        """Verify the list of a round, and make a report against it."""
+    def _randomise(self, pointer: dict[str, Any], records: Mapping[int, Record]) -> Sent:
+        """Verify the list of a round, and make a report against it from the record with as many levels."""
         document, digest = self._fetch("head-lists", pointer["head_list"])
         listed = verified_list(
             verified_content(document, "head-list", self._key, "head list"),
@@ -248,8 +244,9 @@ class Agent:
             newest=self._file.read().newest.get(self._campaign, 0),
             now=self._clock(),
         )
-        report = Device(listed.reporting_list, epsilon=self.epsilon).report(query, url)
-        body = report_body(digest, report.cells, listed.reporting_list.head_list.cell_count)
+        head_list = listed.reporting_list.head_list
+        report = Device(listed.reporting_list, epsilon=self.epsilon).randomise(records[head_list.levels])
+        body = report_body(digest, report.cells, head_list.cell_count)
         return Sent(listed.campaign, listed.round, listed.round_id, str(self.epsilon), body)
 
     def _charge_report(self, sent: Sent) -> Sent | None:
@@ -286,10 +283,7 @@ class Agent:
         self._file.save(account)
 
     def _send_again(self, current: str | None) -> None:
-        """Resend reports of earlier rounds of this campaign that may not have arrived.
-
-        A report whose round is over stays in the account and is not sent again.
-        """
+        """Resend reports of earlier rounds that may not have arrived, unless their round is over."""
         for one in self.sent:
             if one.campaign != self._campaign or one.arrived or one.over or one.round_id == current:
                 continue

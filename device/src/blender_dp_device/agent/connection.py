@@ -1,14 +1,14 @@
 """HTTP/1.1 connections to one server, on the standard library, with limits on the time and length of every exchange.
 
-The caller's own thread sends and receives, so nothing leaves the device after a request has failed or timed out. Only
-resolving a name and connecting runs in another thread, because the system offers no deadline for it; a connection that
-comes too late is closed unused.
+The caller's own thread sends and receives, so nothing leaves the device after a request has failed or timed out. Another
+thread only resolves names and connects, which has no deadline; a connection that comes too late is closed unused.
 """
 
 from __future__ import annotations
 
 import base64
 import io
+import os
 import selectors
 import socket
 import ssl
@@ -17,7 +17,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import Future, InvalidStateError
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from http.client import HTTPException, HTTPResponse
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import SplitResult, unquote, urlsplit
@@ -91,6 +91,7 @@ class Connection:
     socket: socket.socket
     allowance: Allowance
     idle_since: float = 0.0
+    process: int = field(default_factory=os.getpid)
 
     def exchange(self, method: str, request: bytes) -> HTTPResponse:
         """Send a request and read the head of its response."""
@@ -108,8 +109,8 @@ class Connection:
 
     @property
     def is_usable(self) -> bool:
-        """Whether an idle connection can be reused: it is readable if the server has closed it."""
-        if time.monotonic() - self.idle_since > _IDLE_SECONDS:
+        """Whether an idle connection can be reused: readable if the server has closed it, and not ours after a fork."""
+        if time.monotonic() - self.idle_since > _IDLE_SECONDS or self.process != os.getpid():
             return False
         with selectors.DefaultSelector() as selector:
             selector.register(self.socket, selectors.EVENT_READ)

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 from blender_dp_device.digests import DocumentDigest
 from blender_dp_device.entropy import system_bytes
-from blender_dp_device.records.upload import RECORD_BYTES, upload_record
+from blender_dp_device.records.record import Record
+from blender_dp_device.records.upload import RECORD_BYTES
 
 UPLOAD_BYTES = RECORD_BYTES + 256
 """The length of every upload: the record, the receipt and the names of the fields, padded with spaces."""
@@ -23,8 +24,7 @@ def report_body(head_list: DocumentDigest, cells: Sequence[int], cell_count: int
     return json.dumps({"reports": [report]}).ljust(len(json.dumps({"reports": [longest]})))
 
 
-def upload_body(query: str | None, url: str | None, receipt: str) -> bytes:
-    """The record, or no record if it cannot be used, in a body of always the same length."""
-    record = upload_record(query, url)
+def upload_body(record: Record, receipt: str) -> bytes:
+    """A record that `upload_record` has returned, in a body of always the same length."""
     message = {"query": record.query, "url": record.url, "receipt": receipt}
     return json.dumps(message, ensure_ascii=False).encode().ljust(UPLOAD_BYTES)

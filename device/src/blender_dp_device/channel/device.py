@@ -15,6 +15,7 @@ from blender_dp_device.entropy import system_bytes
 from blender_dp_device.errors import ParameterError
 from blender_dp_device.records.checks import at_least_one, checked_delta, checked_epsilon
 from blender_dp_device.records.personal import usable_record
+from blender_dp_device.records.record import Record
 from blender_dp_device.records.reporting_list import ReportingList
 
 _WORD_BYTES = WORD_BITS // 8
@@ -65,7 +66,11 @@ class Device:
         On a list of single items only the query counts; on one with URLs, a record without a URL is not a record.
         A device with fewer than m_c records reports None for the rest: how many it has is private, too.
         """
-        return self._report(query, url, system_bytes)
+        return self.randomise(usable_record(query, url, levels=self.reporting_list.head_list.levels))
+
+    def randomise(self, record: Record) -> Report:
+        """Randomise a record that is already canonical and usable: the time it takes hardly depends on the record."""
+        return self._report(record, system_bytes)
 
     def answer(self, query: str | None, url: str | None, random_bytes: bytes) -> Report:
         """The report that follows from these random bytes. For test vectors only; devices use `report`."""
@@ -77,11 +82,11 @@ class Device:
                 raise ParameterError("random_bytes", f"{len(random_bytes)} bytes are too few", "Pass more")
             return part
 
-        return self._report(query, url, next_bytes)
+        return self._report(usable_record(query, url, levels=self.reporting_list.head_list.levels), next_bytes)
 
-    def _report(self, query: str | None, url: str | None, random_bytes: Callable[[int], bytes]) -> Report:
+    def _report(self, record: Record, random_bytes: Callable[[int], bytes]) -> Report:
         head_list = self.reporting_list.head_list
-        true = head_list.position(*usable_record(query, url, levels=head_list.levels))
+        true = head_list.position(*record)
         if isinstance(self.channel, Channel):
             first, second = (int.from_bytes(random_bytes(_WORD_BYTES), "little") for _ in range(2))
             reported: tuple[Position, ...] = (self.channel.respond(*true, first, second),)

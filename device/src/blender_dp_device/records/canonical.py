@@ -114,9 +114,8 @@ def _shortest_escapes(text: str) -> str:
 def _shortest_nested(text: str) -> str:
     """The same for escapes whose digits are escaped, such as %3%34: a whole chain of them at once, from right to left.
 
-    With one link per step, a long chain would take quadratic time. A new escape that ends with a letter waits for the
-    next step, because the letter may first be composed with a mark after it. That makes no chain longer: such an escape
-    never stands for a digit.
+    With one link per step, a long chain would take quadratic time. A new escape that ends with a letter, and so stands for
+    no digit, waits for the next step, because the letter may first be composed with a mark after it.
     """
     rest: list[str] = []
     is_new: list[bool] = []

@@ -25,6 +25,12 @@ def upload_record(query: str | None, url: str | None) -> Record:
     return record if len(record_json(record)) <= RECORD_BYTES else NO_RECORD
 
 
+def usable_records(query: str | None, url: str | None) -> dict[int, Record]:
+    """Return the usable record for a list of one level and for a list of two."""
+    parts = canonical_parts(query, url)
+    return {levels: usable_record(*parts, levels=levels) for levels in (1, 2)}
+
+
 def canonical_parts(query: str | None, url: str | None) -> Record:
     """Return query and URL in canonical form, each by itself; None for one that is too long for any upload.
 

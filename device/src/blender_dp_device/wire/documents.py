@@ -20,9 +20,8 @@ DOMAIN = b"blender-dp/1\x00"
 def verified_content(body: bytes, kind: str, key: str, source: str = "document") -> dict[str, Any]:
     """Return the content of a signed document of this kind, if the pinned key signed it.
 
-    A document is canonical JSON (RFC 8785), in which names are sorted: the content comes first, then the key, the kind
-    and the signature. So the signed bytes are part of the document's own bytes, and nothing is serialised again to
-    verify them. The same JSON written in any other way is refused.
+    A document is canonical JSON (RFC 8785): content, key, kind and signature. So the signed bytes are part of its own
+    bytes, and nothing is serialised again. The same JSON written in any other way is refused.
     """
     refused = DocumentError(source, f"is not signed by the pinned key as {kind!r}", "Do not use it")
     start, middle, end = b'{"content":', f',"key":"{key}","kind":"{kind}","signature":"'.encode(), b'"}'

@@ -1,7 +1,6 @@
 """Checks of values that come from a collector, or from a disk that may be damaged.
 
-Everything that is used later in a path, in exact arithmetic or in a database is checked here first: a number such as
-1e400000000 is short to write, and takes a device's whole memory to read.
+What is used later in a path, in exact arithmetic or in a database is checked here: reading 1e400000000 fills a memory.
 """
 
 from __future__ import annotations
@@ -27,13 +26,13 @@ _NUMBER = re.compile(r"[0-9]{1,40}(?:/[0-9]{1,40}|(?:\.[0-9]{1,40})?(?:e-?[0-9]{
 
 @contextmanager
 def as_document(source: str) -> Iterator[None]:
-    """Raise `DocumentError` for anything that does not have the expected shape."""
+    """Raise `DocumentError` for anything that cannot be read or does not have the expected shape."""
     try:
         yield
     except BlenderError:
         raise
-    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError):
-        raise DocumentError(source, "does not have the expected shape", "It is not used") from None
+    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError, OSError):
+        raise DocumentError(source, "cannot be read, or does not have the expected shape", "It is not used") from None
 
 
 def identifier(value: object) -> str:
