@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from blender_dp.collector.rounds.loss_composition import composed
 from blender_dp.collector.secrets import ledger_chain as ledger
 from blender_dp.collector.secrets.ledger_chain import START, Entry, check, parse
 from blender_dp.errors import DocumentError
+from blender_dp.privacy.composition import composed
 from blender_dp.privacy.loss import Loss
 
 

@@ -12,8 +12,8 @@ from typing import Literal
 from blender_dp.collector.campaign import DAY_SECONDS, CampaignSettings, limit_of
 from blender_dp.collector.round_states import GROUPS, Group
 from blender_dp.collector.rounds.clock import HOUR_SECONDS
-from blender_dp.collector.rounds.loss_composition import composed
 from blender_dp.collector.secrets.ledger_journal import DatedEntry
+from blender_dp.privacy.composition import composed
 from blender_dp.privacy.loss import Loss
 
 LimitName = Literal["max_epsilon", "max_delta", "period_epsilon"]
