@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from blender_dp.logs import aol_like as aol_like
     from blender_dp.logs import yandex_like as yandex_like
     from blender_dp.pipeline.blender import Blender as Blender
+    from blender_dp.planning import plan as plan
     from blender_dp.release import Release as Release
     from blender_dp.sampling import Entropy as Entropy
     from blender_dp_device.channel import Device as Device
@@ -51,6 +52,7 @@ _HOMES = {
     "canonical_query": "blender_dp_device.records.canonical",
     "canonical_url": "blender_dp_device.records.canonical",
     "evaluate": "blender_dp.evaluation.evaluate",
+    "plan": "blender_dp.planning",
     "score": "blender_dp.evaluation",
     "yandex_like": "blender_dp.logs",
 }

@@ -35,11 +35,12 @@ def needs(extra: str) -> None:
     import) fails with the same message, whichever module would have been imported first.
     """
     for module in EXTRAS[extra]:
-        if not _is_installed(module):
+        if not is_installed(module):
             raise MissingExtraError(extra, module)
 
 
-def _is_installed(module: str) -> bool:
+def is_installed(module: str) -> bool:
+    """Whether a module can be imported; it is not imported to find out."""
     try:
         return find_spec(module) is not None
     except ModuleNotFoundError:  # a parent package of the module is missing

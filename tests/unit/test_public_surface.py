@@ -13,7 +13,7 @@ PUBLIC = [
     "Blender", "BlenderError", "ChannelSettings", "Columns",
     "Device", "DocumentError", "Entropy", "GroupError", "HeadList", "LogError",
     "OutsideTheoremError", "ParameterError", "PrivacyWarning", "Release", "ReportingList", "Truth",
-    "aol_like", "canonical_query", "canonical_url", "evaluate", "score",
+    "aol_like", "canonical_query", "canonical_url", "evaluate", "plan", "score",
     "yandex_like",
 ]  # fmt: skip
 

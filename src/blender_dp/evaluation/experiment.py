@@ -40,7 +40,7 @@ class Outcome:
     query_truth: Floats
     """The true share of every query, ⋆ last."""
     query_bounds: Floats | None
-    """Cramér-Rao bounds of the queries' variances, if the estimator is `likelihood`."""
+    """Cramér-Rao bounds of the queries' variances, if the estimator is `likelihood` and yardsticks are wanted."""
 
     @property
     def queries(self) -> int:
@@ -75,15 +75,20 @@ class Outcome:
         return float("nan") if self.query_bounds is None else float(self.query_bounds[:-1].sum())
 
 
-def collect(collection: Collection, groups: Groups, entropy: Entropy, reports: Reports = simulate) -> Outcome:
-    """Run one collection through the product's stages and score it."""
+def collect(
+    collection: Collection, groups: Groups, entropy: Entropy, reports: Reports = simulate, *, yardsticks: bool = True
+) -> Outcome:
+    """Run one collection through the product's stages and score it.
+
+    Without `yardsticks` it is faster, and the clients alone are scored by their unbiased estimates, not the best ones.
+    """
     listing, listed = make_listing(collection, groups, entropy)
     channel = collection.channel(listing.head_list, listing.design)
     reported = reports(groups.clients_on(listed), channel, entropy)
     result = collection.estimator.combine(listing.calibrated, reported, channel, listing.context)
     truth: Floats = groups.everyone_on(listed) / groups.population.users
     client_cells, client_queries, bounds = result.client.cells, result.client.queries, None
-    if isinstance(listing.calibrated, Calibration):
+    if yardsticks and isinstance(listing.calibrated, Calibration):
         yard = Yardsticks.of(listing.calibrated, result, reported, channel, listing.context, truth)
         client_cells, client_queries, bounds = yard.cells, yard.queries, yard.query_bounds
     scorer = Scorer(groups.population, listed, collection.parameters.max_queries)

@@ -91,12 +91,25 @@ def drawn_records(shape: Shape, seed: int) -> tuple[Integers, Integers]:
     query = np.searchsorted(np.cumsum(shape.query_shares), uniform(shape.users, entropy), side="right")
     unique = query == listed
     query[unique] += np.arange(np.count_nonzero(unique))  # every one of these has only one user
-    url_counts = 1 + np.floor(np.log(uniform(listed, entropy)) / np.log(1 - _FEWER_URLS)).astype(np.int64)
-    exponents = 1.5 + 1.5 * uniform(listed, entropy)
+    url_counts, exponents = _url_laws(listed, entropy)
     place = np.minimum(query, listed - 1)
     draw = uniform(shape.users, entropy)
     url = _url_ranks(np.where(unique, 1, url_counts[place]), exponents[place], draw * _totals(url_counts, exponents)[place])
     return query, url
+
+
+def url_shares(queries: int, entropy: Entropy) -> tuple[Integers, Floats]:
+    """Draw how many URLs each query has; return also the share of every URL within its query, query by query."""
+    counts, exponents = _url_laws(queries, entropy)
+    ranks = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts) + 1.0
+    shares = ranks ** -np.repeat(exponents, counts) / np.repeat(_totals(counts, exponents), counts)
+    return counts, shares
+
+
+def _url_laws(queries: int, entropy: Entropy) -> tuple[Integers, Floats]:
+    """The number of URLs of each query, and the exponent of the power law of their shares."""
+    counts = 1 + np.floor(np.log(uniform(queries, entropy)) / np.log(1 - _FEWER_URLS)).astype(np.int64)
+    return counts, 1.5 + 1.5 * uniform(queries, entropy)
 
 
 def _totals(url_counts: Integers, exponents: Floats) -> Floats:

@@ -6,7 +6,8 @@ Neither half depends on where the users come from: a log, all at once, or a coll
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -76,6 +77,12 @@ class Collection:
         """The clients' channel for a head list, with this design or by default with the first possible one."""
         chosen = design or self.randomiser.designs(self.parameters, head_list)[0]
         return channel_of(head_list, self.randomiser.settings(self.parameters, chosen))
+
+    def with_design(self, design: Design) -> Collection:
+        """The same collection, in which every list gets this design."""
+        fixed = copy(self)
+        fixed.parameters = replace(self.parameters, f_c=design.f_c, subset_size=design.size)
+        return fixed
 
     def published(self, head_list: HeadList, design: Design) -> ReportingList:
         """What devices receive: the list with its channel."""

@@ -1,0 +1,108 @@
+"""What a planned collection will find: the list in closed form, the errors from a few simulated collections."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from blender_dp.planning.cutoff import kept
+from blender_dp.planning.setting import Setting
+from blender_dp.planning.simulation import Expected, Simulated
+from blender_dp.stages import Floats
+
+_RANKS = (1, 10, 50, 100, 500, 1000, 5000)
+_QUERIES = 800  # enough to average over
+
+
+@dataclass(frozen=True)
+class Rank:
+    """One query of the true ranking: its share, how probably it is listed, and its error."""
+
+    rank: int
+    share: float
+    listed: float
+    standard_error: float | None
+    """The error that the release will state; None if the query was not listed in any simulated collection."""
+    error: float | None
+    """The actual error: the stated one times the calibration of the forecast."""
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """The expected quality of one collection. L1 and NDCG are those of the papers (`evaluation.metrics`)."""
+
+    queries: Expected
+    """How many queries are listed."""
+    query_l1: Expected
+    record_l1: Expected
+    ndcg: Expected
+    calibration: float | None
+    """The actual errors, in units of the stated standard errors; None if nothing is listed."""
+    coverage: float | None
+    """The share of the listed queries whose 95 % interval contains the truth; it should be 0.95."""
+    ranks: tuple[Rank, ...]
+    worst_error: float | None
+    """The largest actual error of the queries that are probably listed, relative to their shares."""
+    f_c: float
+    """The share of a client's budget that goes to the query, as the collection would choose it."""
+    subset_size: int
+    runs: int
+    """How many collections were simulated."""
+
+    def to_document(self) -> dict[str, Any]:
+        """Everything as JSON values."""
+        return asdict(self)
+
+
+def forecast(setting: Setting, found: Simulated, top: int | None = None) -> Forecast:
+    """Predict the list and its errors; `worst_error` is that of the `top` queries, by default of all that are listed."""
+    stated, calibration, probable = found.standard_errors(), found.calibration(), _kept(setting)
+    length, design = setting.length, found.outcomes[-1].listing.design
+    return Forecast(
+        queries=Expected(length.mean, length.quantile(0.025), length.quantile(0.975)),
+        query_l1=found.expected("query_l1"),
+        record_l1=found.expected("record_l1"),
+        ndcg=found.expected("ndcg"),
+        calibration=_number(calibration),
+        coverage=_number(found.coverage()),
+        ranks=_ranks(setting, probable, stated, calibration),
+        worst_error=_worst(setting, probable, stated * calibration, top),
+        f_c=float(design.f_c),
+        subset_size=design.size,
+        runs=len(found.outcomes),
+    )
+
+
+def usual_runs(setting: Setting, queries: int = _QUERIES, few: int = 6, many: int = 16) -> int:
+    """How many collections to simulate until this many queries are listed in all of them together."""
+    return round(min(max(queries / max(setting.length.mean, 1.0), few), many))
+
+
+def _kept(setting: Setting) -> Floats:
+    """The probability that each query is on the final list."""
+    shares = setting.outline.query_shares[: setting.head]
+    return kept(setting.listed, shares, *setting.cutoff, setting.parameters.max_queries)
+
+
+def _ranks(setting: Setting, probable: Floats, stated: Floats, calibration: float) -> tuple[Rank, ...]:
+    shares = setting.outline.query_shares
+    places = [rank - 1 for rank in _RANKS if rank <= min(setting.parameters.max_queries, setting.head)]
+    return tuple(
+        Rank(i + 1, float(shares[i]), float(probable[i]), _number(stated[i]), _number(stated[i] * calibration))
+        for i in places
+    )
+
+
+def _worst(setting: Setting, probable: Floats, errors: Floats, top: int | None) -> float | None:
+    """Of the queries that are listed more often than not, or of the `top` ones if that is set."""
+    size = min(top or setting.parameters.max_queries, setting.head)
+    relative = errors[:size] / setting.outline.query_shares[:size]
+    relevant = relative[np.isfinite(relative) & ((probable[:size] >= 0.5) | (top is not None))]
+    return float(relevant.max()) if relevant.size else None
+
+
+def _number(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None

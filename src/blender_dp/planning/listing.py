@@ -1,0 +1,124 @@
+"""The probability that a record is listed, and how long the list becomes: closed forms, from the mechanism's own integers.
+
+The number of discovery users who have a record of share p is binomial, and a record that c of them have is listed with a
+probability that the mechanism states exactly. Records are treated as independent of each other, which changes the length
+of a list by less than its rounding.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from blender_dp.sampling.discrete import WORD
+from blender_dp.stages import Floats, Integers
+
+_CERTAIN = 1e-12
+_PART = 1000  # records of similar shares, whose probabilities are computed together
+_RARE = 1e-3  # queries that are listed less often than this are counted together, as a Poisson number
+
+
+class Noise(Protocol):
+    """The noise of a discovery mechanism."""
+
+    @property
+    def more(self) -> int:
+        """The weight, over 2^64, of one more unit."""
+        ...
+
+
+class Mechanism(Protocol):
+    """The part of a discovery mechanism that decides what is listed."""
+
+    @property
+    def tau(self) -> float:
+        """The threshold in records."""
+        ...
+
+    @property
+    def noise(self) -> Noise:
+        """The noise on every count."""
+        ...
+
+    def listing_probability(self, count: int) -> object:
+        """The exact probability that a record with this count is listed."""
+        ...
+
+
+def by_count(mechanism: Mechanism) -> Floats:
+    """The probability of being listed for counts of 0, 1, 2, ..., until it is 1 for all practical purposes.
+
+    Far above the threshold, every further user shrinks the probability of *not* being listed by the same factor.
+    """
+    exact = [float(mechanism.listing_probability(count)) for count in range(int(mechanism.tau) + 3)]  # type: ignore[arg-type]
+    factor, missing = mechanism.noise.more / WORD, 1 - exact[-1]
+    steps = max(0, int(np.ceil(np.log(_CERTAIN / max(missing, _CERTAIN)) / np.log(factor))))
+    return np.array([*exact, *(1 - missing * factor ** np.arange(1, steps + 1))])
+
+
+def needed_count(mechanism: Mechanism, probability: float = 0.5) -> int:
+    """The smallest number of discovery users with the same record for which it is listed with this probability."""
+    return int(np.searchsorted(by_count(mechanism), probability))
+
+
+def listing_probabilities(shares: Floats, users: int, of_count: Floats) -> Floats:
+    """The probability that each record is listed, if this many discovery users have records with these shares."""
+    counts = np.arange(of_count.size)
+    ways = np.concatenate([[0.0], np.cumsum(np.log(np.maximum(users - counts[:-1], 1e-300) / (counts[:-1] + 1)))])
+    order, result = np.argsort(shares), np.empty(shares.size)
+    for part in np.array_split(order, max(1, shares.size // _PART)):
+        p = np.clip(shares[part], 1e-300, 1 - 1e-15)
+        low, high = (int(users * end + sign * (10 * np.sqrt(users * end) + 20)) for sign, end in ((-1, p[0]), (1, p[-1])))
+        some = counts[max(low, 0) : min(high, users) + 1]  # the other counts practically do not occur
+        weights = np.exp(ways[some] + np.outer(np.log(p), some) + np.outer(np.log1p(-p), users - some))
+        result[part] = 1 - weights @ (1 - of_count[some])
+    return np.clip(result, 0.0, 1.0)
+
+
+def any_of(probabilities: Floats, query_of: Integers, queries: int) -> Floats:
+    """The probability that at least one record of every query is listed."""
+    missing = np.bincount(query_of, weights=np.log1p(-np.minimum(probabilities, 1 - 1e-15)), minlength=queries)
+    return -np.expm1(missing)
+
+
+@dataclass(frozen=True, eq=False)
+class Length:
+    """The distribution of the number of listed queries."""
+
+    probabilities: Floats
+    """Of 0, 1, 2, ..., M queries."""
+
+    @classmethod
+    def of(cls, listed: Floats, max_queries: int) -> Length:
+        """The number of listed queries, each of which is listed with its own probability, cut off at M."""
+        certain = int(np.count_nonzero(listed > 1 - _CERTAIN))
+        total = np.zeros(max_queries + 1)
+        total[min(certain, max_queries)] = 1.0
+        for p in listed[(listed <= 1 - _CERTAIN) & (listed > _RARE)].tolist():
+            moved = p * total[:-1]
+            total[:-1] -= moved
+            total[1:] += moved
+        return cls(_with_poisson(total, float(listed[listed <= _RARE].sum())))
+
+    @property
+    def mean(self) -> float:
+        """The expected number of queries."""
+        return float(self.probabilities @ np.arange(self.probabilities.size))
+
+    def at_least(self, queries: int) -> float:
+        """The probability of this many queries or more."""
+        return float(self.probabilities[queries:].sum())
+
+    def quantile(self, probability: float) -> int:
+        """The smallest number that is not exceeded with this probability."""
+        return min(int(np.searchsorted(np.cumsum(self.probabilities), probability - 1e-12)), self.probabilities.size - 1)
+
+
+def _with_poisson(probabilities: Floats, mean: float) -> Floats:
+    """The distribution of the sum with a Poisson number, cut off at the same maximum."""
+    more = np.exp(np.cumsum(np.log(np.append(1.0, mean / np.arange(1, probabilities.size)) + 1e-300)) - mean)
+    total: Floats = np.convolve(probabilities, more)[: probabilities.size]
+    total[-1] += 1 - total.sum()
+    return total

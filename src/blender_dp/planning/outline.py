@@ -1,0 +1,65 @@
+"""What a plan knows about the users: how many there are, and the share of every query and record.
+
+A shape has a million queries, of which a list can only contain those at the top. So the records of a query are made only
+when they are needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from blender_dp.evaluation.population import Population
+from blender_dp.logs.synthetic import Shape, url_shares
+from blender_dp.sampling import Entropy
+from blender_dp.stages import Floats, Integers
+
+
+@dataclass(frozen=True, eq=False)
+class Records:
+    """The records of the most popular queries: the number of each one's query, never decreasing, and its share."""
+
+    query_of: Integers
+    shares: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Outline:
+    """The users, and the shares of their queries, most popular first; `records` gives the top queries' records."""
+
+    name: str
+    users: int
+    query_shares: Floats
+    records: Callable[[int, str], Records]
+    """From a number of queries and a seed: shapes leave open which URLs a query has."""
+    levels: int = 2
+
+    @classmethod
+    def of_shape(cls, name: str, shape: Shape) -> Outline:
+        """The outline of a synthetic population."""
+
+        def records(queries: int, seed: str) -> Records:
+            counts, shares = url_shares(queries, Entropy.seeded(f"plan {seed}"))
+            query_of = np.repeat(np.arange(queries), counts)
+            return Records(query_of, shares * shape.query_shares[query_of])
+
+        return cls(name, shape.users, shape.query_shares, records)
+
+    @classmethod
+    def of_population(cls, name: str, population: Population) -> Outline:
+        """The outline of counted users: those of a log or a release."""
+        order = np.argsort(-population.query_counts, kind="stable")
+        rank = np.empty_like(order)
+        rank[order] = np.arange(order.size)
+        ranks = rank[population.query_of]
+        by_rank = np.argsort(ranks, kind="stable")
+        query_of, shares = ranks[by_rank], population.shares[by_rank]
+
+        def records(queries: int, _: str) -> Records:
+            end = int(np.searchsorted(query_of, queries))
+            return Records(query_of[:end], shares[:end])
+
+        query_shares = population.query_counts[order] / population.users
+        return cls(name, population.users, query_shares, records, population.levels)

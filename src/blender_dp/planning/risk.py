@@ -1,0 +1,95 @@
+"""What taking part costs a person, in words. Every number is exact, or rounded so that no risk is understated."""
+
+from __future__ import annotations
+
+import decimal
+import math
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+
+from blender_dp.extras import is_installed
+from blender_dp.privacy.composition import composed
+from blender_dp.privacy.loss import Loss, Model, Promise
+from blender_dp.privacy.rounding import readable, rounded_up
+from blender_dp_device.arithmetic import decimal_context, exp_bounds
+
+PRIOR = Fraction(1, 100)
+ROUNDS = 12
+_SLACK = 100  # the bound of a general (ε, δ) promise holds except with a probability of this many δ
+_WORTHWHILE = 1e-3  # of ε: an accountant that can save less is not asked
+_MEANINGLESS = Fraction(99, 100)
+
+
+@dataclass(frozen=True)
+class Belief:
+    """How sure an attacker can become of a guess, and the probability with which this bound may fail."""
+
+    most: Fraction
+    fails: Fraction
+
+
+def belief(loss: Loss, prior: Fraction = PRIOR, *, probabilistic: bool = False) -> Belief:
+    """The highest probability that an attacker can assign to a guess after seeing the output.
+
+    Whatever else the attacker knows, the odds of the guess grow by at most a factor e^ε. With δ > 0 that fails with some
+    probability. If the promise is `probabilistic`, this probability is δ: the loss exceeds ε with a probability of at most
+    δ, as in discovery. For (ε, δ) in general, odds grow by more than e^ε / (1 - 1/s) with a probability of at most s·δ.
+    """
+    factor, fails = exp_bounds(loss.epsilon)[1], loss.delta
+    if loss.delta and not probabilistic:
+        factor, fails = factor / (1 - Fraction(1, _SLACK)), min(_SLACK * loss.delta, Fraction(1))
+    return Belief(prior * factor / (prior * factor + 1 - prior), fails)
+
+
+def year(loss: Loss, rounds: int = ROUNDS) -> Loss:
+    """The loss of someone who takes part in several rounds, as the collector's ledger composes it."""
+    total = Fraction(rounds) * loss.epsilon
+    worth_asking = rounds > 1 and is_installed("dp_accounting") and _saving(loss, rounds) > _WORTHWHILE * float(total)
+    epsilon = composed([loss] * rounds) if worth_asking else total
+    return Loss(epsilon, min(rounds * loss.delta, Fraction(1)))
+
+
+def statement(promise: Promise, users: int, rounds: int = ROUNDS) -> str:
+    """What one member of a group risks, in one round and in several."""
+    central = promise.model is Model.CENTRAL
+    once, many = belief(promise.loss, probabilistic=central), year(promise.loss, rounds)
+    seen = "everything that is published" if central else "this person's report"
+    return (
+        f"{promise.group.capitalize()} ({users:,}): someone who is {_percent(PRIOR)} sure what a person's record is, and "
+        f"sees {seen}, can be at most {_percent(once.most)} sure afterwards{_except(once.fails)}. "
+        f"{rounds} rounds with the same people cost ε = {rounded_up(many.epsilon)}"
+        f"{f' and δ = {rounded_up(many.delta)}' if many.delta else ''}, after which that is {_after(many)}; "
+        f"ε = {_down(promise.loss.epsilon / rounds)} per round would keep all of them together at "
+        f"ε = {readable(promise.loss.epsilon)}."
+    )
+
+
+def _saving(loss: Loss, rounds: int) -> float:
+    """The most that any accountant can prove below the plain sum, for equal losses (Kairouz, Oh and Viswanath, 2015).
+
+    Only the rounding between rounds · δ and 1 - (1 - δ)^rounds is available to reduce ε.
+    """
+    epsilon, delta = float(loss.epsilon), float(loss.delta)
+    kept = math.exp(rounds * math.log1p(-delta)) if delta < 1 else 0.0
+    spare = rounds * delta - (1 - kept)
+    taken = spare / kept * (1 + math.exp(-epsilon)) ** rounds if kept else 1.0
+    return -math.log1p(-taken) if taken < 1 else math.inf
+
+
+def _after(loss: Loss) -> str:
+    most = belief(loss).most
+    return "no longer a meaningful bound" if most > _MEANINGLESS else f"at most {_percent(most)}"
+
+
+def _except(fails: Fraction) -> str:
+    return f", except with a probability of {rounded_up(fails)}" if fails else ""
+
+
+def _percent(value: Fraction) -> str:
+    return f"{rounded_up(100 * value)} %"
+
+
+def _down(value: Fraction) -> str:
+    context = decimal_context(3, decimal.ROUND_FLOOR)
+    return f"{float(context.divide(Decimal(value.numerator), Decimal(value.denominator))):.3g}"

@@ -1,0 +1,120 @@
+"""What is planned: the users, how many of them opt in, and the parameters of the collection."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+import numpy as np
+
+from blender_dp.errors import GroupError
+from blender_dp.parameters import Parameters
+from blender_dp.pipeline.collection import Collection
+from blender_dp.planning.listing import Length, any_of, by_count, listing_probabilities
+from blender_dp.planning.outline import Outline, Records
+from blender_dp.release.manifest import Sizes
+from blender_dp.stages import Floats
+
+_OVERLOOKED = (0.02, 0.002)  # listed queries below those that are looked at: this many, and this part of the list
+_PROBES = 400
+_REACH = 4.0  # standard deviations, of both counts: practically no two queries that far apart change places
+
+
+@dataclass(frozen=True, eq=False)
+class Setting:
+    """A planned collection. Everything in here is known exactly, without any simulation."""
+
+    outline: Outline
+    users: int
+    opt_in: float
+    parameters: Parameters
+
+    @cached_property
+    def collection(self) -> Collection:
+        """The mechanisms and the estimator."""
+        return _collection(self.parameters)
+
+    @cached_property
+    def sizes(self) -> Sizes:
+        """The number of users in each group, as in `blender-dp run`."""
+        opt_in = round(self.users * self.opt_in)
+        discovery = round(opt_in * float(self.parameters.f_o))
+        sizes = Sizes(discovery, opt_in - discovery, self.users - opt_in)
+        for group, size in (
+            ("discovery users", discovery),
+            ("calibration users", opt_in - discovery),
+            ("clients", sizes.clients),
+        ):
+            if size < 2:
+                raise GroupError(group, f"there would be {size}, but at least 2 are needed", "Plan with more users")
+        return sizes
+
+    @cached_property
+    def of_count(self) -> Floats:
+        """The probability that a record is listed, by the number of discovery users who have it."""
+        return by_count(self.collection.discovery)
+
+    @cached_property
+    def head(self) -> int:
+        """The number of queries, from the most popular one, that a list can contain for all practical purposes."""
+        most, size, m = self._listable, 2 * self.parameters.max_queries, self.parameters.max_queries
+        while size < most:  # usually the list is cut off long before queries become too rare to be listed
+            listed = self._listed(size)
+            certain = np.cumsum(listed) - _REACH * np.sqrt(np.cumsum(listed * (1 - listed)))
+            if certain[-1] > m:
+                return min(self._in_reach(int(np.argmax(certain > m))), most)
+            size *= 2
+        return most
+
+    @cached_property
+    def _listable(self) -> int:
+        """The number of queries that are not too rare to be listed."""
+        shares, m = self.outline.query_shares, self.parameters.max_queries
+        ranks = np.unique(np.geomspace(1, shares.size, _PROBES).astype(np.int64))
+        # A query is listed at most about as often as if all of its users had the same URL.
+        probable = listing_probabilities(shares[ranks - 1], self.sizes.discovery, self.of_count)
+        below = np.append(np.cumsum((probable[:-1] * np.diff(ranks))[::-1])[::-1], 0.0)
+        overlooked = _OVERLOOKED[0] + _OVERLOOKED[1] * min(below[0], m)
+        return min(max(int(ranks[np.argmax(below <= overlooked)]), 2 * m), int(shares.size))
+
+    def _in_reach(self, last: int) -> int:
+        """The number of queries whose noisy counts could exceed that of the query with this number."""
+        users, noise = self.cutoff
+        counts = users * self.outline.query_shares
+        reach = _REACH * np.sqrt(counts + noise)
+        return max(int(np.count_nonzero(counts + reach >= counts[last] - reach[last])), last + 1)
+
+    @cached_property
+    def cutoff(self) -> tuple[int, float]:
+        """How many users' counts choose the M queries, and the variance of their noise.
+
+        Discovery's counts with the estimator `likelihood`, calibration's with `average`.
+        """
+        if self.parameters.estimator == "likelihood":
+            return self.sizes.discovery, self.collection.discovery.noise.variance
+        return self.sizes.calibration, self.collection.calibration.noise.variance
+
+    def records(self, seed: str) -> Records:
+        """The records of the queries that could be listed."""
+        return self.outline.records(self.head, seed)
+
+    @cached_property
+    def listed(self) -> Floats:
+        """The probability that each query has a listed record, before the list is cut off at M queries."""
+        return self._listed(self.head)
+
+    def _listed(self, queries: int) -> Floats:
+        records = self.outline.records(queries, "0")
+        probable = listing_probabilities(records.shares, self.sizes.discovery, self.of_count)
+        return any_of(probable, records.query_of, queries)
+
+    @cached_property
+    def length(self) -> Length:
+        """The distribution of the number of listed queries."""
+        return Length.of(self.listed, self.parameters.max_queries)
+
+
+@lru_cache(maxsize=64)
+def _collection(parameters: Parameters) -> Collection:
+    """Cached: the exact tables of noise take longer than anything else in a closed form."""
+    return Collection(parameters)

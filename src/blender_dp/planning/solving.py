@@ -1,0 +1,195 @@
+"""The inverse question: which opt-in share, ε, number of users or M gives the result that is wanted?
+
+Bisection over the same forecasts, then a check with other random numbers. List lengths are in closed form, so values whose
+list is too short are ruled out without simulating anything.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from blender_dp.errors import BlenderError, ParameterError
+from blender_dp.planning.forecasts import Forecast, forecast
+from blender_dp.planning.setting import Setting
+from blender_dp.planning.simulation import simulated
+from blender_dp.planning.unknowns import Unknown, unknown_of
+
+_CONFIDENCE = 0.9
+_RUNS, _VERIFYING_RUNS = 3, 8
+_PRECISION = 1.05
+_NUDGES = 3
+
+
+@dataclass(frozen=True)
+class Want:
+    """What a result should be like; None: it does not matter."""
+
+    queries: int | None = None
+    """List at least this many queries, with a probability of 90 %."""
+    ndcg: float | None = None
+    """An expected NDCG of at least this."""
+    error: float | None = None
+    """An error below this, relative to its share, for each of the queries wanted, or for all that are probably listed."""
+
+    def __post_init__(self) -> None:
+        if self.queries is None and self.ndcg is None and self.error is None:
+            raise ParameterError("want", "nothing is wanted", "Pass queries, ndcg or error, such as queries=100,ndcg=0.95")
+        limits = (("queries", self.queries, math.inf), ("ndcg", self.ndcg, 1.0), ("error", self.error, math.inf))
+        for name, value, most in limits:
+            if value is not None and not 0 < value <= most:
+                raise ParameterError("want", f"{name}={value:g} is out of range", "Use a positive number; NDCG is at most 1")
+
+    def lists_enough(self, setting: Setting) -> bool:
+        """Whether the list is long enough, in closed form."""
+        return self.queries is None or setting.length.at_least(self.queries) >= _CONFIDENCE
+
+    def missing(self, setting: Setting, predicted: Forecast) -> tuple[str, ...]:
+        """What is not as wanted, in words."""
+        reasons = []
+        if self.queries is not None and not self.lists_enough(setting):
+            chance = setting.length.at_least(self.queries)
+            reasons.append(f"{self.queries} queries are listed with a probability of {chance:.0%}, not {_CONFIDENCE:.0%}")
+        if self.ndcg is not None and predicted.ndcg.mean < self.ndcg:
+            reasons.append(f"the NDCG is {predicted.ndcg.mean:.4f}, not {self.ndcg:g}")
+        if self.error is not None and not (predicted.worst_error is not None and predicted.worst_error < self.error):
+            worst = "unknown" if predicted.worst_error is None else f"{predicted.worst_error:.1%}"
+            reasons.append(f"the largest relative error is {worst}, not below {self.error:.1%}")
+        return tuple(reasons)
+
+
+@dataclass(frozen=True)
+class Solution:
+    """The value that was asked for, with a forecast that other random numbers confirm."""
+
+    solved: str
+    label: str
+    value: float | None
+    """None: no value in the range is enough."""
+    tried: float
+    """The value of the forecast: the solution, or the best value of the range."""
+    forecast: Forecast
+    missing: tuple[str, ...]
+    """What is not as wanted even at the best value."""
+    setting: Setting
+
+    def to_document(self) -> dict[str, Any]:
+        """Everything as JSON values."""
+        return {
+            "solved": self.solved,
+            "value": self.value,
+            "tried": self.tried,
+            "missing": list(self.missing),
+            "forecast": self.forecast.to_document(),
+        }
+
+
+def solve(setting: Setting, want: Want, solved: str) -> Solution:
+    """Find the smallest opt-in share, ε or number of users that is enough; of M the smallest that lists enough queries.
+
+    If no number of queries is wanted, of M the largest that is good enough: a longer list is harder to get right.
+    """
+    unknown = unknown_of(solved, "solve")
+    if unknown.name == "max-queries":
+        return _solve_length(setting, want, unknown)
+    _check_length(setting, want)
+    low = _long_enough(unknown, setting, want)
+    if low is None:
+        return _outcome(unknown, unknown.highest, unknown.set(setting, unknown.highest), want)
+    value = _crossing(lambda one: _shortfall(unknown.set(setting, one), want), low, unknown.highest)
+    return _verified(unknown, setting, want, unknown.rounded(value))
+
+
+def _solve_length(setting: Setting, want: Want, unknown: Unknown) -> Solution:
+    if want.queries is not None:
+        return _outcome(unknown, want.queries, unknown.set(setting, want.queries), want)
+    longest = min(unknown.highest, float(setting.outline.query_shares.size))
+    # A longer list is worse, so the crossing is looked for from the other end.
+    crossing = _crossing(lambda one: _shortfall(unknown.set(setting, max(1.0, longest / one)), want), 1.0, longest)
+    return _verified(unknown, setting, want, unknown.rounded(max(1.0, longest / crossing), up=False), up=False)
+
+
+def _long_enough(unknown: Unknown, setting: Setting, want: Want) -> float | None:
+    """The smallest value whose list is long enough, to within 5 %; None if there is none. Closed forms are fast."""
+    low, high = unknown.lowest, unknown.highest
+
+    def met(value: float) -> bool:
+        changed = unknown.set(setting, value)
+        return _is_valid(changed) and want.lists_enough(changed)
+
+    if not met(high):
+        return None
+    while high / low > _PRECISION:
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if met(middle) else (middle, high)
+    return high
+
+
+def _crossing(shortfall: Callable[[float], float], low: float, high: float) -> float:
+    """The smallest value without a shortfall, to within 5 %; `high` if there is none.
+
+    Errors are nearly powers of what is varied, so on logarithmic scales the crossing is close to a straight line between
+    the ends: that takes half as many steps as halving the interval.
+    """
+    below = shortfall(low)
+    if below <= 0:
+        return low
+    above = shortfall(high)
+    while above <= 0 and high / low > _PRECISION:
+        part = min(max(below / (below - above), 0.15), 0.85) if math.isfinite(below - above) else 0.5
+        middle = math.exp((1 - part) * math.log(low) + part * math.log(high))
+        value = shortfall(middle)
+        if value <= 0:
+            high, above = middle, value
+        else:
+            low, below = middle, value
+    return high
+
+
+def _shortfall(setting: Setting, want: Want) -> float:
+    """How far a result is from what is wanted: 0 or below if it is good enough, logarithmic otherwise."""
+    if not (_is_valid(setting) and want.lists_enough(setting)):
+        return math.inf
+    if want.ndcg is None and want.error is None:
+        return -math.inf
+    predicted = forecast(setting, simulated(setting, _RUNS), want.queries)
+    gaps = [-math.inf]
+    if want.ndcg is not None:
+        gaps.append(math.log(max(1 - predicted.ndcg.mean, 1e-9) / max(1 - want.ndcg, 1e-9)))
+    if want.error is not None:
+        gaps.append(math.inf if predicted.worst_error is None else math.log(predicted.worst_error / want.error) + 1e-9)
+    return max(gaps)
+
+
+def _verified(unknown: Unknown, setting: Setting, want: Want, value: float, *, up: bool = True) -> Solution:
+    """Check a value with other random numbers, and change it a little if chance had made it look good enough."""
+    solution = _outcome(unknown, value, unknown.set(setting, value), want)
+    for _ in range(_NUDGES):
+        further = unknown.rounded(value * _PRECISION if up else value / _PRECISION, up=up)
+        if not solution.missing or not unknown.lowest <= further <= unknown.highest:
+            break
+        value = further
+        solution = _outcome(unknown, value, unknown.set(setting, value), want)
+    return solution
+
+
+def _outcome(unknown: Unknown, value: float, setting: Setting, want: Want) -> Solution:
+    predicted = forecast(setting, simulated(setting, _VERIFYING_RUNS, "verification"), want.queries)
+    missing = want.missing(setting, predicted)
+    return Solution(unknown.name, unknown.label, None if missing else value, value, predicted, missing, setting)
+
+
+def _is_valid(setting: Setting) -> bool:
+    """Whether the collection would accept these parameters and this many users."""
+    try:
+        return setting.collection is not None and setting.sizes is not None
+    except BlenderError:
+        return False
+
+
+def _check_length(setting: Setting, want: Want) -> None:
+    if want.queries is not None and want.queries > setting.parameters.max_queries:
+        problem = f"{setting.parameters.max_queries} is less than the {want.queries} queries that are wanted"
+        raise ParameterError("max_queries", problem, "Raise it, or leave it out")

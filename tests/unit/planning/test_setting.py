@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+import pytest
+
+from blender_dp import GroupError
+from blender_dp.parameters import Parameters
+from blender_dp.planning.setting import Setting
+from blender_dp.planning.sources import outline_of
+from tests.unit.planning.shapes import SHAPES, USERS
+
+
+def setting(shape="aol", users=519_371, opt_in=0.05, **parameters):
+    values = {"epsilon": 4, "delta": "1e-5", **parameters}
+    return Setting(outline_of(shape) if isinstance(shape, str) else shape, users, opt_in, Parameters(**values))
+
+
+def test_the_groups_are_those_of_a_run():
+    sizes = setting().sizes
+    assert (sizes.discovery, sizes.calibration, sizes.clients) == (24_671, 1_298, 493_402)
+
+
+def test_a_group_that_is_too_small_is_refused():
+    with pytest.raises(GroupError, match="calibration users: there would be 1, but at least 2 are needed"):
+        setting(users=400).sizes  # noqa: B018
+
+
+def test_only_queries_that_can_be_listed_are_looked_at():
+    short, long = setting(max_queries=10), setting(max_queries=500)
+    assert short.head < 100 < long.head < 30_000
+    assert short.length.mean == pytest.approx(10)
+    assert long.length.mean == pytest.approx(52.3, rel=0.03)  # as simulated
+
+
+def test_a_list_that_is_not_full_is_as_long_with_a_larger_maximum():
+    flat = SHAPES["thirty flat URLs"]
+    some, more = (setting(flat, USERS, 0.15, max_queries=m) for m in (30, 200))
+    assert some.length.mean == pytest.approx(more.length.mean, rel=0.01)
+    assert some.length.mean < 25
+
+
+def test_more_of_everything_lists_more():
+    base = setting(max_queries=500).length.mean
+    for other in (
+        setting(opt_in=0.06, max_queries=500),
+        setting(epsilon=5, max_queries=500),
+        setting(users=600_000, max_queries=500),
+    ):
+        assert other.length.mean > base
+    assert setting(profile="paper", max_queries=500).length.mean < base
+
+
+def test_the_cutoff_uses_the_counts_of_the_estimator():
+    assert setting().cutoff[0] == 24_671
+    assert setting(profile="paper").cutoff[0] == 1_298

@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+
+from blender_dp import ParameterError
+from blender_dp.parameters import Parameters
+from blender_dp.planning import Setting, Want, solve
+from blender_dp.planning.solving import _crossing
+from blender_dp.planning.unknowns import UNKNOWNS
+from tests.unit.planning.shapes import SHAPES, USERS, brute_force
+
+
+def setting(shape="Zipf 1.8", **parameters):
+    return Setting(SHAPES[shape], USERS, 0.1, Parameters(**{"epsilon": 4, "delta": "1e-5", "max_queries": 20, **parameters}))
+
+
+@pytest.mark.parametrize("unknown", ["opt-in", "epsilon", "users"])
+def test_the_smallest_value_that_lists_enough_is_found(unknown):
+    want = Want(queries=20)
+    found = solve(setting(), want, unknown)
+    assert found.missing == ()
+    assert want.lists_enough(found.setting)
+    assert UNKNOWNS[unknown].get(found.setting) == found.value == found.tried
+    assert not want.lists_enough(UNKNOWNS[unknown].set(setting(), found.value / 1.2))
+
+
+@pytest.mark.slow
+def test_the_solution_holds_in_brute_force():
+    found = solve(setting(), Want(queries=15, ndcg=0.99, error=0.15), "users")
+    outcomes = [brute_force(found.setting, seed) for seed in range(10)]
+    assert sum(one.queries >= 15 for one in outcomes) >= 8
+    assert sum(one.scores["blended"].ndcg for one in outcomes) / 10 > 0.989
+    tenth = [
+        (one.result.blended.queries.share - one.query_truth)[:-1][one.listed.queries == 9]
+        / found.setting.outline.query_shares[9]
+        for one in outcomes
+    ]
+    assert math.sqrt(sum(float((error**2).sum()) for error in tenth) / 10) < 0.2
+
+
+def test_it_says_when_no_value_is_enough():
+    found = solve(setting("uniform"), Want(ndcg=0.9999999), "epsilon")
+    assert found.value is None
+    assert found.tried == 20
+    assert found.missing[0].startswith("the NDCG is 0.9")
+    impossible = solve(setting(epsilon="0.2", delta="1e-9"), Want(queries=20), "opt-in")
+    assert impossible.value is None
+    assert "20 queries are listed with a probability of 0%, not 90%" in impossible.missing
+    assert json.loads(json.dumps(impossible.to_document()))["value"] is None
+
+
+def test_the_list_is_as_long_as_wanted_or_as_possible():
+    wanted = solve(setting(), Want(queries=12), "max_queries")
+    assert (wanted.value, wanted.setting.parameters.max_queries) == (12, 12)
+    longest = solve(setting(), Want(error=0.1), "max-queries")
+    assert longest.value is not None
+    assert longest.forecast.worst_error < 0.1
+    assert 2 <= longest.value < 20
+
+
+def test_a_maximum_below_the_wanted_number_is_refused():
+    with pytest.raises(ParameterError, match="max_queries: 20 is less than the 30 queries that are wanted"):
+        solve(setting(), Want(queries=30), "opt-in")
+
+
+@pytest.mark.parametrize("wrong", [{}, {"ndcg": 2.0}, {"error": 0.0}, {"queries": 0}])
+def test_senseless_wishes_are_refused(wrong):
+    with pytest.raises(ParameterError, match="want"):
+        Want(**wrong)
+
+
+@pytest.mark.parametrize("power", [0.5, 1.0, 3.0])
+def test_a_crossing_of_a_power_is_found_in_a_few_steps(power):
+    seen: list[float] = []
+
+    def shortfall(value: float) -> float:
+        seen.append(value)
+        return power * math.log(37 / value)
+
+    assert 37 <= _crossing(shortfall, 1.0, 1e6) <= 37 * 1.05
+    assert len(seen) <= 8
+    assert _crossing(shortfall, 50.0, 1e6) == 50
+    assert _crossing(shortfall, 1.0, 30.0) == 30

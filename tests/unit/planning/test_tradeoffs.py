@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+import pytest
+
+from blender_dp import ParameterError
+from blender_dp.parameters import Parameters
+from blender_dp.planning import UNKNOWNS, Setting, tradeoff
+from blender_dp.planning.unknowns import unknown_of
+from tests.unit.planning.shapes import SHAPES, USERS
+
+
+def setting(**parameters):
+    return Setting(
+        SHAPES["Zipf 1.8"], USERS, 0.1, Parameters(**{"epsilon": 4, "delta": "1e-5", "max_queries": 10, **parameters})
+    )
+
+
+def test_more_opt_in_users_find_more_with_smaller_errors():
+    found = tradeoff(setting(), "opt_in", [0.02, 0.1, 0.4])
+    assert (found.over, [point.value for point in found.points]) == ("opt-in", [0.02, 0.1, 0.4])
+    few, some, many = (point.forecast for point in found.points)
+    assert few.queries.mean <= some.queries.mean <= many.queries.mean
+    assert few.record_l1.mean > some.record_l1.mean > many.record_l1.mean
+    assert found.points[0].to_document()["value"] == 0.02
+
+
+def test_values_that_a_collection_refuses_are_left_out_unless_they_were_asked_for():
+    paper = setting(profile="paper")
+    assert [point.value for point in tradeoff(paper, "epsilon").points] == [1, 2, 3, 4, 5, 6]
+    with pytest.raises(ParameterError, match="ε > ln 2"):
+        tradeoff(paper, "epsilon", [0.5])
+
+
+@pytest.mark.parametrize("name", UNKNOWNS)
+def test_every_unknown_sets_what_it_gets(name):
+    unknown = UNKNOWNS[name]
+    changed = unknown.set(setting(), unknown.values(setting())[0])
+    assert unknown.get(changed) == unknown.values(setting())[0]
+
+
+def test_values_are_rounded_to_two_digits_towards_the_safe_side():
+    assert UNKNOWNS["opt-in"].rounded(0.03123) == 0.032
+    assert UNKNOWNS["users"].rounded(1_234_567) == 1_300_000
+    assert UNKNOWNS["users"].rounded(1_234_567, up=False) == 1_200_000
+    assert UNKNOWNS["max-queries"].rounded(42.3) == 43
+    assert UNKNOWNS["max-queries"].rounded(42.7, up=False) == 42
+
+
+def test_an_unknown_name_is_refused():
+    with pytest.raises(ParameterError, match="Use one of: opt-in, epsilon, users, max-queries"):
+        unknown_of("delta", "over")
