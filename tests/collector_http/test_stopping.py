@@ -123,17 +123,19 @@ def test_a_worker_that_dies_is_replaced(tmp_path: Path) -> None:
         assert one.wait(HANG) == 0
 
 
-def test_a_close_that_loses_to_an_abort(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("step", ["list", "close"])
+def test_a_step_that_loses_to_an_abort(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str) -> None:
     with listening(tmp_path / "data") as live:
-        listed = live.listed(live.campaign())
-        rounds = live.service.rounds
-        close = rounds.lifecycle.close
+        campaign = live.campaign()
+        round_id = live.opened(campaign) if step == "list" else live.listed(campaign)["id"]
+        lifecycle, name = live.service.rounds.lifecycle, {"list": "freeze", "close": "close"}[step]
+        real = getattr(lifecycle, name)
 
-        def aborted_first(name: str) -> None:
-            rounds.lifecycle.abort(name, "enough")
-            close(name)
+        def aborted_first(one: str) -> None:
+            lifecycle.abort(one, "enough")
+            real(one)
 
-        monkeypatch.setattr(rounds.lifecycle, "close", aborted_first)
+        monkeypatch.setattr(lifecycle, name, aborted_first)
         with live.http(live.token) as http:
-            answer = http.post(f"/v1/operator/rounds/{listed['id']}/close")
-        assert (answer.status_code, answer.json()["detail"]) == (409, "the round is aborted")
+            answer = http.post(f"/v1/operator/rounds/{round_id}/{step}")
+        assert (answer.status_code, answer.json().get("detail")) == (409, "the round is aborted")
