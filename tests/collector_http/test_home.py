@@ -8,6 +8,9 @@ import re
 from html.parser import HTMLParser
 from pathlib import Path
 
+import pytest
+
+from blender_dp.collector.http import home_page
 from blender_dp.collector.http.home_page import _page, _Shown
 from tests.collector_http.conftest import listening
 
@@ -80,6 +83,16 @@ def test_contributions_do_not_change_it(tmp_path: Path) -> None:
         answer = http.post(f"/v1/rounds/{listed['id']}/reports", json={"reports": live.messages(listed, 5)})
         assert answer.json() == {"refused": []}
         assert page() == before
+
+
+def test_it_is_rendered_once_for_many_requests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Looking up the versions takes as long as ten other requests, and anyone may request the page."""
+    looked_up: list[None] = []
+    monkeypatch.setattr(home_page, "package_versions", lambda: looked_up.append(None) or {"blender-dp": "0"})
+    with listening(tmp_path / "data") as live, live.http() as http:
+        live.service.recent._seconds = 3600.0
+        assert {http.get("/", headers=headers).status_code for headers in [{}, HTML] * 5} == {200}
+    assert len(looked_up) == 1
 
 
 def test_everything_is_escaped() -> None:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
+import msgspec
 from fastapi import FastAPI, Request, Response
-from fastapi.responses import JSONResponse
 
 from blender_dp.collector.http.service import Service
 from blender_dp.collector.round_states import MEANINGS, State
@@ -62,10 +62,15 @@ def add_home(app: FastAPI, service: Service) -> None:
 
     @app.get("/", include_in_schema=False)
     async def _home(request: Request) -> Response:
-        shown = await service.recent.get(_campaigns, service)
+        page, document = await service.recent.get(_page_and_document, service)
         if "text/html" in request.headers.get("accept", ""):
-            return Response(_page(service.signer.public, shown), media_type="text/html", headers=_HEADERS)
-        return JSONResponse(_document(service.signer.public, shown), headers=_HEADERS)
+            return Response(page, media_type="text/html", headers=_HEADERS)
+        return Response(document, media_type="application/json", headers=_HEADERS)
+
+
+def _page_and_document(service: Service) -> tuple[str, bytes]:
+    key, shown = service.signer.public, _campaigns(service)
+    return _page(key, shown), msgspec.json.encode(_document(key, shown))
 
 
 def _campaigns(service: Service) -> list[_Shown]:
