@@ -30,6 +30,7 @@ from import_graph import graph_section  # noqa: E402
 VERBS = (
     "demo",
     "evaluate",
+    "reproduce",
     "run",
     "search",
     "trends",

@@ -18,6 +18,7 @@ from blender_dp.cli.operate import campaign
 from blender_dp.cli.output import fail
 from blender_dp.cli.pandas_import import avoid_pandas
 from blender_dp.cli.registry import registry
+from blender_dp.cli.reproduce import reproduce
 from blender_dp.cli.round import round_
 from blender_dp.cli.run import run
 from blender_dp.cli.search import search
@@ -45,6 +46,7 @@ for verb in (
     compare,
     disagreement,
     evaluate,
+    reproduce,
     aggregate,
     audit,
     registry,

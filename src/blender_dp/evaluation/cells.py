@@ -56,7 +56,8 @@ def run_cells(
         shares = setting.opt_in, setting.parameters.f_o
         if shares not in groups:
             groups = {shares: split.groups(float(setting.opt_in), float(setting.parameters.f_o))}
-        entropy = Entropy.seeded(f"{seed} {setting.name}")
+        # The same noise in every setting, as far as they draw the same: differences between settings are then clearer.
+        entropy = Entropy.seeded(f"collection {seed}")
         outcome = collect(_collection(setting.parameters), groups[shares], entropy, fast_reports)
         yield setting, _rows(setting, seed, population.users, outcome)
 

@@ -34,7 +34,15 @@ def silent(_done: int, _all: int) -> None:
 def run_settings(
     settings: Iterable[Setting], seeds: int, *, folder: Path | None = None, workers: int = 1, progress: Progress = silent
 ) -> pa.Table:
-    """Run every setting with every seed, and return one row per setting, seed and group.
+    """Run every setting with every seed, and return one row per setting, seed and group: see `finished_rows`."""
+    rows = finished_rows(settings, seeds, folder=folder, workers=workers, progress=progress)
+    return pa.Table.from_pylist([{name: row[name] for name in ROWS.names} for row in rows], ROWS)
+
+
+def finished_rows(
+    settings: Iterable[Setting], seeds: int, *, folder: Path | None = None, workers: int = 1, progress: Progress = silent
+) -> Rows:
+    """Run every setting with every seed. Besides the columns of `ROWS`, every row has the name of its setting, `cell`.
 
     With a `folder`, every finished cell is written to it, and cells that it already has are not run again. `progress`
     gets the number of finished cells and the number of all cells. More than one of the `workers` are processes of their
@@ -46,8 +54,7 @@ def run_settings(
     for done, finished in enumerate(_finished(jobs, folder, workers), 1):
         rows += finished
         progress(done, total)
-    rows.sort(key=lambda row: (row["seed"], row["cell"]))
-    return pa.Table.from_pylist([{name: row[name] for name in ROWS.names} for row in rows], ROWS)
+    return sorted(rows, key=lambda row: (row["seed"], row["cell"]))
 
 
 def _finished(jobs: list[tuple[PopulationSource, int, list[Setting]]], folder: Path | None, workers: int) -> Iterator[Rows]:

@@ -79,8 +79,10 @@ def population_of_release(release: Release) -> Population:
     levels = release.head_list.levels
     known: list[tuple[str | None, str | None, int]] = []
     alone: list[tuple[str | None, int]] = []
-    for row in release.records:
-        count = round(max(row.share, 0.0) * users)
+    left = users
+    for row in release.records:  # the last one is ⟨⋆, ⋆⟩: everyone who is left
+        count = left if row.query is None else min(round(max(row.share, 0.0) * users), left)
+        left -= count
         if row.query is None or (levels == 2 and row.url is None):
             alone.append((row.query, count))
         else:

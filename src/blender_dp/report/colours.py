@@ -40,7 +40,11 @@ _BY_LINE = {
     "client": CLIENT,
     "clients alone": CLIENT,
     "paper": PURPLE,
+    "paper, opt-in alone": OPT_IN,
+    "paper, clients alone": CLIENT,
     "printed": TRUTH,
+    "printed, BLENDER": TRUTH,
+    "printed, Qin et al. (CCS 2016)": GREY,
     "truth": TRUTH,
 }
 _HUES = (BLUE, ORANGE, GREEN, PURPLE, GOLD, SKY, VIOLET, GREY)

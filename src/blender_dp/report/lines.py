@@ -23,9 +23,10 @@ from blender_dp.report.theme import CONFIG, Spec
 _STYLE: Spec = {
     **CONFIG,
     "view": {"stroke": LINE},
-    "legend": {**CONFIG["legend"], "symbolStrokeWidth": 2, "symbolSize": 90, "columns": 6},
+    "legend": {**CONFIG["legend"], "symbolStrokeWidth": 2, "symbolSize": 90},
     "concat": {"spacing": 24},
 }
+_LEGEND_COLUMNS = {1: 2, 2: 4}  # so that the legend is not wider than the panels
 _DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3])
 _MARKS = ("circle", "square", "triangle-up", "diamond", "cross")
 
@@ -65,7 +66,7 @@ class Axis:
 
 def line_chart(
     points: Sequence[Point],
-    x: Axis,
+    x: Axis | Mapping[str, Axis],
     y: Mapping[str, Axis],
     *,
     columns: int = 3,
@@ -73,14 +74,19 @@ def line_chart(
     height: int = 180,
     marks_only: Collection[str] = (),
 ) -> Spec:
-    """One panel for every entry of `y`, in that order; all panels share the legend."""
+    """One panel for every entry of `y`, in that order. Panels share the legend, and `x` unless it has one for each."""
     names = list(dict.fromkeys(point.line for point in points))
     panels = [
-        _panel(panel, axis, [point for point in points if point.panel == panel], x, names, marks_only)
+        _panel(panel, axis, [point for point in points if point.panel == panel], _of(x, panel), names, marks_only)
         | {"width": width, "height": height}
         for panel, axis in y.items()
     ]
-    return {"concat": panels, "columns": columns, "background": PAPER, "config": _STYLE}
+    legend = {**_STYLE["legend"], "columns": _LEGEND_COLUMNS.get(columns, 6)}
+    return {"concat": panels, "columns": columns, "background": PAPER, "config": {**_STYLE, "legend": legend}}
+
+
+def _of(x: Axis | Mapping[str, Axis], panel: str) -> Axis:
+    return x if isinstance(x, Axis) else x[panel]
 
 
 def svg(spec: Spec) -> str:

@@ -31,7 +31,7 @@ def test_a_log_gives_one_canonical_record_per_user(tmp_path):
 def test_a_release_gives_its_shares_and_a_record_of_their_own_to_everyone_behind_a_star():
     table = aol_like(1, users=20_000)
     blender = Blender(epsilon=4, delta="1e-5", max_queries=10)
-    release = blender.run(table.slice(0, 4000), table.slice(4000), entropy=Entropy.seeded(1))
+    release = blender.run(table.slice(0, 4000), table.slice(4000), key=b"1", entropy=Entropy.seeded(1))
     counted = population_of_release(release)
     counts = named(counted)
     assert counted.users == 20_000
@@ -49,7 +49,7 @@ def test_a_release_gives_its_shares_and_a_record_of_their_own_to_everyone_behind
 def test_a_release_of_single_items_gives_single_items(tmp_path):
     rows = [(str(i), f"item {i % 3}") for i in range(3000)]
     release = Blender(epsilon=4, delta="1e-5", max_queries=10).run(
-        rows[:1000], rows[1000:], columns=Columns("user", "query", None), entropy=Entropy.seeded(1)
+        rows[:1000], rows[1000:], columns=Columns("user", "query", None), key=b"1", entropy=Entropy.seeded(1)
     )
     release.save(tmp_path / "release.json")
     counted = PopulationSource(str(tmp_path)).population()

@@ -1,0 +1,85 @@
+"""blender-dp reproduce"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from blender_dp.cli.bars import progress_bar
+from blender_dp.cli.options import AsJson
+from blender_dp.cli.output import note, print_files, print_json, print_table, say
+
+if TYPE_CHECKING:
+    from blender_dp.evaluation.reproduction.run import Finished
+
+
+def reproduce(
+    figures: Annotated[list[str], typer.Argument(help="Names of figures, such as figure-13; all; or list, to see them.")],
+    log: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Your own AOL, Yandex or other log instead of the built-in shapes.")
+    ] = None,
+    seeds: Annotated[int, typer.Option(min=1, help="Repetitions of every setting.")] = 20,
+    out_folder: Annotated[Path, typer.Option("--out", help="Folder for the files.")] = Path("reproduction"),
+    workers: Annotated[int | None, typer.Option(min=1, help="Number of processes; by default one per core.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make the papers' tables and figures again: data, pictures, and a page that says what agrees.
+
+    An interrupted run continues where it stopped.
+
+    \b
+    Examples:
+      blender-dp reproduce list
+      blender-dp reproduce figure-12 figure-13 --seeds 5
+      blender-dp reproduce all
+      blender-dp reproduce all --log AOL-user-ct-collection --out aol
+    """
+    from blender_dp.evaluation.reproduction.run import catalogue, chosen, reproduce
+    from blender_dp.evaluation.runs import cores
+    from blender_dp.report.figure_files import write_figures
+
+    if figures == ["list"]:
+        rows = [[one.name, one.title, one.source] for one in catalogue().values()]
+        if as_json:
+            print_json([dict(zip(("name", "title", "source"), row, strict=True)) for row in rows])
+        else:
+            print_table("", {"name": False, "title": False, "source": False}, rows)
+        return
+    wanted = chosen(figures, log)
+    cells = out_folder / ".cells"
+    with progress_bar("collections", quiet=as_json) as show:
+        finished = reproduce(wanted, seeds, log=log, folder=cells, workers=workers or cores(), progress=show)
+        made = list(finished)
+    population = (
+        "Synthetic populations with the shapes of the AOL and Yandex logs." if log is None else f"Population: {log}."
+    )
+    files = write_figures(made, out_folder, seeds, population)
+    if as_json:
+        print_json({"figures": [_document(one) for one in made], "files": {name: str(path) for name, path in files.items()}})
+        return
+    _show(made)
+    print_files(files)
+
+
+def _document(one: Finished) -> dict[str, object]:
+    claims = [
+        {"claim": text, "source": source, "agrees": verdict.agrees, "measured": verdict.measured}
+        for text, source, verdict in one.checked
+    ]
+    return {"name": one.figure.name, "title": one.figure.title, "claims": claims, "rows": one.table.to_pylist()}
+
+
+def _show(made: list[Finished]) -> None:
+    rows = [
+        [one.figure.name, text, "agrees" if verdict.agrees else "differs", verdict.measured]
+        for one in made
+        for text, _, verdict in one.checked
+    ]
+    if rows:
+        columns = {"figure": False, "what the papers say": False, "": False, "here": False}
+        print_table("", columns, rows)
+        say()
+    else:
+        note("The papers print nothing that could be compared.")

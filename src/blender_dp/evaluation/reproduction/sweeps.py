@@ -1,0 +1,80 @@
+"""Build the panels of figures: settings over one axis, for both profiles."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from blender_dp.evaluation.grid import Setting
+from blender_dp.evaluation.reproduction.figure import TITLES, Line, Panel
+from blender_dp.evaluation.sources import PopulationSource
+from blender_dp.parameters import Parameters
+
+
+@dataclass(frozen=True)
+class Data:
+    """One of the papers' logs, or what stands for it, with the papers' parameters (Figure 11)."""
+
+    label: str
+    source: PopulationSource
+    delta: str
+    opt_in: str
+    max_queries: int
+    sizes: tuple[int, ...]
+
+    def setting(self, profile: str, **changed: str | int) -> Setting:
+        """The defaults of Figure 11, except what is changed: opt_in, epsilon, max_queries or f_c."""
+        values: dict[str, str | int] = {"opt_in": self.opt_in, "epsilon": "4", "max_queries": self.max_queries, **changed}
+        return Setting(
+            self.source,
+            Fraction(values["opt_in"]),
+            Parameters(
+                profile=profile,
+                epsilon=values["epsilon"],
+                delta=self.delta,
+                max_queries=int(values["max_queries"]),
+                f_c=values.get("f_c"),
+            ),
+        )
+
+    def sweep(self, profile: str, x: str, values: Sequence[str], **fixed: str | int) -> dict[float, Setting]:
+        """One setting for every value of the axis."""
+        return {float(value): self.setting(profile, **{x: value, **fixed}) for value in values}
+
+
+def profiles(data: Data, x: str, values: Sequence[str], **fixed: str | int) -> list[Line]:
+    """The blends of both profiles, and what each group of `tight` reaches alone."""
+    paper, tight = (data.sweep(profile, x, values, **fixed) for profile in ("paper", "tight"))
+    return [
+        Line("paper", paper),
+        Line("tight", tight),
+        Line("opt-in alone", tight, "opt-in"),
+        Line("clients alone", tight, "client"),
+    ]
+
+
+def groups(data: Data, x: str, values: Sequence[str], **fixed: str | int) -> list[Line]:
+    """The papers' own comparison: the blend and each group in `paper`, and the blend of `tight`."""
+    paper, tight = (data.sweep(profile, x, values, **fixed) for profile in ("paper", "tight"))
+    return [
+        Line("paper", paper),
+        Line("paper, opt-in alone", paper, "opt-in"),
+        Line("paper, clients alone", paper, "client"),
+        Line("tight", tight),
+    ]
+
+
+def panels_by_size(data: Sequence[Data], measure: str, x: str, values: Mapping[str, Sequence[str]]) -> list[Panel]:
+    """One panel for every log and length of the list."""
+    return [
+        Panel(f"{one.label}, M = {size}", measure, x, profiles(one, x, values[one.label], max_queries=size))
+        for one in data
+        for size in one.sizes
+    ]
+
+
+def group_panels(data: Data, x: str, values: Sequence[str], max_queries: int, suffix: str) -> list[Panel]:
+    """Query L1 and NDCG of every group."""
+    lines = groups(data, x, values, max_queries=max_queries)
+    return [Panel(f"{TITLES[measure].split(' (')[0]} {suffix}", measure, x, lines) for measure in ("query_l1", "ndcg")]

@@ -1,0 +1,87 @@
+"""Draw the papers' figures again, and put them on one page with what agrees and what does not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.resources import files
+from typing import Any
+
+from jinja2 import Environment, StrictUndefined
+from markupsafe import Markup
+
+from blender_dp.evaluation.reproduction.figure import TITLES, X_TITLES, Figure
+from blender_dp.evaluation.reproduction.run import Finished
+from blender_dp.report.lines import Axis, Point, line_chart
+from blender_dp.report.table_chart import table_chart
+from blender_dp.report.theme import Spec
+
+_X_FORMATS = {"opt_in": ".1~%", "epsilon": "d", "f_c": ".2f"}
+_FULL = 0.95
+_COLUMNS_9 = ("truth", "blended", "opt-in", "client")
+
+
+def chart_of(finished: Finished) -> Spec:
+    """The chart of a figure."""
+    if isinstance(finished.figure, Figure):
+        return _curves(finished.figure, finished.table.to_pylist())
+    if "rank" in finished.table.column_names:
+        return _top(finished.table.to_pylist())
+    return table_chart(finished.table)
+
+
+def page_of(finished: Sequence[tuple[Finished, str]], seeds: int, population: str) -> str:
+    """One self-contained page: every figure with its SVG, its verdicts and, if it is small, its table."""
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    template = environment.from_string(files("blender_dp.report").joinpath("figures.html").read_text(encoding="utf-8"))
+    sections = [
+        {
+            "name": one.figure.name,
+            "title": one.figure.title,
+            "source": one.figure.source,
+            "remark": one.remark,
+            "svg": Markup(svg),  # noqa: S704 (our own SVG; Vega escapes its text)
+            "agrees": [claim for claim in one.checked if claim[2].agrees],
+            "differs": [claim for claim in one.checked if not claim[2].agrees],
+        }
+        for one, svg in finished
+    ]
+    return template.render(sections=sections, seeds=seeds, population=population)
+
+
+def _curves(figure: Figure, rows: Sequence[dict[str, Any]]) -> Spec:
+    shown = [row for row in rows if not _is_short(row)]
+    points = [Point(row["panel"], row["line"], row["x"], row["mean"], row["low"], row["high"]) for row in shown]
+    printed = {row["line"] for row in rows if row["line"].startswith("printed")}
+    y = {panel.title: Axis(TITLES[panel.measure], log=figure.log_l1 and panel.measure != "ndcg") for panel in figure.panels}
+    x = {panel.title: Axis(X_TITLES[panel.x], _X_FORMATS[panel.x], ticks=_ticks(panel.x, rows)) for panel in figure.panels}
+    wide = figure.columns < 3
+    size = (520, 300) if figure.columns == 1 else (380, 240) if wide else (250, 180)
+    return line_chart(points, x, y, columns=figure.columns, width=size[0], height=size[1], marks_only=printed)
+
+
+def _is_short(row: dict[str, Any]) -> bool:
+    """Whether a list is too short for its L1 to be compared: fewer queries have a smaller L1. The papers omit it, too."""
+    return row["measure"] != "ndcg" and row["listed"] is not None and row["listed"] < _FULL * row["max_queries"]
+
+
+def _ticks(x: str, rows: Sequence[dict[str, Any]]) -> list[float] | None:
+    """Every ε, and every other of the tiny shares; otherwise Vega chooses."""
+    values = sorted({row["x"] for row in rows if row["x_axis"] == x})
+    if x == "opt_in" and values[-1] <= 0.01:
+        return values[1::2]
+    return values if x == "epsilon" else None
+
+
+def _top(rows: Sequence[dict[str, Any]]) -> Spec:
+    """Figure 9: for every column, the printed values and those here, with two standard deviations over the seeds."""
+    points = []
+    for row in rows:
+        spread = 2 * row["standard_deviation"]
+        panel = row["column"].removeprefix("tight, ")
+        name = "tight" if row["column"].startswith("tight") else "truth" if panel == "truth" else "paper"
+        points.append(Point(panel, name, row["rank"], row["mean"], max(row["mean"] - spread, 0.0), row["mean"] + spread))
+        if row["printed"] is not None:
+            points.append(Point(panel, "printed", row["rank"], row["printed"]))
+    ranks = sorted({row["rank"] for row in rows})
+    y = {panel: Axis("share of all users", ".1%", zero=True) for panel in _COLUMNS_9}
+    return line_chart(points, Axis("rank of the query", "d", ticks=ranks), y, columns=2, width=320, marks_only={"printed"})
