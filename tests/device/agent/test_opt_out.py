@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 
+import pytest
+
 from blender_dp_device.agent.account import AccountFile
 
 
@@ -39,6 +41,20 @@ def test_opting_out_waits_for_nothing(agent, fake):
     assert came == [None]
     assert agent().sent == []
     assert not fake.posted
+
+
+@pytest.mark.parametrize("state", ["open", "listed"])
+def test_opting_out_during_the_first_request_prevents_the_next(agent, fake, state):
+    fake.state["state"] = state
+    answer = fake.answer
+
+    def then_opt_out(request):
+        agent().opt_out()
+        return answer(request)
+
+    fake.answer = then_opt_out
+    assert (agent().upload("t", "query", "a.example") if state == "open" else agent().take_part("query 1")) is None
+    assert [request.path for request in fake.requests] == ["/v1/rounds/current"]
 
 
 def test_opting_out_while_another_process_holds_the_account(agent, tmp_path):

@@ -98,7 +98,7 @@ class Agent:
         return self._file.opted_out
 
     def opt_out(self) -> None:
-        """Send nothing from now on, even if a request is under way. The opt-out survives updates."""
+        """Report and upload nothing from now on: no request follows one that is under way. The opt-out survives updates."""
         self._file.opt_out()
 
     def take_part(self, query: str | None, url: str | None = None) -> Sent | None:
@@ -219,7 +219,7 @@ class Agent:
         """The collector's pointer to a round. It is not signed, so signed documents must confirm it."""
         with as_document("current round"):
             pointer: dict[str, Any] | None = self._collector.get("/v1/rounds/current", campaign=self._campaign)[which]
-            if pointer is None:
+            if pointer is None or (which == "round" and self.opted_out):
                 return None
             names = ("state", "opening", "head_list", "bundle")
             return {"id": identifier(pointer["id"])} | {name: pointer.get(name) for name in names}
