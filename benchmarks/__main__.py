@@ -7,7 +7,7 @@ import json
 from dataclasses import asdict
 from pathlib import Path
 
-from benchmarks import collector, discovery, engine, estimator, growth, hostile, machine, reporting, startup, utility
+from benchmarks import collector, discovery, engine, estimator, growth, hostile, machine, reporting, startup, trends, utility
 from benchmarks.result import show, show_machine
 from benchmarks.rivals import comparison
 
@@ -21,6 +21,7 @@ BENCHMARKS = {
     "collector": collector.measure,
     "hostile": hostile.measure,
     "startup": startup.measure,
+    "trends": trends.measure,
     "rivals": comparison.measure,
 }
 DEFAULTS = ("reporting", "discovery", "growth", "estimator", "startup")

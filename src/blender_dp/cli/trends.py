@@ -4,30 +4,57 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from blender_dp.cli.options import AsJson
-from blender_dp.cli.output import note, print_json, print_table
+from blender_dp.cli.output import note, print_json, print_table, say
+
+if TYPE_CHECKING:
+    from blender_dp.release.series import Series, Trends
+
+_PLOTS = (".svg", ".png", ".html")
 
 
 def trends(
-    release: Annotated[Path, typer.Argument(help="A release: its folder or its release.json.")],
+    releases: Annotated[list[str], typer.Argument(help="Releases, oldest first; or a folder of releases.")],
     n: Annotated[int, typer.Option("-n", min=1, help="Number of queries to show.")] = 10,
+    plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the trends: .svg, .png or .html.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show the most popular queries of a release, with their errors.
+    """Show the most popular queries: of one release, or over several, smoothed. This spends no privacy budget.
 
     \b
     Examples:
-      blender-dp trends blender-demo
       blender-dp trends blender-demo -n 50 --json
+      blender-dp trends june july august
+      blender-dp trends releases/ --plot trends.html
     """
+    from blender_dp.cli.release_series import is_one_release, read_series
+    from blender_dp.release.series import trends_over
+
+    _check_plot(plot)
+    if is_one_release(releases) and plot is None:
+        _show_release(Path(releases[0]), n, as_json=as_json)
+        return
+    named = read_series(releases)
+    over = trends_over([release for _, release in named], [label for label, _ in named])
+    if plot is not None:
+        _draw(over, n, plot)
+    if as_json:
+        print_json({"releases": over.names, "series": [asdict(one) for one in over.series[:n]]})
+        return
+    print_table(_title(over), _COLUMNS, [_row(one) for one in over.series[:n]], fold=False)
+    if plot is not None:
+        say(f"Drawn: {plot}")
+
+
+def _show_release(path: Path, n: int, *, as_json: bool) -> None:
     from blender_dp.cli.files import load_release
     from blender_dp.release.explanation import why_empty
 
-    loaded = load_release(release)
+    loaded = load_release(path)
     top = loaded.trends(n)
     if not top:
         note(why_empty(loaded.manifest))
@@ -40,3 +67,47 @@ def trends(
         for rank, row in enumerate(top, 1)
     ]
     print_table("", columns, rows)
+
+
+_COLUMNS = {"query": False, "trend": False, "share": True, "95 % interval": True, "change": True, "95 % interval ": True}
+
+
+def _title(over: Trends) -> str:
+    return f"Smoothed shares over {len(over.names)} releases, {over.names[0]} to {over.names[-1]}"
+
+
+def _row(one: Series) -> list[str]:
+    from blender_dp.cli.sparkline import sparkline
+
+    last = one.points[-1]
+    return [
+        one.query,
+        sparkline([point.smoothed for point in one.points]),
+        f"{last.smoothed:.4f}",
+        f"{last.smoothed_low:.4f} to {last.smoothed_high:.4f}",
+        f"{one.change:+.4f}",
+        f"{one.change_low:+.4f} to {one.change_high:+.4f}",
+    ]
+
+
+def _check_plot(plot: Path | None) -> None:
+    if plot is not None and plot.suffix not in _PLOTS:
+        from blender_dp.errors import ParameterError
+
+        raise ParameterError("plot", f"{plot.name} has an unknown format", f"Use a name that ends in {', '.join(_PLOTS)}")
+
+
+def _draw(over: Trends, n: int, path: Path) -> None:
+    from blender_dp.release.files import write_atomically
+    from blender_dp.report.lines import png, svg
+    from blender_dp.report.trend_charts import trend_chart, trend_page
+
+    if path.suffix == ".png":
+        content = png(trend_chart(over, n))
+    else:
+        content = (svg(trend_chart(over, n)) if path.suffix == ".svg" else trend_page(over, n)).encode()
+    write_atomically(path, lambda partial: _write(partial, content))
+
+
+def _write(path: Path, content: bytes) -> None:
+    path.write_bytes(content)

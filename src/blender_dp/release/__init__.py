@@ -5,6 +5,7 @@ from blender_dp.release.disagreement import Difference, DisagreementReport
 from blender_dp.release.estimates import QueryEstimate, RecordEstimate
 from blender_dp.release.manifest import Manifest
 from blender_dp.release.release import Release, Suggestion
+from blender_dp.release.series import Trends, trends_over
 
 __all__ = [
     "Change",
@@ -16,4 +17,6 @@ __all__ = [
     "RecordEstimate",
     "Release",
     "Suggestion",
+    "Trends",
+    "trends_over",
 ]

@@ -31,6 +31,7 @@ SELECTION_BIAS = 4 / 3
 """By how much the likelihood estimator lowers the noisy count of a listed record: see `stages/likelihood/evidence`."""
 
 _SHARES = np.concatenate([[0.0], np.geomspace(1e-9, 1.0, 600)])
+_LAST = 3  # queries at the end of a full list whose average is its end; the lowest estimate alone is too low
 _CERTAIN = 1e-12  # a count that is listed with all but this probability is always listed
 
 
@@ -56,7 +57,7 @@ class Membership:
         """The probability that the query is not listed, for each of these shares."""
         unlisted = np.ones_like(shares)
         for url, part in spread.items():
-            unlisted = unlisted * (0.0 if (query, url) in self._candidates else self._unlisted(shares * part))
+            unlisted = unlisted * (0.0 if self.is_candidate(query, url) else self._unlisted(shares * part))
         if self._last is None:
             return unlisted
         dropped = self._dropped(query, shares, spread, self._last)
@@ -69,6 +70,15 @@ class Membership:
         missing = self.missing(query, _SHARES, spread)
         return float(_SHARES[np.flatnonzero(missing >= probability)[-1]]) if missing[0] >= probability else 0.0
 
+    def is_candidate(self, query: str, url: str | None) -> bool:
+        """Whether the record was public, so that it needed no threshold."""
+        return (query, url) in self._candidates
+
+    def noise(self, query: str, url: str | None) -> float:
+        """The variance of the noise on the record's count by which its query is ranked."""
+        is_histogram = self._is_chosen_by_calibration or self.is_candidate(query, url)
+        return _histogram_variance(self._epsilon) if is_histogram else float(self._mechanism.noise.variance)
+
     def _unlisted(self, shares: Floats) -> Floats:
         """The probability that a record with each of these shares does not exceed the threshold."""
         return np.interp(shares, _SHARES, self._table)
@@ -76,12 +86,8 @@ class Membership:
     def _dropped(self, query: str, shares: Floats, spread: Spread, last: float) -> Floats:
         """The probability that the query's noisy share is below that of the last query of a full list."""
         counted = shares * sum(spread.values())
-        noise = sum(self._noise((query, url)) for url in spread)
+        noise = sum(self.noise(query, url) for url in spread)
         return normal_cdf((last - counted) / np.sqrt(counted / self._users + noise / self._users**2))
-
-    def _noise(self, record: tuple[str, str | None]) -> float:
-        is_histogram = self._is_chosen_by_calibration or record in self._candidates
-        return _histogram_variance(self._epsilon) if is_histogram else float(self._mechanism.noise.variance)
 
     def _lowest_rank(self, release: Release) -> float:
         """The noisy share by which the last query of a full list was chosen."""
@@ -91,9 +97,9 @@ class Membership:
         listed = set(release.head_list.records())
         for row in release.records:
             if row.query is not None and (row.query, row.url) in listed:
-                bias = 0.0 if (row.query, row.url) in self._candidates else SELECTION_BIAS / self._users
+                bias = 0.0 if self.is_candidate(row.query, row.url) else SELECTION_BIAS / self._users
                 totals[row.query] = totals.get(row.query, 0.0) + (row.opt_in_share or 0.0) + bias
-        return min(totals.values())
+        return float(np.mean(sorted(totals.values())[:_LAST]))
 
     @cached_property
     def _table(self) -> Floats:

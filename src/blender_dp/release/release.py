@@ -107,13 +107,18 @@ class Release:
     def load(cls, path: Path | str) -> Release:
         """Read a folder or a file that `save` wrote; anything else is a `DocumentError`."""
         file = files.release_file(Path(path))
-        parts = document.parse(read_json(file), str(file))
-        reporting_list = _listed(parts, str(file))
+        return cls.from_document(read_json(file), str(file))
+
+    @classmethod
+    def from_document(cls, value: object, source: str = "release") -> Release:
+        """Check the JSON values of a release; anything else is a `DocumentError` about the source."""
+        parts = document.parse(value, source)
+        reporting_list = _listed(parts, source)
         head_list = reporting_list.head_list
         if (*head_list.queries, None) != tuple(row.query for row in parts.queries):
-            raise DocumentError(str(file), "its queries do not match its head list", document.FIX)
+            raise DocumentError(source, "its queries do not match its head list", document.FIX)
         if list(head_list.cells()) != [(row.query, row.url) for row in parts.records]:
-            raise DocumentError(str(file), "its records do not match its head list", document.FIX)
+            raise DocumentError(source, "its records do not match its head list", document.FIX)
         manifest = replace(parts.manifest, head_list=reporting_list.digest)  # in schema 1 the digest covered only the names
         return cls(manifest, reporting_list, parts.queries, parts.records)
 

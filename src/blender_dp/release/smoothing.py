@@ -1,0 +1,143 @@
+"""Smooth the shares of many queries over rounds, each in the light of all rounds and of how much all queries move.
+
+From one round to the next the logarithm of a share moves by a normal step; with a small probability it jumps anywhere. How
+large the steps are differs from query to query: each has one of several sizes, from none to changes that leave nothing to
+average, and how common each size is, is learnt from all queries together (EM). So a slow query is averaged over many
+rounds, and a fast one is left alone. The share is on a grid, so that nothing needs to be normal: neither a share near 0,
+nor what a query's absence from a list says.
+
+Citation: the forward-backward algorithm (Rabiner, 1989) of a hidden Markov model.
+Privacy: post-processing of published numbers; it costs nothing.
+Cost: time linear in queries and rounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from blender_dp.release.estimates import margin
+from blender_dp.release.normal import Floats
+from blender_dp.release.tracks import Track
+
+STEPS = np.array([0.0, *np.geomspace(0.01, 1.28, 15)])
+"""The standard deviations of a step, relative to the share."""
+
+_JUMP = 0.01
+_ITERATIONS = 200
+_TYPICAL, _FACTOR = 0.03, 4.0  # before any query is seen, most steps are within this factor of this size, or 0
+_PSEUDO = 1.0  # that many queries are counted as seen
+_NEGLIGIBLE = 1e-3  # the weight of a step size that is not worth computing
+_QUANTILES = (0.025, 0.5, 0.975)
+_NEAR_ZERO = 0.25  # of the standard error: an interval that begins below this begins at 0
+
+
+@dataclass(frozen=True, eq=False)
+class Smoothed:
+    """One query's shares in all rounds, with 95 % intervals, and the change from the first round to the last."""
+
+    shares: Floats
+    low: Floats
+    high: Floats
+    change: tuple[float, float, float]
+    """The expected change and its 95 % interval."""
+
+
+def smooth(tracks: Sequence[Track]) -> tuple[list[Smoothed], Floats]:
+    """Smooth all tracks; also return how common each of `STEPS` is."""
+    likelihoods = np.array([_forward(track, STEPS)[1] for track in tracks])  # by track, step size and bias
+    weights, belongs = _learn(likelihoods, np.array([track.bias_weights for track in tracks]))
+    return [_smoothed(track, each) for track, each in zip(tracks, belongs, strict=True)], weights
+
+
+def _learn(log_likelihoods: Floats, bias_weights: Floats) -> tuple[Floats, Floats]:
+    """How common each step size is, and how likely each track has each step size and bias."""
+    likelihoods = np.exp(log_likelihoods - log_likelihoods.max(axis=(1, 2), keepdims=True)) * bias_weights[:, None, :]
+    weights = prior = _typical_steps()
+    belongs = likelihoods
+    for _ in range(_ITERATIONS):
+        belongs = weights[:, None] * likelihoods
+        belongs = belongs / belongs.sum(axis=(1, 2), keepdims=True)
+        weights = (belongs.sum(axis=(0, 2)) + _PSEUDO * prior) / (len(likelihoods) + _PSEUDO)
+    return weights, belongs
+
+
+def _typical_steps() -> Floats:
+    """How common each of `STEPS` is, before any query is seen."""
+    logs = np.log(np.maximum(STEPS, STEPS[1]) / _TYPICAL) / np.log(_FACTOR)
+    relative = np.exp(-0.5 * logs**2)
+    weights: Floats = relative / relative.sum()
+    return weights
+
+
+def _transitions(track: Track, steps: Floats) -> Floats:
+    """For each step size, the probability of every share after every share; steps below the grid's resolution are none."""
+    logs = track.logs
+    distance = logs[:, None] - logs
+    resolution = (logs[-1] - logs[0]) / (logs.size - 1) / 3
+    scaled = distance / np.maximum(steps, resolution)[:, None, None]
+    moves = np.where((steps < resolution)[:, None, None], np.eye(logs.size), np.exp(-0.5 * scaled**2))
+    moves = (1 - _JUMP) * moves / moves.sum(axis=2, keepdims=True) + _JUMP / logs.size
+    return np.asarray(moves)
+
+
+def _scaled(track: Track) -> tuple[Floats, Floats]:
+    """The likelihoods of every round, relative to the largest one, whose logarithm is returned as well."""
+    largest = track.log_likelihood.max(axis=(1, 2), keepdims=True)
+    return np.exp(track.log_likelihood - largest), largest.ravel()
+
+
+def _forward(track: Track, steps: Floats) -> tuple[list[Floats], Floats]:
+    """For every round, the belief about the share from it and the rounds before; and the log-likelihood of all rounds.
+
+    Axes: step size, bias, share. Before the first round, a share is the less likely the larger it is: there are many rare
+    queries for each popular one.
+    """
+    likelihoods, _ = _scaled(track)
+    moves = _transitions(track, steps)
+    prior = 1 / (track.shares + track.offset)
+    belief = np.broadcast_to(prior / prior.sum(), (steps.size, *likelihoods.shape[1:]))
+    beliefs, total = [], np.zeros((steps.size, likelihoods.shape[1]))
+    for number, likelihood in enumerate(likelihoods):
+        belief = (belief @ moves if number else belief) * likelihood
+        mass = belief.sum(axis=2, keepdims=True) + np.finfo(float).tiny
+        belief = belief / mass
+        total += np.log(mass[..., 0])
+        beliefs.append(belief)
+    return beliefs, total
+
+
+def _smoothed(track: Track, belongs: Floats) -> Smoothed:
+    """Add what later rounds say, and mix the step sizes and biases."""
+    chosen = belongs.sum(axis=1) > _NEGLIGIBLE
+    weights = (belongs[chosen] / belongs[chosen].sum())[..., None]
+    moves = np.swapaxes(_transitions(track, STEPS[chosen]), 1, 2)
+    beliefs, _ = _forward(track, STEPS[chosen])
+    likelihoods, _ = _scaled(track)
+    ahead = np.ones_like(beliefs[0])  # the likelihood of all later rounds, for every share of this one
+    last = np.broadcast_to(track.shares, ahead.shape)  # the same, times the expected last share
+    posteriors = []
+    for number in range(len(beliefs) - 1, -1, -1):
+        joint = beliefs[number] * ahead
+        mass = joint.sum(axis=2, keepdims=True) + np.finfo(float).tiny
+        posteriors.append((weights * joint / mass).sum(axis=(0, 1)))
+        if number:
+            ahead, last = (likelihoods[number] * ahead) @ moves, (likelihoods[number] * last) @ moves
+            scale = ahead.max(axis=2, keepdims=True) + np.finfo(float).tiny
+            ahead, last = ahead / scale, last / scale
+    product = float((weights * beliefs[0] * last * track.shares / mass).sum())  # of the first and the last share
+    return _summary(track, np.array(posteriors[::-1]), product)
+
+
+def _summary(track: Track, posteriors: Floats, product: float) -> Smoothed:
+    posteriors = posteriors / posteriors.sum(axis=1, keepdims=True)
+    below = np.cumsum(posteriors, axis=1) - 0.5 * posteriors
+    low, middle, high = (np.array([np.interp(quantile, row, track.shares) for row in below]) for quantile in _QUANTILES)
+    means, squares = posteriors @ track.shares, posteriors @ track.shares**2
+    change = float(means[-1] - means[0])
+    spread = margin(max(float(squares[-1] + squares[0]) - 2 * product - change**2, 0.0))
+    return Smoothed(
+        middle, np.where(low < _NEAR_ZERO * track.offset, 0.0, low), high, (change, change - spread, change + spread)
+    )

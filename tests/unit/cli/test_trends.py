@@ -1,0 +1,103 @@
+"""The output of blender-dp trends."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import asdict
+
+import pytest
+from typer.testing import CliRunner
+
+from blender_dp import Release
+from blender_dp.cli.app import app
+from blender_dp.cli.release_series import is_one_release
+from blender_dp.cli.sparkline import sparkline
+from blender_dp.errors import BlenderError
+from blender_dp.release import trends_over
+from tests.rounds import rounds
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A folder of three releases; the name of the last sorts before that of the second."""
+    path = tmp_path_factory.mktemp("series")
+    for name, one in zip(("round-1", "round-2", "round-10"), rounds([{}, {}, {"google": 0.5}]), strict=True):
+        one.release.save(path / name)
+    return path
+
+
+@pytest.fixture(scope="module")
+def expected(folder):
+    names = ["round-1", "round-2", "round-10"]
+    return trends_over([Release.load(folder / name) for name in names], names)
+
+
+def run(*arguments: object) -> str:
+    done = CliRunner(env={"COLUMNS": "160"}).invoke(app, ["trends", *map(str, arguments)], catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
+
+def test_one_release_is_shown_with_its_errors(folder):
+    printed = run(folder / "round-1", "-n", "3")
+    assert "opt-in weight" in printed
+    assert len(printed.splitlines()) == 4
+    assert json.loads(run(folder / "round-1" / "release.json", "--json", "-n", "1"))[0]["query"] == "google"
+
+
+def test_several_releases_are_smoothed(folder, expected):
+    printed = run(folder, "-n", "5")
+    assert "over 3 releases, round-1 to round-10" in printed
+    for one in expected.series[:5]:
+        line = next(line for line in printed.splitlines() if line.startswith(f"{one.query} "))
+        assert sparkline([point.smoothed for point in one.points]) in line
+        assert f"{one.change:+.4f}" in line
+        assert f"{one.change_low:+.4f} to {one.change_high:+.4f}" in line
+        assert f"{one.points[-1].smoothed_low:.4f} to {one.points[-1].smoothed_high:.4f}" in line
+    assert printed == run(*(folder / name for name in ("round-1", "round-2", "round-10")), "-n", "5")
+
+
+def test_json_has_every_point(folder, expected):
+    printed = json.loads(run(folder, "--json", "-n", "2"))
+    assert printed["releases"] == ["round-1", "round-2", "round-10"]
+    assert printed["series"] == json.loads(json.dumps([asdict(one) for one in expected.series[:2]]))
+
+
+@pytest.mark.slow
+def test_plots_are_drawn(folder, tmp_path):
+    for suffix, start in ((".svg", b"<svg"), (".png", b"\x89PNG"), (".html", b"<!doctype html>")):
+        run(folder, "-n", "4", "--plot", tmp_path / f"plot{suffix}")
+        assert (tmp_path / f"plot{suffix}").read_bytes().startswith(start)
+    page = (tmp_path / "plot.html").read_text(encoding="utf-8")
+    assert page.count("google") > 3
+    assert not re.search(r"(?:src|href)=\"http", page)
+    assert "<script" not in page
+
+
+def test_a_plot_of_an_unknown_format_is_refused_before_anything_is_read(tmp_path):
+    with pytest.raises(BlenderError, match=r"plot: plot\.gif has an unknown format"):
+        run("missing", "--plot", tmp_path / "plot.gif")
+
+
+def test_a_folder_without_releases_is_refused(tmp_path):
+    with pytest.raises(BlenderError, match="contains no release"):
+        run(tmp_path)
+
+
+def test_the_same_release_twice_is_refused(folder):
+    with pytest.raises(BlenderError, match="two of them are the same"):
+        run(folder / "round-1", folder / "round-1")
+
+
+@pytest.mark.parametrize(
+    ("values", "line"), [([0.0, 0.5, 1.0], "▁▅█"), ([0.2, 0.2], "██"), ([0.0, 0.0], "▁▁"), ([-1.0, 1.0], "▁█"), ([], "")]
+)
+def test_sparklines_start_at_0(values, line):
+    assert sparkline(values) == line
+
+
+def test_one_release_or_several(folder):
+    assert is_one_release([str(folder / "round-1")])
+    assert is_one_release(["missing.json"])
+    assert not is_one_release([str(folder)])

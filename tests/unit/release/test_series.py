@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from blender_dp import ParameterError
+from blender_dp.release.series import Trends, trends_over
+from blender_dp.release.tracks import tracks_of
+from tests.rounds import rounds
+
+STEADY: dict[str, float] = {}
+JUMP = {"mapquest": 5.0}
+
+
+@pytest.fixture(scope="module")
+def collected():
+    """Six rounds in the middle of which one query jumps to five times its share, and another one vanishes."""
+    return rounds([STEADY] * 3 + [{**JUMP, "ebay": 0.0}] * 3, opt_in=0.1)
+
+
+@pytest.fixture(scope="module")
+def trends(collected) -> Trends:
+    return trends_over([one.release for one in collected], [f"week {n}" for n in range(1, 7)])
+
+
+def series_of(trends: Trends, query: str):
+    return next(one for one in trends.series if one.query == query)
+
+
+def test_every_query_that_was_ever_listed_has_a_series_the_most_popular_first(collected, trends):
+    assert {one.query for one in trends.series} == {q for one in collected for q in one.release.head_list.queries}
+    last = [one.points[-1].smoothed for one in trends.series]
+    assert last == sorted(last, reverse=True)
+    assert [one.query for one in trends.series[:2]] == ["mapquest", "google"]
+
+
+def test_points_have_the_published_estimates_and_none_where_the_query_is_not_listed(collected, trends):
+    for one in trends.series:
+        for point, round_ in zip(one.points, collected, strict=True):
+            row = next((row for row in round_.release.queries if row.query == one.query), None)
+            assert (point.share, point.low, point.high) == ((row.share, row.low, row.high) if row else (None, None, None))
+            assert 0 <= point.smoothed_low <= point.smoothed <= point.smoothed_high <= 1
+
+
+def test_smoothing_reduces_the_error_of_steady_queries(collected, trends):
+    errors = np.array([
+        (abs(point.share - truth), abs(point.smoothed - truth), point.smoothed_low <= truth <= point.smoothed_high)
+        for one in trends.series
+        for point, truth in zip(one.points, (round_.shares[one.query] for round_ in collected), strict=True)
+        if point.share is not None
+    ])  # fmt: skip
+    assert errors[:, 1].sum() < 0.75 * errors[:, 0].sum()
+    assert errors[:, 2].mean() > 0.9
+
+
+def test_a_jump_and_a_disappearance_are_followed(collected, trends):
+    jump, gone, steady = (series_of(trends, query) for query in ("mapquest", "ebay", "google"))
+    true = collected[-1].shares["mapquest"] - collected[0].shares["mapquest"]
+    assert jump.change_low < true < jump.change_high
+    assert jump.change_low > 0
+    assert abs(jump.points[3].smoothed / collected[3].shares["mapquest"] - 1) < 0.15
+    assert abs(jump.points[2].smoothed / collected[2].shares["mapquest"] - 1) < 0.35
+    assert gone.change_high < 0
+    assert gone.points[-1].share is None
+    assert gone.points[-1].smoothed < gone.points[0].smoothed / 4
+    assert steady.change_low < 0 < steady.change_high
+
+
+def test_one_round_is_close_to_its_estimates(collected):
+    release = collected[0].release
+    (google,) = (one for one in trends_over([release]).series if one.query == "google")
+    row = next(row for row in release.queries if row.query == "google")
+    assert google.points[0].smoothed == pytest.approx(row.share, abs=row.variance**0.5)
+    assert google.change == pytest.approx(0, abs=1e-9)
+
+
+def test_rounds_of_different_privacy_are_combined_by_their_errors():
+    good, bad = (rounds([STEADY], epsilon=epsilon, seed=seed)[0] for epsilon, seed in ((6, 1), (1, 2)))
+    google = series_of(trends_over([good.release, bad.release]), "google")
+    precise, noisy = google.points
+    assert precise.high - precise.low < noisy.high - noisy.low
+    assert noisy.smoothed_high - noisy.smoothed_low < noisy.high - noisy.low
+    assert abs(noisy.smoothed - bad.shares["google"]) < abs(noisy.share - bad.shares["google"])
+
+
+@pytest.mark.parametrize("parameters", [{"profile": "paper"}, {"discovery": "laplace"}])
+def test_other_profiles_work(parameters):
+    both = rounds([STEADY, STEADY], **parameters)
+    google = series_of(trends_over([one.release for one in both]), "google")
+    assert all(point.smoothed_low < 0.0211 < point.smoothed_high for point in google.points)
+
+
+def test_single_items_work(item_release):
+    other = replace(item_release, queries=tuple(replace(row, share=row.share * 1.001) for row in item_release.queries))
+    calculator = trends_over([item_release, other]).series[0]
+    assert calculator.query == "calculator"
+    assert calculator.points[0].smoothed == pytest.approx(0.3, abs=0.02)
+
+
+def test_the_order_of_the_releases_is_the_order_of_the_points(collected, trends):
+    back = trends_over([one.release for one in reversed(collected)])
+    forth, reverse = series_of(trends, "mapquest"), series_of(back, "mapquest")
+    assert [point.share for point in reverse.points] == [point.share for point in forth.points][::-1]
+    assert reverse.change == pytest.approx(-forth.change, rel=0.05)
+    assert back.names == ("1", "2", "3", "4", "5", "6")
+
+
+def test_the_table_is_tidy(trends):
+    table = trends.to_arrow()
+    assert table.num_rows == 6 * len(trends.series)
+    first = table.slice(0, 1).to_pylist()[0]
+    assert (first["query"], first["release"], first["number"]) == (trends.series[0].query, "week 1", 1)
+    assert first["smoothed"] == trends.series[0].points[0].smoothed
+
+
+def test_an_empty_list_has_no_series(collected):
+    release = collected[0].release
+    empty = replace(release.reporting_list, head_list=release.head_list.restrict([]))
+    assert trends_over([replace(release, reporting_list=empty, queries=(), records=())]).series == ()
+
+
+def test_the_grid_covers_every_estimate(collected):
+    for track in tracks_of([one.release for one in collected]):
+        assert (np.diff(track.shares) > 0).all()
+        for row in track.rows:
+            assert row is None or track.shares[0] <= max(row.share, 0) <= track.shares[-1]
+        if None in track.rows:
+            assert track.shares[0] == 0
+
+
+@pytest.mark.parametrize(("names", "count"), [(["a"], 2), (["a", "b", "c"], 2)])
+def test_names_must_fit(collected, names, count):
+    with pytest.raises(ParameterError, match="names"):
+        trends_over([one.release for one in collected[:count]], names)
+
+
+def test_no_release_and_the_same_release_twice_are_refused(collected, item_release):
+    with pytest.raises(ParameterError, match="there are none"):
+        trends_over([])
+    with pytest.raises(ParameterError, match="the same"):
+        trends_over([collected[0].release, collected[1].release, collected[0].release])
+    with pytest.raises(ParameterError, match="single items"):
+        trends_over([collected[0].release, item_release])

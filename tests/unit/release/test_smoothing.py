@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from blender_dp.release.smoothing import STEPS, _forward, _transitions, smooth
+from blender_dp.release.tracks import Track
+
+
+def track(estimates: list[float | None], error: float, absent_above: float = 0.01, cells: int = 120) -> Track:
+    """A share between 0 and 0.05 with normal estimates, without bias; a round without estimate excludes large shares."""
+    logs = np.linspace(np.log(error), np.log(0.05 + error), cells)
+    shares = np.exp(logs) - error
+    likelihood = [
+        np.where(shares > absent_above, -50.0, 0.0) if one is None else -0.5 * ((one - shares) / error) ** 2
+        for one in estimates
+    ]
+    return Track("query", (None,) * len(estimates), shares, error, np.array(likelihood)[:, None, :], np.ones(1))
+
+
+def noisy(true: list[float], error: float, seed: int) -> list[float]:
+    return (np.array(true) + error * np.random.default_rng(seed).standard_normal(len(true))).tolist()
+
+
+def test_a_constant_share_is_averaged_over_all_rounds():
+    tracks = [track(noisy([0.02] * 12, 0.001, seed), 0.001) for seed in range(15)]
+    smoothed, weights = smooth(tracks)
+    errors = np.array([one.shares - 0.02 for one in smoothed])
+    assert 0.2 < errors.std() / 0.001 < 0.5  # 1/√12 is 0.29
+    assert weights[STEPS < 0.02].sum() > 0.8
+    widths = np.array([one.high - one.low for one in smoothed]) / (2 * 1.96 * 0.001)
+    assert 0.25 < widths.mean() < 0.6
+
+
+def test_fast_changes_are_left_alone():
+    rng = np.random.default_rng(5)
+    true = [0.01 * np.exp(np.cumsum(0.4 * rng.standard_normal(12))).clip(0.2, 4) for _ in range(10)]
+    tracks = [track(noisy(list(one), 0.0003, seed), 0.0003, cells=300) for seed, one in enumerate(true)]
+    smoothed, weights = smooth(tracks)
+    errors = np.array([one.shares for one in smoothed]) - true
+    assert errors.std() < 0.0003 * 1.05
+    assert weights[(STEPS > 0.2) & (STEPS < 0.7)].sum() > 0.7
+
+
+def test_a_jump_is_followed_at_once_and_the_rest_is_still_smoothed():
+    steady = [track(noisy([0.02] * 12, 0.001, seed), 0.001) for seed in range(10)]
+    true = [0.004] * 6 + [0.02] * 6
+    jumping = [track(noisy(true, 0.001, 100 + seed), 0.001) for seed in range(10)]
+    smoothed, _ = smooth(steady + jumping)
+    errors = np.array([one.shares for one in smoothed[10:]]) - true
+    assert errors.std() < 0.0008
+    assert np.abs(errors[:, 5:7]).max() < 0.003
+    assert all(one.change[1] < 0.016 < one.change[2] for one in smoothed[10:])
+    assert all(one.change[1] < 0 < one.change[2] for one in smoothed[:10])
+
+
+def test_absence_lowers_a_share_and_an_appearance_raises_it():
+    gone, never = track([0.02, 0.02, None, None], 0.001, 0.005), track([None, None, 0.02, 0.02], 0.001, 0.005)
+    (first, last), _ = smooth([gone, never])
+    assert first.shares[0] == pytest.approx(0.02, rel=0.05)
+    assert first.high[2] <= 0.0055
+    assert last.high[1] <= 0.0055
+    assert last.shares[3] == pytest.approx(0.02, rel=0.05)
+    assert first.change[0] == pytest.approx(-last.change[0], rel=0.05)
+    assert first.change[2] < 0 < last.change[1]
+
+
+def test_one_round_gives_its_estimate():
+    (only,), _ = smooth([track([0.02], 0.0005)])
+    assert only.shares[0] == pytest.approx(0.02, rel=0.01)
+    assert (only.low[0], only.high[0]) == pytest.approx((0.02 - 0.00098, 0.02 + 0.00098), rel=0.02)
+    assert only.change == pytest.approx((0, 0, 0), abs=1e-9)
+
+
+def test_an_interval_near_0_begins_at_0():
+    (low,), _ = smooth([track([0.0002, -0.0002, 0.0001], 0.0005)])
+    assert (low.low == 0).all()
+    assert (low.high < 0.001).all()
+
+
+def test_the_forward_pass_agrees_with_all_paths():
+    """Three rounds on a grid of four shares: the likelihood is the sum over all 64 paths."""
+    shares = np.array([0.001, 0.002, 0.004, 0.008])
+    small = Track(
+        "q", (None,) * 3, shares, 1e-9, np.log(np.random.default_rng(1).uniform(0.1, 1, (3, 2, 4))), np.full(2, 0.5)
+    )
+    steps = np.array([0.0, 0.5])
+    _, total = _forward(small, steps)
+    moves, likelihood = _transitions(small, steps), np.exp(small.log_likelihood)
+    likelihood /= likelihood.max(axis=(1, 2), keepdims=True)
+    prior = 1 / (shares + 1e-9) / (1 / (shares + 1e-9)).sum()
+    for size in range(2):
+        for bias in range(2):
+            l0, l1, l2 = likelihood[:, bias]
+            paths = np.einsum("i,i,ij,j,jk,k->", prior, l0, moves[size], l1, moves[size], l2)
+            assert total[size, bias] == pytest.approx(np.log(paths))
+
+
+def test_transitions_are_probabilities_and_no_step_means_none():
+    moves = _transitions(track([0.02], 0.001), STEPS)
+    assert np.allclose(moves.sum(axis=2), 1)
+    assert (np.diagonal(moves[0]) > 0.98).all()
+    assert (np.diagonal(moves[-1]) < 0.1).all()
