@@ -18,6 +18,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from blender_dp.collector.server.shutdown_response import turned_away
 from tests.collector_http.conftest import listening
 from tests.collector_http.test_serve import PROGRAM
 
@@ -82,6 +83,34 @@ def test_every_request_that_was_sent_gets_a_response(tmp_path: Path, workers: in
         for thread in threads:
             thread.join()
     assert set(seen) <= {"200", "503"}, seen
+
+
+def test_clients_that_never_stop_connecting_do_not_keep_it_running() -> None:
+    listener = socket.create_server(("127.0.0.1", 0), backlog=128)
+    address, over, responses = listener.getsockname(), threading.Event(), Counter[bytes]()
+
+    def connect() -> None:
+        with suppress(ConnectionRefusedError):
+            while not over.is_set():
+                with socket.create_connection(address, timeout=HANG) as client:
+                    responses[client.recv(12)] += 1
+
+    def stop() -> None:
+        with turned_away(listener, lambda: True):
+            while responses.total() < 50:
+                time.sleep(0.01)
+
+    clients = [threading.Thread(target=connect) for _ in range(4)]
+    stopping = threading.Thread(target=stop)
+    for thread in (*clients, stopping):
+        thread.start()
+    stopping.join(HANG)
+    stopped = not stopping.is_alive()
+    over.set()
+    for thread in (*clients, stopping):
+        thread.join()
+    assert stopped
+    assert set(responses) == {b"HTTP/1.1 503"}
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks for children in /proc")

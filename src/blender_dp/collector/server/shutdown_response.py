@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from http import HTTPStatus
@@ -32,7 +33,9 @@ def _response() -> bytes:
 def turned_away(listener: socket.socket, is_stopping: Callable[[], bool]) -> Iterator[None]:
     """While the block runs, respond 503 to connections that nobody accepts any more, as soon as the collector is stopping.
 
-    The kernel resets connections that are still in the queue of a listening socket when it is closed.
+    The kernel resets connections that are still in the queue of a listening socket when it is closed. So the socket is
+    closed here, after the block, at the first moment when the queue is empty: clients that never stop connecting would
+    otherwise keep a collector alive that has stopped.
     """
     ended = threading.Event()
 
@@ -40,17 +43,16 @@ def turned_away(listener: socket.socket, is_stopping: Callable[[], bool]) -> Ite
         while not is_stopping() and not ended.wait(_LOOK_SECONDS):
             pass
         ended.wait(_LOOK_SECONDS)  # let the server accept first
-        listener.settimeout(_LOOK_SECONDS)
-        while True:
-            try:
-                client, _ = listener.accept()
-            except TimeoutError:
-                if ended.is_set():
-                    return
-            except OSError:
-                return
-            else:
-                threading.Thread(target=_turn_away, args=(client,), daemon=True).start()
+        responses = []
+        with suppress(OSError):
+            while (client := _next_client(listener, ended)) is not None:
+                responses.append(threading.Thread(target=_turn_away, args=(client,), daemon=True))
+                responses[-1].start()
+                responses = [one for one in responses if one.is_alive()]
+        listener.close()
+        end = time.monotonic() + _READ_SECONDS
+        for one in responses:
+            one.join(max(end - time.monotonic(), 0))
 
     thread = threading.Thread(target=run, name="stopping", daemon=True)
     thread.start()
@@ -59,6 +61,18 @@ def turned_away(listener: socket.socket, is_stopping: Callable[[], bool]) -> Ite
     finally:
         ended.set()
         thread.join()
+
+
+def _next_client(listener: socket.socket, ended: threading.Event) -> socket.socket | None:
+    """Wait for the next connection; when the block has ended, return None as soon as there is none."""
+    while True:
+        last = ended.is_set()
+        listener.settimeout(0 if last else _LOOK_SECONDS)
+        try:
+            return listener.accept()[0]
+        except (TimeoutError, BlockingIOError):
+            if last:
+                return None
 
 
 def _turn_away(client: socket.socket) -> None:
