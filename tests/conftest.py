@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from xdist.scheduler import LoadFileScheduling
 
 from blender_dp import Entropy, HeadList, Release
 from tests.items import release_of_items
@@ -14,6 +15,25 @@ settings.register_profile("fast", parent=settings.get_profile("ci"), max_example
 settings.load_profile(os.environ.get("BLENDER_DP_HYPOTHESIS", "ci"))
 
 ROOT = Path(__file__).resolve().parent.parent
+
+ENGINES = "tests/engines/"
+
+
+class WithOneSpark(LoadFileScheduling):
+    """Sends a file's tests to one worker, and those of all engines: a Spark of its own in every worker would take longer."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return ENGINES if nodeid.startswith(ENGINES) else super()._split_scope(nodeid)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> LoadFileScheduling | None:
+    return WithOneSpark(config, log) if config.getoption("dist") == "loadfile" else None
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The engines first: they take longest, and compute while the collector's tests wait."""
+    items.sort(key=lambda item: not item.nodeid.startswith(ENGINES))
 
 
 @pytest.fixture

@@ -10,6 +10,11 @@ import pytest
 
 from blender_dp.engines import DuckDBEngine
 
+# For a few rows, compiling takes longer than it saves: Spark's of every statement, and Java's of Spark.
+NOT_COMPILED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+JAVA = "'-XX:TieredStopAtLevel=1 -XX:+UseSerialGC'"
+QUICK = " ".join((*(f"--conf {k}={v}" for k, v in NOT_COMPILED.items()), "--driver-java-options", JAVA, "pyspark-shell"))
+
 
 @pytest.fixture(scope="session")
 def spark():
@@ -22,8 +27,7 @@ def spark():
     from blender_dp.engines.spark import SparkEngine  # noqa: PLC0415 (needs Java, slow to load)
 
     with pytest.MonkeyPatch.context() as patch:
-        # Java's optimising compiler takes longer than it saves in such a short run.
-        patch.setenv("PYSPARK_SUBMIT_ARGS", "--driver-java-options -XX:TieredStopAtLevel=1 pyspark-shell")
+        patch.setenv("PYSPARK_SUBMIT_ARGS", QUICK)
         yield SparkEngine(master="local[2]", portable=True)
     SparkSession.getActiveSession().stop()
 

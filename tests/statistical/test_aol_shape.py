@@ -1,7 +1,8 @@
-"""The whole system on the synthetic AOL shape, 20 seeds: known figures of profile `paper`, and how much better `tight` is.
+"""The whole system on the synthetic AOL shape: known figures of profile `paper`, and how much better `tight` is.
 
-The known figures come from an independent prototype of 12 runs, so a mean over 20 seeds may differ from them by chance:
-the tolerance is Z standard errors of the difference (false-alarm rate 1e-6), and it is stated with each figure. This is the
+The collections run on counts, which `test_experiment.py` shows to give what the product gives: 20 populations, five times
+each. The known figures come from an independent prototype of 12 runs, so that a mean may differ from them by chance: the
+tolerance is Z standard errors of the difference (false-alarm rate 1e-6), and it is stated with each figure. This is the
 whole system's check; the formulas have their own, sharper ones in `test_estimates.py`.
 """
 
@@ -10,30 +11,39 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from blender_dp import Blender, Entropy, Truth, aol_like, score
+from blender_dp import Blender, Entropy
+from blender_dp.evaluation.experiment import Outcome, collect
+from blender_dp.evaluation.groups import Groups
+from blender_dp.evaluation.population import Population
+from blender_dp.logs.synthetic import aol_shape
 from tests.statistical.checks import Z
 
-SEEDS, PROTOTYPE_RUNS = 20, 12
+POPULATIONS, EACH, PROTOTYPE_RUNS = 20, 5, 12
+RUNS = POPULATIONS * EACH
 
 
 @pytest.fixture(scope="module")
-def runs():
-    return results_of("paper")
+def outcomes() -> dict[str, list[Outcome]]:
+    """Both profiles on the same populations and groups."""
+    profiles = {name: Blender(epsilon=4, delta=1e-5, max_queries=50, profile=name) for name in ("paper", "tight")}
+    made = {name: [] for name in profiles}
+    for seed in range(POPULATIONS):
+        population = Population.of_shape(aol_shape(), seed)
+        for name in (f"{seed} {k}" for k in range(EACH)):
+            groups = Groups.of(population, 0.05, 0.95, name)
+            for profile, blender in profiles.items():
+                made[profile].append(collect(blender.collection, groups, Entropy.seeded(name)))
+    return made
 
 
 @pytest.fixture(scope="module")
-def tight_runs():
-    return results_of("tight")
+def runs(outcomes):
+    return [(outcome.queries, outcome.scores) for outcome in outcomes["paper"]]
 
 
-def results_of(profile: str):
-    blender = Blender(epsilon=4, delta=1e-5, max_queries=50, profile=profile)
-    results = []
-    for seed in range(SEEDS):
-        population = aol_like(seed)
-        release = blender.run_log(population, 0.05, key=f"key {seed}".encode(), entropy=Entropy.seeded(seed))
-        results.append((len(release.head_list), score(release, Truth.of(population))))
-    return results
+@pytest.fixture(scope="module")
+def tight_runs(outcomes):
+    return [(outcome.queries, outcome.scores) for outcome in outcomes["tight"]]
 
 
 def assert_about(values: list[float], known: float, largest_tolerance: float) -> None:
@@ -43,8 +53,9 @@ def assert_about(values: list[float], known: float, largest_tolerance: float) ->
 
 
 def test_about_49_queries_are_listed(runs):
-    assert 47.5 < np.mean([listed for listed, _ in runs]) <= 50
-    assert_about([listed for listed, _ in runs], 49, 0.06)
+    """The number varies by about 2.1 from run to run: 8 % is what can be said about the mean of 12."""
+    assert 47.2 < np.mean([listed for listed, _ in runs]) <= 50
+    assert_about([listed for listed, _ in runs], 49, 0.08)
 
 
 def test_the_clients_query_l1_is_about_017(runs):
@@ -52,11 +63,11 @@ def test_the_clients_query_l1_is_about_017(runs):
 
 
 def test_the_blend_is_better_than_each_group(runs):
-    """Paired over the seeds: the blend's mean advantage is more than Z standard errors in query and record L1."""
+    """Paired over the runs: the blend's mean advantage is more than Z standard errors in query and record L1."""
     for other in ("opt-in", "client"):
         for measure in ("query_l1", "record_l1"):
             gain = np.array([getattr(s[other], measure) - getattr(s["blended"], measure) for _, s in runs])
-            assert gain.mean() > Z * gain.std(ddof=1) / SEEDS**0.5, (other, measure)
+            assert gain.mean() > Z * gain.std(ddof=1) / RUNS**0.5, (other, measure)
 
 
 def test_the_ranking_matches_the_published_one(runs):
@@ -71,14 +82,14 @@ def mean(results, group: str, measure: str) -> float:
 
 
 def assert_lower(left: np.ndarray, right: np.ndarray) -> None:
-    """The mean over the seeds, of pairs on the same population and groups, is lower by more than Z standard errors."""
+    """The mean over the runs, of pairs on the same population and groups, is lower by more than Z standard errors."""
     gain = right - left
-    assert gain.mean() > Z * gain.std(ddof=1) / SEEDS**0.5, (left.mean(), right.mean())
+    assert gain.mean() > Z * gain.std(ddof=1) / RUNS**0.5, (left.mean(), right.mean())
 
 
 @pytest.mark.parametrize(("measure", "factor"), [("query_l1", 1.8), ("record_l1", 3.4)])
 def test_tight_improves_on_paper_by_the_stated_factor(runs, tight_runs, measure, factor):
-    """Means over the same 20 populations and groups. By chance alone the quotient varies by about 3 %."""
+    """Means over the same populations and groups. By chance alone the quotient varies by about 1.5 %."""
     assert mean(tight_runs, "blended", measure) <= mean(runs, "blended", measure) / factor
     paired = [np.array([getattr(s["blended"], measure) for _, s in results]) for results in (tight_runs, runs)]
     assert_lower(*paired)
