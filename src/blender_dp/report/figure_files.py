@@ -17,15 +17,12 @@ _PAGE = "index.html"
 def write_figures(finished: Sequence[Finished], folder: Path, seeds: int, population: str) -> dict[str, Path]:
     """Write four files per figure and one page; then remove the cells that were stored for an interrupted run."""
     folder.mkdir(parents=True, exist_ok=True)
-    drawn = []
     for one in finished:
         name, chart = one.figure.name, chart_of(one)
-        image = svg(chart)
         write_table(one.table, folder / f"{name}.csv")
         write_table(one.table, folder / f"{name}.parquet")
-        (folder / f"{name}.svg").write_text(image, encoding="utf-8")
+        (folder / f"{name}.svg").write_text(svg(chart), encoding="utf-8")
         (folder / f"{name}.png").write_bytes(png(chart))
-        drawn.append((one, image))
-    (folder / _PAGE).write_text(page_of(drawn, seeds, population), encoding="utf-8")
+    (folder / _PAGE).write_text(page_of(finished, seeds, population), encoding="utf-8")
     shutil.rmtree(folder / ".cells", ignore_errors=True)
     return {"page": folder / _PAGE, "data and pictures": folder / "figure-*.{csv,parquet,svg,png}"}

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib.resources import files
 from typing import Any
-
-from jinja2 import Environment, StrictUndefined
-from markupsafe import Markup
 
 from blender_dp.evaluation.reproduction.figure import TITLES, X_TITLES, Figure
 from blender_dp.evaluation.reproduction.run import Finished
+from blender_dp.report.figure import Draw
 from blender_dp.report.lines import Axis, Point, line_chart
+from blender_dp.report.page import page
+from blender_dp.report.panels import panels
 from blender_dp.report.table_chart import table_chart
 from blender_dp.report.theme import Spec
 
@@ -29,23 +28,23 @@ def chart_of(finished: Finished) -> Spec:
     return table_chart(finished.table)
 
 
-def page_of(finished: Sequence[tuple[Finished, str]], seeds: int, population: str) -> str:
-    """One self-contained page: every figure with its SVG, its verdicts and, if it is small, its table."""
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    template = environment.from_string(files("blender_dp.report").joinpath("figures.html").read_text(encoding="utf-8"))
-    sections = [
-        {
-            "name": one.figure.name,
-            "title": one.figure.title,
-            "source": one.figure.source,
-            "remark": one.remark,
-            "svg": Markup(svg),  # noqa: S704 (our own SVG; Vega escapes its text)
-            "agrees": [claim for claim in one.checked if claim[2].agrees],
-            "differs": [claim for claim in one.checked if not claim[2].agrees],
-        }
-        for one, svg in finished
-    ]
-    return template.render(sections=sections, seeds=seeds, population=population)
+def page_of(figures: Sequence[Finished], seeds: int, population: str, *, draw: Draw | None = None) -> str:
+    """One self-contained page: every figure with its pictures or its table, and its verdicts."""
+    return page("figures.html", sections=[_section(one, draw) for one in figures], seeds=seeds, population=population)
+
+
+def _section(one: Finished, draw: Draw | None) -> dict[str, Any]:
+    chart = chart_of(one)
+    return {
+        "name": one.figure.name,
+        "title": one.figure.title,
+        "source": one.figure.source,
+        "remark": one.remark,
+        "picture": panels(chart, draw) if "concat" in chart else None,
+        "table": None if "concat" in chart else one.table.to_pylist(),
+        "agrees": [claim for claim in one.checked if claim[2].agrees],
+        "differs": [claim for claim in one.checked if not claim[2].agrees],
+    }
 
 
 def _curves(figure: Figure, rows: Sequence[dict[str, Any]]) -> Spec:

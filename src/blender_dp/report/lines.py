@@ -56,7 +56,7 @@ class Axis:
 
     def encoding(self, field: str) -> Spec:
         """The axis as part of a specification."""
-        axis = {"title": self.title, "labelOverlap": True}
+        axis = {"title": self.title, "labelOverlap": True, "labelSeparation": 10}
         axis |= {name: value for name, value in (("format", self.format), ("values", self.ticks)) if value is not None}
         scale: Spec = {"type": "log", "nice": False} if self.log else {"zero": self.zero, "nice": True}
         if self.domain is not None:

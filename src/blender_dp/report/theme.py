@@ -24,6 +24,7 @@ CONFIG: Spec = {
     "view": {"stroke": None},
     "axis": {**_TEXT, "gridColor": LINE, "domain": False, "tickColor": LINE, "labelLimit": 0, "labelPadding": 5},
     "axisX": {"labelFlush": False},
+    "axisY": {"titlePadding": 14},
     "legend": {**_TEXT, "labelLimit": 0, "titleColor": INK, "labelColor": INK},
     "title": {"color": INK, "fontSize": 13, "anchor": "start"},
 }

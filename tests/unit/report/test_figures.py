@@ -42,13 +42,14 @@ def test_the_page_says_what_agrees_and_what_differs_and_escapes_everything():
         ("users <&>", "Figure 8", Verdict(True, "519,371 users", "never shown")),
         ("queries", "Figure 8", Verdict(False, "fewer", "One record per user.")),
     ]
-    page = page_of([(Finished(figure, table, checked), "<svg></svg>")], 7, "Synthetic.")
+    page = page_of([Finished(figure, table, checked)], 7, "Synthetic.")
     assert "a &lt;title&gt;" in page
     agrees, differs = page.split("Differs from the papers")
     assert "users &lt;&amp;&gt;" in agrees
     assert "never shown" not in page
     assert "One record per user." in differs
     assert "7 seeds" in page
+    assert "<td>1,234,567</td><td>&lt;b&gt;</td>" in page
     assert not re.search(r"<script|src=|href=\"http", page)
 
 
@@ -68,4 +69,4 @@ def test_every_figure_gets_its_files(tmp_path):
     }  # fmt: skip
     page = files["page"].read_text()
     assert "local hashing by everyone" in page
-    assert page.count("<svg") == 1
+    assert page.count("<svg") == 2  # one panel, for a wide window and for a phone
