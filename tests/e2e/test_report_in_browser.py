@@ -11,8 +11,14 @@ import pytest
 from playwright.sync_api import Page, sync_playwright
 
 from blender_dp import Blender, Entropy, Truth, aol_like, score
+from blender_dp.evaluation.drift import collect_rounds, drift, head_of
+from blender_dp.evaluation.population import Population
 from blender_dp.evaluation.reproduction.run import catalogue, finished
-from blender_dp.report import render
+from blender_dp.evaluation.shapes import shape_of
+from blender_dp.parameters import Parameters
+from blender_dp.pipeline.collection import Collection
+from blender_dp.release.series import trends_over
+from blender_dp.report import render, render_trends
 from blender_dp.report.figures import page_of
 from tests.unit.evaluation.reproduction.fakes import made_up
 
@@ -54,6 +60,17 @@ def report(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
+def trends(tmp_path_factory):
+    population = head_of(Population.of_shape(shape_of("aol", 100_000)), 200)
+    collection = Collection(Parameters(epsilon=4, delta="1e-6", max_queries=30))
+    factors = drift(population.top_queries.size, 5, 0.3, 1)
+    rounds = collect_rounds(collection, population, factors, users=60_000, opt_in=0.2, seed=3)
+    names = ["a name that is rather long", "February", "March", "April", "November 2026"]
+    releases = [one.release for one in rounds]
+    return written(tmp_path_factory, "trends.html", render_trends(releases, trends_over(releases, names)))
+
+
+@pytest.fixture(scope="module")
 def figures(tmp_path_factory):
     names = ("figure-12", "figure-13", "figure-17")  # one, three and two columns
     made = [finished(catalogue()[name], made_up(catalogue()[name])) for name in names]
@@ -89,7 +106,9 @@ def page(request, report, browser):
         yield shown
 
 
-@pytest.fixture(scope="module", params=[(name, *size) for name in ("report", "figures") for size in SIZES], ids=str)
+@pytest.fixture(
+    scope="module", params=[(name, *size) for name in ("report", "trends", "figures") for size in SIZES], ids=str
+)
 def any_page(request, browser):
     name, *size = request.param
     with opened(browser, request.getfixturevalue(name), *size) as shown:

@@ -12,6 +12,7 @@ from blender_dp.cli.options import AsJson
 from blender_dp.cli.output import note, print_json, print_table, say
 
 if TYPE_CHECKING:
+    from blender_dp.release import Release
     from blender_dp.release.series import Series, Trends
 
 _PLOTS = (".svg", ".png", ".html")
@@ -39,9 +40,10 @@ def trends(
         _show_release(Path(releases[0]), n, as_json=as_json)
         return
     named = read_series(releases)
-    over = trends_over([release for _, release in named], [label for label, _ in named])
+    loaded = [release for _, release in named]
+    over = trends_over(loaded, [label for label, _ in named])
     if plot is not None:
-        _draw(over, n, plot)
+        _draw(loaded, over, n, plot)
     if as_json:
         print_json({"releases": over.names, "series": [asdict(one) for one in over.series[:n]]})
         return
@@ -97,15 +99,16 @@ def _check_plot(plot: Path | None) -> None:
         raise ParameterError("plot", f"{plot.name} has an unknown format", f"Use a name that ends in {', '.join(_PLOTS)}")
 
 
-def _draw(over: Trends, n: int, path: Path) -> None:
+def _draw(releases: list[Release], over: Trends, n: int, path: Path) -> None:
     from blender_dp.release.files import write_atomically
+    from blender_dp.report import render_trends
     from blender_dp.report.lines import png, svg
-    from blender_dp.report.trend_charts import trend_chart, trend_page
+    from blender_dp.report.trend_charts import trend_chart
 
     if path.suffix == ".png":
         content = png(trend_chart(over, n))
     else:
-        content = (svg(trend_chart(over, n)) if path.suffix == ".svg" else trend_page(over, n)).encode()
+        content = (svg(trend_chart(over, n)) if path.suffix == ".svg" else render_trends(releases, over, n)).encode()
     write_atomically(path, lambda partial: _write(partial, content))
 
 

@@ -5,5 +5,6 @@ from blender_dp.extras import needs
 needs("plots")
 
 from blender_dp.report.page import render
+from blender_dp.report.trend_page import render_trends
 
-__all__ = ["render"]
+__all__ = ["render", "render_trends"]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
-from blender_dp.report.text import text_width, widest
+from blender_dp.report.text import FONT_SIZE, text_width, widest
 
 PERCENT = "~%"
 """The Vega format of the labels that `percent` measures."""
@@ -16,14 +17,21 @@ def percent(share: float) -> str:
     return f"{100 * share:g}%"
 
 
-def linear_ticks(low: float, high: float, pixels: float) -> list[float]:
+def linear_ticks(low: float, high: float, pixels: float, *, vertical: bool = False) -> list[float]:
     """Shares from `low` to `high`, for a linear axis of this length."""
     smallest = math.floor(math.log10(high - low)) - 2
     for step in (factor * 10.0**power for power in range(smallest, smallest + 3) for factor in (1, 2, 5)):
         ticks = [round(number * step, 12) for number in range(math.ceil(low / step), math.floor(high / step) + 1)]
-        if pixels * step / (high - low) >= widest(map(percent, ticks)) + _GAP:
+        if pixels * step / (high - low) >= (FONT_SIZE if vertical else widest(map(percent, ticks))) + _GAP:
             return ticks
     return [round(low, 12)]
+
+
+def label_ticks(labels: Sequence[str], pixels: float) -> list[int]:
+    """The positions of some of the labels, evenly spaced on an axis of this length: the last, and as many others as fit."""
+    room = pixels / max(len(labels) - 1, 1)
+    every = next((n for n in range(1, len(labels)) if n * room >= widest(labels) + _GAP), len(labels))
+    return list(range(len(labels) - 1, -1, -every))[::-1]
 
 
 def root_ticks(high: float, pixels: float) -> list[float]:

@@ -1,13 +1,12 @@
-"""Charts and a page of trends over several releases: the published shares, and the smoothed line with its band."""
+"""A chart of trends over several releases: the published shares, and the smoothed line with its band."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from blender_dp.release.series import Series, Trends
-from blender_dp.report.figure import NARROW, figure
+from blender_dp.report.figure import NARROW
 from blender_dp.report.lines import Axis, Point, line_chart
-from blender_dp.report.page import page
 from blender_dp.report.theme import Spec
 
 _PUBLISHED, _SMOOTHED = "published", "smoothed, with 95 % band"
@@ -31,11 +30,6 @@ def trend_chart(trends: Trends, n: int, width: float = 920) -> Spec:
         height=150,
         marks_only=(_PUBLISHED,),
     )
-
-
-def trend_page(trends: Trends, n: int) -> str:
-    """A self-contained page with the charts and a table."""
-    return page("trends.html", trends=trends, shown=trends.series[:n], chart=figure(lambda w: trend_chart(trends, n, w)))
 
 
 def _points(series: Series) -> Iterator[Point]:

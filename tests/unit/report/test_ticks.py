@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from blender_dp.report.text import text_width
-from blender_dp.report.ticks import linear_ticks, percent, root_ticks
+from blender_dp.report.ticks import label_ticks, linear_ticks, percent, root_ticks
 
 SHARES = st.floats(1e-6, 1)
 PIXELS = st.floats(120, 1200)
@@ -42,3 +42,16 @@ def test_ticks_are_round_and_not_too_few():
     assert linear_ticks(0, 1, 200) == [0, 0.5, 1]
     assert root_ticks(0.022, 400) == [0, 0.0005, 0.002, 0.005, 0.01, 0.02]
     assert [percent(tick) for tick in (0, 0.005, 0.02, -0.001)] == ["0%", "0.5%", "2%", "-0.1%"]
+
+
+def test_as_many_names_are_shown_as_fit_and_always_the_last():
+    names = ["January", "February", "March", "April", "May"]
+    assert label_ticks(names, 1000) == [0, 1, 2, 3, 4]
+    assert label_ticks(names, 200) == [0, 2, 4]
+    assert label_ticks(names, 20) == [4]
+    assert label_ticks(["only"], 100) == [0]
+
+
+def test_a_vertical_axis_has_room_for_more_ticks():
+    assert linear_ticks(0, 0.01, 116, vertical=True) == [0, 0.005, 0.01]
+    assert len(linear_ticks(0, 1, 300, vertical=True)) > len(linear_ticks(0, 1, 300))

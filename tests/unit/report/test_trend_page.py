@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+import dataclasses
+import re
+
+import pytest
+
+from blender_dp import Blender, Entropy, Release
+from blender_dp.release.series import trends_over
+from blender_dp.report import render_trends
+
+EVIL = '<script>document.title="pwned"</script>'
+POPULAR = {"weather": 0.3, "news": 0.2, "maps": 0.1, EVIL: 0.05}
+
+
+def released(month: int, popular: dict[str, float]) -> Release:
+    """A release of queries with these shares; everyone else has a query of their own."""
+    common = [query for query, share in popular.items() for _ in range(round(4000 * share))]
+    queries = [*common, *(f"own {i}" for i in range(len(common), 4000))]
+    rows = [(str(i), query, "https://x.example/") for i, query in enumerate(queries)]
+    opt_in, clients = rows[::4], [row for i, row in enumerate(rows) if i % 4]
+    return Blender(epsilon=4, delta=1e-5).run(opt_in, clients, key=b"k", entropy=Entropy.seeded(month))
+
+
+@pytest.fixture(scope="module")
+def releases() -> dict[str, Release]:
+    months = {"May": POPULAR, "June": POPULAR, "July": POPULAR | {"news": 0.4}}
+    return {name: released(number, popular) for number, (name, popular) in enumerate(months.items())}
+
+
+def rendered(releases: dict[str, Release]) -> str:
+    trends = trends_over(list(releases.values()), list(releases))
+    return render_trends(list(releases.values()), trends, draw=lambda chart: f"<svg>{chart['width']}</svg>")
+
+
+@pytest.fixture(scope="module")
+def page(releases) -> str:
+    return rendered(releases)
+
+
+def test_the_page_begins_with_the_promise_and_the_total_of_all_releases(page, releases):
+    assert page.index("Privacy promise") < page.index("What changed") < page.index("<svg")
+    text = " ".join(page.split())
+    assert "All 3 releases together: someone who participated in every one" in text
+    assert "at most ε = 12 and δ = 3e-05." in text
+
+
+def test_changes_are_named_with_both_shares(page):
+    assert "What changed from June to July" in page
+    rows = re.findall(r'<td class="name">(.*?)</td>\s*<td class="left">(.*?)</td>', page)
+    assert ("news", "risen") in rows
+    assert not [query for query, _ in rows if query == "maps"]
+
+
+def test_there_is_a_chart_for_every_listed_query_and_text_is_escaped(page):
+    assert page.count("<svg>") == 4
+    assert "<script" not in page
+    assert "&lt;script&gt;" in page
+
+
+def test_the_page_says_when_nothing_changed(releases):
+    same = {name: releases[name] for name in ("May", "June")}
+    assert "No query changed by more than noise explains." in rendered(same)
+
+
+def test_one_seeded_release_marks_the_page(page, releases):
+    assert "Not private." in page
+    honest = {
+        name: dataclasses.replace(one, manifest=dataclasses.replace(one.manifest, randomness="system"))
+        for name, one in releases.items()
+    }
+    assert "Not private." not in rendered(honest)
+    assert "Not private." in rendered({**honest, "July": releases["July"]})
+
+
+def test_one_release_has_a_page_without_changes(releases):
+    page = rendered({"May": releases["May"]})
+    assert "Privacy promise" in page
+    assert "What changed" not in page
+    assert "releases together" not in page
