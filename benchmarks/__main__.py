@@ -7,7 +7,20 @@ import json
 from dataclasses import asdict
 from pathlib import Path
 
-from benchmarks import collector, discovery, engine, estimator, growth, hostile, machine, reporting, startup, trends, utility
+from benchmarks import (
+    collector,
+    discovery,
+    engine,
+    estimator,
+    growth,
+    hostile,
+    machine,
+    plan,
+    reporting,
+    startup,
+    trends,
+    utility,
+)
 from benchmarks.result import show, show_machine
 from benchmarks.rivals import comparison
 
@@ -23,6 +36,7 @@ BENCHMARKS = {
     "startup": startup.measure,
     "trends": trends.measure,
     "rivals": comparison.measure,
+    "plan": plan.measure,
 }
 DEFAULTS = ("reporting", "discovery", "growth", "estimator", "startup")
 

@@ -17,6 +17,7 @@ from blender_dp.cli.ledger import ledger
 from blender_dp.cli.operate import campaign
 from blender_dp.cli.output import fail
 from blender_dp.cli.pandas_import import avoid_pandas
+from blender_dp.cli.plan import plan
 from blender_dp.cli.registry import registry
 from blender_dp.cli.reproduce import reproduce
 from blender_dp.cli.round import round_
@@ -47,6 +48,7 @@ for verb in (
     disagreement,
     evaluate,
     reproduce,
+    plan,
     aggregate,
     audit,
     registry,

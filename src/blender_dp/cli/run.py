@@ -30,6 +30,9 @@ def run(
     log: Annotated[list[str], typer.Argument(help="The log: files, folders, patterns such as 'logs/*.csv.gz', or URIs.")],
     opt_in: Annotated[str, typer.Option(metavar="SHARE|FILE", help="Share of opt-in users, or a file with their ids.")],
     out_folder: Annotated[Path, typer.Option("--out", help="Folder for the files.")],
+    users: Annotated[
+        int | None, typer.Option(min=1, help="Number of users in the log, if you know it: checked before it is read.")
+    ] = None,
     user: Annotated[str, typer.Option(metavar="COLUMN", help="Column with the user.")] = "user",
     query: Annotated[str, typer.Option(metavar="COLUMN", help="Column with the query.")] = "query",
     url: Annotated[str, typer.Option(metavar="COLUMN", help="Column with the clicked URL.")] = "url",
@@ -79,6 +82,7 @@ def run(
         with loading():
             from blender_dp.cli.engine import counted, watched, write_bad_rows
             from blender_dp.cli.files import check_writable, output_folder, write_folder
+            from blender_dp.cli.outlook import Outlook
             from blender_dp.engines.choice import chosen_engine
             from blender_dp.logs import Columns, find
             from blender_dp.pipeline.blender import Blender
@@ -86,7 +90,9 @@ def run(
         if csv is not None:
             check_writable(csv)
         blender = Blender(**parameters)
-        users, key_bytes = _opt_in(opt_in), _key(key)
+        opted_in, key_bytes = _opt_in(opt_in), _key(key)
+        outlook = Outlook(blender.collection)
+        outlook.before(opted_in, users, quiet=as_json)
         source = find(log, log_format, Columns(user, query, None if no_url else url), delimiter=delimiter, encoding=encoding)
         counting, started = chosen_engine(engine, memory), time.monotonic()
         with output_folder(out_folder, replace=force), Steps(quiet=as_json).shown() as step, watched(counting, step):
@@ -94,8 +100,9 @@ def run(
             try:
                 with privacy_warnings() as outcome.warnings:
                     release = blender.run_log(
-                        source, users, key=key_bytes, engine=counting, max_bad=max_bad, simulation=simulation,
+                        source, opted_in, key=key_bytes, engine=counting, max_bad=max_bad, simulation=simulation,
                         progress=step, on_tally=outcome.add_tally, on_unknown=outcome.add_unknown_ids,
+                        on_sizes=outlook.add_sizes,
                     )  # fmt: skip
             finally:
                 if bad_rows is not None and outcome.tally is not None:
@@ -106,7 +113,7 @@ def run(
                 release.to_csv(csv)
                 files["CSV"] = csv
     if as_json:
-        print_json(outcome.to_document(release, files))
+        print_json({**outcome.to_document(release, files), "outlook": outlook.to_document()})
     else:
         outcome.show(release, files, out_folder)
 

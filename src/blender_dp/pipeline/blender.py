@@ -36,8 +36,8 @@ def _silent(_: str) -> None:
     """Ignore progress."""
 
 
-def _ignored(_: Tally | int) -> None:
-    """Ignore the tally and the number of unknown users."""
+def _ignored(_: Tally | Sizes | int) -> None:
+    """Ignore the tally, the sizes of the groups and the number of unknown users."""
 
 
 class Blender:
@@ -98,6 +98,7 @@ class Blender:
         progress: Progress = _silent,
         on_tally: Callable[[Tally], None] = _ignored,
         on_unknown: Callable[[int], None] = _ignored,
+        on_sizes: Callable[[Sizes], None] = _ignored,
     ) -> Release:
         """Run on one log, a table or files (`logs.find` accepts folders, patterns and formats), and split its users.
 
@@ -106,7 +107,8 @@ class Blender:
         is "users" or "cells", see `collect`. A seeded `entropy` needs an `ordered` engine; the default engine is ordered.
 
         If opt-in users are named, `on_unknown` receives the number of names that are not in the log. Like the tally, this
-        number is exact and must not be published.
+        number is exact and must not be published. `on_sizes` receives the sizes of the groups, which are public, before
+        anything is spent; if it raises an error, the run stops there.
         """
         source, text_key, (rule, named) = entropy or Entropy.system(), _key_text(key), _opt_in_rule(opt_in)
         _check_simulation(simulation)
@@ -127,16 +129,24 @@ class Blender:
             on_unknown(named - chosen.users)
         if self.parameters.m_c != self.parameters.m_o:
             _, others = rule(counting.bound(rows, self.parameters.m_c, text_key)[0], text_key)
-        return self._run_groups(chosen, others, text_key, source, progress, simulation)
+        return self._run_groups(chosen, others, text_key, source, progress, simulation, on_sizes)
 
     def _run_groups(
-        self, opt_in: Group, clients: Group, key: str, entropy: Entropy, progress: Progress, simulation: str = "users"
+        self,
+        opt_in: Group,
+        clients: Group,
+        key: str,
+        entropy: Entropy,
+        progress: Progress,
+        simulation: str = "users",
+        on_sizes: Callable[[Sizes], None] = _ignored,
     ) -> Release:
         discovering, calibrating = opt_in.split(self.parameters.f_o, key, "discovery")
         sizes = Sizes(discovering.users, calibrating.users, clients.users)
         _check_sizes(sizes)
         p = self.parameters  # before anything is released; group sizes are public
         check_privacy(p.epsilon, p.delta, sizes.discovery + sizes.calibration, allowed=p.allow_weak_privacy)
+        on_sizes(sizes)
         listing = self.collection.make_list(discovering, calibrating, sizes.clients, entropy, progress)
         progress(f"reporting: {sizes.clients:,} clients randomise against {len(listing.head_list):,} queries")
         channel = self.collection.channel(listing.head_list, listing.design)

@@ -35,6 +35,10 @@ class Tradeoff:
     label: str
     points: tuple[Point, ...]
 
+    def to_document(self) -> dict[str, Any]:
+        """Everything as JSON values."""
+        return {"over": self.over, "points": [point.to_document() for point in self.points]}
+
 
 def tradeoff(setting: Setting, over: str, values: Sequence[float] | None = None) -> Tradeoff:
     """Vary `opt-in`, `epsilon`, `users` or `max-queries`; values that the collection would refuse are left out."""

@@ -52,6 +52,7 @@ def test_it_says_when_no_value_is_enough():
     assert json.loads(json.dumps(impossible.to_document()))["value"] is None
 
 
+@pytest.mark.slow
 def test_the_list_is_as_long_as_wanted_or_as_possible():
     wanted = solve(setting(), Want(queries=12), "max_queries")
     assert (wanted.value, wanted.setting.parameters.max_queries) == (12, 12)

@@ -1,0 +1,143 @@
+"""blender-dp plan"""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from blender_dp.cli.options import AsJson, given, parameter_options
+from blender_dp.cli.output import note, print_json
+from blender_dp.cli.svg_process import Draw, svg_process
+from blender_dp.errors import ParameterError
+
+if TYPE_CHECKING:
+    from blender_dp.planning import Plan, Setting, Solution, Tradeoff, Want
+
+_PARAMETERS = (
+    "profile", "discovery", "randomiser", "estimator",
+    "epsilon", "delta", "f_o", "f_c", "subset_size", "max_queries", "robust",
+)  # fmt: skip
+_ANY = "4"  # the ε of a plan that solves for ε
+_PICTURES = (".svg", ".png")
+
+
+@parameter_options(*_PARAMETERS, given_only=True)
+def plan(
+    shape: Annotated[
+        str, typer.Argument(help="What the users are like: aol, yandex, zipf:1.1, a release or a log.")
+    ] = "aol",
+    opt_in: Annotated[str, typer.Option(metavar="SHARE", help="Share of opt-in users.")] = "0.05",
+    users: Annotated[int | None, typer.Option(min=1, help="Number of users; by default that of the shape.")] = None,
+    over: Annotated[
+        str | None, typer.Option(metavar="opt-in|epsilon|users|max-queries", help="Show the result over several values.")
+    ] = None,
+    want: Annotated[
+        str | None,
+        typer.Option(metavar="WISHES", help="With --solve: what to reach, such as queries=100,ndcg=0.95,error=0.1."),
+    ] = None,
+    solve: Annotated[
+        str | None, typer.Option(metavar="opt-in|epsilon|users|max-queries", help="Find the value that reaches --want.")
+    ] = None,
+    rounds: Annotated[int, typer.Option(min=1, help="Rounds a year in which the same people take part.")] = 12,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw the result over --over (or --solve) as .svg or .png.")
+    ] = None,
+    as_json: AsJson = False,
+    **parameters: Any,  # noqa: ANN401 (an option for each parameter of a collection)
+) -> None:
+    """Predict what a collection would find and what it would cost its users, before anyone's data are collected.
+
+    List lengths are exact; L1, NDCG and errors come from a few simulated collections. Nothing is spent.
+
+    \b
+    Examples:
+      blender-dp plan aol --epsilon 4 --delta 1e-5 --opt-in 0.05 --max-queries 50
+      blender-dp plan zipf:1.1 --users 2000000 --epsilon 2 --delta 1e-7 --opt-in 0.01
+      blender-dp plan aol --epsilon 4 --delta 1e-6 --over opt-in --plot opt-in.svg
+      blender-dp plan aol --epsilon 4 --delta 1e-6 --want queries=100,ndcg=0.95 --solve opt-in
+      blender-dp plan release --epsilon 4 --delta 1e-7 --users 1000000 --json
+    """
+    _check_picture(plot)
+    with svg_process() if plot and plot.suffix == ".svg" else nullcontext() as draw:  # it loads while the plan is made
+        from blender_dp.cli.plan_output import print_plan, print_solution, print_tradeoff
+        from blender_dp.planning import plan_of, tradeoff
+        from blender_dp.planning import solve as solved
+
+        wanted = _want(want, solve)
+        setting = _setting(shape, opt_in, users, wanted, solve, given(parameters))
+        curve = tradeoff(setting, over or solve or "opt-in") if over or plot else None
+        if curve and plot:
+            _draw(curve, plot, draw)
+    shown = curve if over else None
+    whole = None if wanted or shown else plan_of(setting, rounds=rounds)
+    solution = solved(setting, wanted, solve) if wanted and solve else None
+    if as_json:
+        print_json({**_document(whole), **_document(solution), **({"tradeoff": _document(shown)} if shown else {})})
+        return
+    if whole:
+        print_plan(whole)
+    if solution:
+        print_solution(solution)
+    if shown:
+        print_tradeoff(shown, setting)
+    if plot:
+        note(f"Written: {plot}")
+
+
+def _document(result: Plan | Solution | Tradeoff | None) -> dict[str, Any]:
+    return result.to_document() if result else {}
+
+
+def _setting(
+    shape: str, opt_in: str, users: int | None, want: Want | None, solve: str | None, values: dict[str, Any]
+) -> Setting:
+    from blender_dp.parameters import Parameters
+    from blender_dp.planning import setting_of
+
+    if solve == "epsilon":
+        values.setdefault("epsilon", _ANY)
+    if not {"epsilon", "delta"} <= values.keys():
+        raise ParameterError(
+            "epsilon", "a plan needs --epsilon and --delta", "Pass both; --solve epsilon needs only --delta"
+        )
+    if want and want.queries:
+        values.setdefault("max_queries", want.queries)
+    return setting_of(shape, opt_in, users, Parameters(**values))
+
+
+def _want(text: str | None, solve: str | None) -> Want | None:
+    from blender_dp.planning import Want
+    from blender_dp_device.arithmetic import exact
+
+    if (text is None) != (solve is None):
+        raise ParameterError(
+            "want", "--want and --solve need each other", "Pass both, such as --want queries=100 --solve opt-in"
+        )
+    if text is None:
+        return None
+    wishes: dict[str, Any] = {}
+    for part in text.split(","):
+        name, _, value = part.partition("=")
+        if name.strip() not in {"queries", "ndcg", "error"} or not value:
+            raise ParameterError(
+                "want", f"{part!r} is unknown", "Use queries=100, ndcg=0.95 and error=0.1, separated by commas"
+            )
+        number = exact(value.strip(), "want")
+        wishes[name.strip()] = int(number) if name.strip() == "queries" else float(number)
+    return Want(**wishes)
+
+
+def _check_picture(path: Path | None) -> None:
+    if path is not None and path.suffix not in _PICTURES:
+        raise ParameterError("plot", f"{path.name!r} is neither .svg nor .png", "Use a name such as plan.svg")
+
+
+def _draw(curve: Tradeoff, path: Path, draw: Draw | None) -> None:
+    from blender_dp.report.lines import png, svg
+    from blender_dp.report.plan_charts import tradeoff_chart
+
+    chart = tradeoff_chart(curve)
+    path.write_bytes(png(chart) if path.suffix == ".png" else (draw or svg)(chart).encode())

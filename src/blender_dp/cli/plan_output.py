@@ -1,0 +1,112 @@
+"""Plans for people."""
+
+from __future__ import annotations
+
+from blender_dp.cli.output import out, print_table, say, warn
+from blender_dp.planning import Expected, Forecast, Plan, Setting, Solution, Tradeoff
+from blender_dp.privacy.rounding import readable
+
+_NUMBERS = {"query_l1": "query L1", "record_l1": "record L1", "ndcg": "NDCG"}
+
+
+def print_plan(plan: Plan) -> None:
+    """Print a whole plan."""
+    sizes, p = plan.sizes, plan.parameters
+    say(
+        f"{plan.users:,} users like {plan.shape}: {sizes.discovery + sizes.calibration:,} opt in ({sizes.discovery:,} "
+        f"discover, {sizes.calibration:,} calibrate), {sizes.clients:,} are clients; ε = {readable(p.epsilon)}, "
+        f"δ = {readable(p.delta)}, at most {p.max_queries:,} queries, profile {p.profile}."
+    )
+    say(
+        f"A record is listed with a probability of 1/2 or more if at least {plan.needed_count:,} discovery users have it "
+        f"({plan.needed_count / sizes.discovery:.2%} of them)."
+    )
+    say()
+    print_forecast(plan.forecast)
+    say()
+    columns = {"who is trusted": False, "listed": True, "query L1": True, "record L1": True, "NDCG": True}
+    rows = [
+        [one.kind, f"{one.queries:.1f}", *(f"{value.mean:.4f}" for value in (one.query_l1, one.record_l1, one.ndcg))]
+        for one in plan.trust
+    ]
+    print_table("What each kind of trust buys, at the same ε and δ", columns, rows)
+    for one in plan.trust:
+        say(f"{one.kind.capitalize()}: {one.meaning}.")
+    say()
+    out.print("[bold]What a person risks[/]")
+    for text in plan.risks:
+        say(text)
+    for text in plan.warnings:
+        warn(text)
+
+
+def print_forecast(found: Forecast) -> None:
+    """Print what is expected, and the errors at some ranks."""
+    values: dict[str, tuple[Expected, int]] = {"queries listed": (found.queries, 1)}
+    values |= {label: (getattr(found, name), 4) for name, label in _NUMBERS.items()}
+    rows = [
+        [label, f"{value.mean:.{digits}f}", f"{value.low:.{digits}f} to {value.high:.{digits}f}"]
+        for label, (value, digits) in values.items()
+    ]
+    title = "Expected result (L1: 0 is best; NDCG: 1 is best)"
+    print_table(title, {"what": False, "expected": True, "95 % of collections": True}, rows)
+    say()
+    columns = {"rank": True, "share": True, "listed": True, "stated error": True, "actual error": True}
+    lines = [
+        [
+            f"{rank.rank:,}",
+            f"{rank.share:.5f}",
+            f"{rank.listed:.0%}",
+            "-" if rank.standard_error is None else f"±{rank.standard_error:.5f}",
+            "-" if rank.error is None else f"{rank.error / rank.share:.1%} of the share",
+        ]
+        for rank in found.ranks
+    ]
+    print_table("Queries by true rank", columns, lines)
+    if found.coverage is not None:
+        say(f"95 % intervals contain {found.coverage:.0%} of the true shares. {found.runs} collections were simulated.")
+
+
+def print_tradeoff(curve: Tradeoff, setting: Setting) -> None:
+    """Print one line per value."""
+    columns = {
+        curve.label: True,
+        "listed": True,
+        "query L1": True,
+        "record L1": True,
+        "NDCG": True,
+        "error at rank 1": True,
+        "10": True,
+    }
+    rows = []
+    for point in curve.points:
+        found = point.forecast
+        errors = {
+            rank.rank: rank.error / rank.share for rank in found.ranks if rank.error is not None and rank.listed >= 0.5
+        }
+        rows.append(
+            [
+                f"{point.value:,g}" if point.value < 1e6 else f"{point.value:,.0f}",
+                f"{found.queries.mean:.1f}",
+                *(f"{getattr(found, name).mean:.4f}" for name in _NUMBERS),
+                *(f"{errors[rank]:.1%}" if rank in errors else "-" for rank in (1, 10)),
+            ]
+        )
+    p = setting.parameters
+    fixed = (
+        f"{setting.users:,} users like {setting.outline.name}, opt-in share {setting.opt_in:g}, ε = {readable(p.epsilon)}"
+    )
+    print_table(
+        f"{fixed}, δ = {readable(p.delta)}, at most {p.max_queries:,} queries, unless varied", columns, rows, fold=False
+    )
+
+
+def print_solution(found: Solution) -> None:
+    """Print the value, or why there is none."""
+    value = f"{found.tried:g}" if found.tried < 1e6 else f"{found.tried:,.0f}"
+    if found.value is None:
+        say(f"No value is enough. At the best one that was tried ({found.label}: {value}), {'; '.join(found.missing)}.")
+    else:
+        say(f"{found.label}: {value} is enough. Other random numbers confirm it:")
+    say()
+    print_forecast(found.forecast)

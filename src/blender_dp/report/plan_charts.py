@@ -1,0 +1,42 @@
+"""The chart of a trade-off: the list, the errors and the ranking against the quantity that is varied."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from blender_dp.planning import Forecast, Tradeoff
+from blender_dp.report.lines import Axis, Point, line_chart
+from blender_dp.report.theme import Spec
+
+_QUERIES, _L1, _NDCG, _ERROR = "Queries listed", "L1 error", "NDCG", "Relative error of one query"
+_SHARES = {"opt-in"}
+_LOGARITHMIC = {"opt-in", "users", "max-queries"}
+
+
+def tradeoff_chart(tradeoff: Tradeoff) -> Spec:
+    """Four panels; a band contains 95 % of all collections."""
+    points = [point for one in tradeoff.points for point in _points(one.value, one.forecast)]
+    values = [one.value for one in tradeoff.points]
+    x = Axis(
+        tradeoff.label,
+        format="~%" if tradeoff.over in _SHARES else "~s" if tradeoff.over == "users" else None,
+        log=tradeoff.over in _LOGARITHMIC,
+        ticks=values,
+    )
+    axes = {
+        _QUERIES: Axis("queries", zero=True),
+        _L1: Axis("L1 (0 is best)", zero=True),
+        _NDCG: Axis("NDCG (1 is best)", format=".2f"),
+        _ERROR: Axis("error / share", format="~%", zero=True),
+    }
+    return line_chart(points, x, axes, columns=2, width=330, height=190)
+
+
+def _points(x: float, found: Forecast) -> Iterator[Point]:
+    yield Point(_QUERIES, "queries", x, found.queries.mean, found.queries.low, found.queries.high)
+    yield Point(_L1, "query L1", x, found.query_l1.mean, found.query_l1.low, found.query_l1.high)
+    yield Point(_L1, "record L1", x, found.record_l1.mean, found.record_l1.low, found.record_l1.high)
+    yield Point(_NDCG, "NDCG", x, found.ndcg.mean, found.ndcg.low, found.ndcg.high)
+    for rank in found.ranks:
+        if rank.error is not None and rank.listed >= 0.5:
+            yield Point(_ERROR, f"rank {rank.rank}", x, rank.error / rank.share)

@@ -1,0 +1,87 @@
+"""blender-dp plan."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from blender_dp.cli.app import app
+from blender_dp.errors import BlenderError
+
+SMALL = ("plan", "zipf:1.5", "--users", "40000", "--opt-in", "0.1", "--delta", "1e-5")
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def command(*arguments: str) -> str:
+    done = CliRunner(env={"COLUMNS": "200"}).invoke(app, arguments, catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
+
+def test_a_plan_has_the_result_the_trust_and_the_risk():
+    said = command(*SMALL, "--epsilon", "4", "--max-queries", "10")
+    assert "40,000 users like zipf:1.5: 4,000 opt in (3,800 discover, 200 calibrate), 36,000 are clients; ε = 4" in said
+    for part in (
+        "queries listed      10.0",
+        "NDCG",
+        "Queries by true rank",
+        "everyone opts in",
+        "What a person risks",
+        "35.6 %",
+    ):
+        assert part in said
+    assert "12 rounds" in said
+
+
+def test_json_has_the_same():
+    made = json.loads(command(*SMALL, "--epsilon", "4", "--max-queries", "10", "--json", "--rounds", "2"))
+    assert made["groups"] == {"discovery": 3800, "calibration": 200, "clients": 36000}
+    assert made["forecast"]["queries"]["mean"] == pytest.approx(10, abs=0.1)
+    assert "2 rounds" in made["risks"][0]
+    assert "tradeoff" not in made
+
+
+@pytest.mark.slow
+def test_a_trade_off_is_a_table_and_a_picture(folder):
+    said = command(*SMALL, "--epsilon", "4", "--max-queries", "10", "--over", "epsilon", "--plot", "plan.svg")
+    assert [line.split()[0] for line in said.splitlines()[2:]] == ["0.5", "1", "2", "3", "4", "5", "6"]
+    picture = (folder / "plan.svg").read_text(encoding="utf-8")
+    assert picture.startswith("<svg")
+    assert "Queries listed" in picture
+    points = json.loads(command(*SMALL, "--epsilon", "4", "--max-queries", "10", "--over", "max-queries", "--json"))[
+        "tradeoff"
+    ]
+    assert (points["over"], points["points"][0]["value"]) == ("max-queries", 10)
+
+
+@pytest.mark.slow
+def test_a_solution_is_printed_with_its_forecast(folder):
+    said = command(*SMALL, "--want", "queries=10,ndcg=0.9", "--solve", "epsilon", "--plot", "plan.png")
+    assert said.startswith("ε: ")
+    assert "is enough" in said
+    assert (folder / "plan.png").read_bytes().startswith(b"\x89PNG")
+    impossible = json.loads(command(*SMALL, "--epsilon", "1", "--want", "error=0.0001", "--solve", "opt-in", "--json"))
+    assert impossible["value"] is None
+    assert impossible["missing"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["--epsilon", "4", "--plot", "plan.pdf"], "plot: 'plan.pdf' is neither .svg nor .png"),
+        (["--epsilon", "4", "--solve", "opt-in"], "want: --want and --solve need each other"),
+        (["--epsilon", "4", "--want", "recall=1", "--solve", "opt-in"], "want: 'recall=1' is unknown"),
+        (["--epsilon", "4", "--over", "delta"], "over: 'delta' is unknown"),
+        (["--max-queries", "10"], "a plan needs --epsilon and --delta"),
+    ],
+)
+def test_bad_input_names_the_option(arguments, problem):
+    with pytest.raises(BlenderError, match=problem):
+        command(*SMALL, *arguments)
