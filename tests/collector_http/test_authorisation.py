@@ -32,6 +32,7 @@ MATRIX: dict[tuple[str, str], dict[str, bool | int]] = {
     ("GET", "/v1/releases/{digest}/trends"): ANYBODY,
     ("GET", "/v1/search"): ANYBODY,
     ("GET", "/v1/campaigns"): ANYBODY,
+    ("GET", "/v1/campaigns/{campaign}/trends"): ANYBODY,
     ("GET", "/v1/ledger"): ANYBODY,
     ("POST", "/v1/rounds/{round_id}/reports"): ANYBODY,
     ("DELETE", "/v1/records/{receipt}"): ANYBODY,  # the receipt grants the right

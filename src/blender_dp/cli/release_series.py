@@ -1,27 +1,44 @@
-"""The releases of a series: files, folders, or a folder of releases."""
+"""The releases of a series: files, folders, a folder of releases, or a live campaign."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 from blender_dp.cli.files import load_release
-from blender_dp.errors import DocumentError
+from blender_dp.cli.operate import client
+from blender_dp.errors import DocumentError, ParameterError
 from blender_dp.release import Release
 from blender_dp.release.files import RELEASE
+from blender_dp_device.digests import document_digest
+from blender_dp_device.wire.documents import verified_content
 
 Named = list[tuple[str, Release]]
+
+
+def is_url(source: str) -> bool:
+    """Whether the source is a collector, and not a file."""
+    return source.startswith(("http://", "https://"))
 
 
 def is_one_release(sources: Sequence[str]) -> bool:
     """Whether there is only one release: a file, or the folder of a release."""
     only = Path(sources[0])
-    return len(sources) == 1 and (only.is_file() or not only.is_dir() or (only / RELEASE).exists())
+    return (
+        len(sources) == 1 and not is_url(sources[0]) and (only.is_file() or not only.is_dir() or (only / RELEASE).exists())
+    )
 
 
-def read_series(sources: Sequence[str]) -> Named:
+def read_series(sources: Sequence[str], campaign: str | None) -> Named:
     """The releases with their names, in the order of the sources; within a folder, by name, with numbers in order."""
+    urls = [source for source in sources if is_url(source)]
+    if urls and len(sources) > 1:
+        raise ParameterError("releases", "a collector and other sources", "Pass either the URL of a collector or files")
+    if urls:
+        return _from_collector(urls[0], campaign)
     return [(_name(path), load_release(path)) for source in sources for path in _releases(Path(source))]
 
 
@@ -41,3 +58,23 @@ def _natural(path: Path) -> list[tuple[int, str]]:
 
 def _name(path: Path) -> str:
     return path.resolve().parent.name if path.name == RELEASE else path.stem if path.is_file() else path.resolve().name
+
+
+def _from_collector(url: str, campaign: str | None) -> Named:
+    """All releases of a campaign, each verified with the collector's key and by the digest in its address."""
+    with closing(client(url)) as collector:
+        campaigns = collector.get("/v1/campaigns", **({} if campaign is None else {"campaign": campaign}))
+        if len(campaigns) != 1:
+            names = ", ".join(one["name"] for one in campaigns) or "none"
+            raise ParameterError("campaign", f"the collector has several or none: {names}", "Choose one with --campaign")
+        chosen = campaigns[0]["id"]
+        key = collector.get("/v1/rounds/current", campaign=chosen)["key"]
+        rounds = collector.get(f"/v1/campaigns/{chosen}/trends", n=1)["rounds"]
+        return [_verified(collector.document(f"/v1/releases/{one['release']}"), one, key, chosen) for one in rounds]
+
+
+def _verified(body: bytes, one: dict[str, Any], key: str, campaign: str) -> tuple[str, Release]:
+    content = verified_content(body, "release", key, "release")
+    if document_digest(body) != one["release"] or (content["campaign"], content["round"]) != (campaign, one["number"]):
+        raise DocumentError("release", "is not the one that was requested", "Do not use it")
+    return f"round {one['number']}", Release.from_document(content["release"], f"release of round {one['number']}")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from blender_dp.cli.operate import Name
 from blender_dp.cli.options import AsJson
 from blender_dp.cli.output import note, print_json, print_table, say
 
@@ -19,7 +20,10 @@ _PLOTS = (".svg", ".png", ".html")
 
 
 def trends(
-    releases: Annotated[list[str], typer.Argument(help="Releases, oldest first; or a folder of releases.")],
+    releases: Annotated[
+        list[str], typer.Argument(help="Releases, oldest first; or a folder of releases, or the URL of a collector.")
+    ],
+    name: Name = None,
     n: Annotated[int, typer.Option("-n", min=1, help="Number of queries to show.")] = 10,
     plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the trends: .svg, .png or .html.")] = None,
     as_json: AsJson = False,
@@ -31,6 +35,7 @@ def trends(
       blender-dp trends blender-demo -n 50 --json
       blender-dp trends june july august
       blender-dp trends releases/ --plot trends.html
+      blender-dp trends https://collector.example --campaign searches
     """
     from blender_dp.cli.release_series import is_one_release, read_series
     from blender_dp.release.series import trends_over
@@ -39,7 +44,7 @@ def trends(
     if is_one_release(releases) and plot is None:
         _show_release(Path(releases[0]), n, as_json=as_json)
         return
-    named = read_series(releases)
+    named = read_series(releases, name)
     loaded = [release for _, release in named]
     over = trends_over(loaded, [label for label, _ in named])
     if plot is not None:

@@ -26,6 +26,15 @@ def check_comparable(releases: Sequence[Release]) -> None:
         raise ParameterError("releases", "their users report different numbers of records", "Use releases with the same m_c")
 
 
+def are_comparable(releases: Sequence[Release]) -> bool:
+    """Whether the shares of all releases measure the same thing."""
+    try:
+        check_comparable(releases)
+    except ParameterError:
+        return False
+    return True
+
+
 def sampling_variance(row: QueryEstimate, manifest: Manifest) -> float:
     """What to add to a variance if the share in question is the population's, and not that of the round's own users.
 

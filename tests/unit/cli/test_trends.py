@@ -80,9 +80,11 @@ def test_a_plot_of_an_unknown_format_is_refused_before_anything_is_read(tmp_path
         run("missing", "--plot", tmp_path / "plot.gif")
 
 
-def test_a_folder_without_releases_is_refused(tmp_path):
+def test_a_folder_without_releases_and_mixed_sources_are_refused(tmp_path, folder):
     with pytest.raises(BlenderError, match="contains no release"):
         run(tmp_path)
+    with pytest.raises(BlenderError, match="a collector and other sources"):
+        run(folder, "https://collector.example")
 
 
 def test_the_same_release_twice_is_refused(folder):
@@ -101,3 +103,4 @@ def test_one_release_or_several(folder):
     assert is_one_release([str(folder / "round-1")])
     assert is_one_release(["missing.json"])
     assert not is_one_release([str(folder)])
+    assert not is_one_release(["http://127.0.0.1:1"])

@@ -19,6 +19,7 @@ _SCHEME = HTTPBearer(scheme_name="token", description="An operator's or an opt-i
 RoundId = Annotated[Identifier, Path()]
 DigestPath = Annotated[Digest, Path()]
 DocumentPath = Annotated[DocumentDigest, Path(pattern=DIGEST_PATTERN)]
+CampaignPath = Annotated[CampaignName, Path(description="Its name, or its id.")]
 CampaignQuery = Annotated[
     CampaignName | None, Query(description="Only of this campaign, by its name or its id; by default of all campaigns.")
 ]

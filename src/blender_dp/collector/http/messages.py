@@ -74,6 +74,41 @@ class TrendAnswer(BaseModel):
     share: float
 
 
+class ReleasedRound(BaseModel):
+    """A released round of a campaign; the digest is that of its signed release."""
+
+    number: int
+    release: Digest
+
+
+class TrendPoint(BaseModel):
+    """A query in one round: its published share, null if it is not listed, and the smoothed one, with 95 % intervals."""
+
+    share: float | None
+    low: float | None
+    high: float | None
+    smoothed: float
+    smoothed_low: float
+    smoothed_high: float
+
+
+class TrendSeries(BaseModel):
+    """One query in all rounds, and its smoothed change from the first to the last with a 95 % interval."""
+
+    query: str
+    points: list[TrendPoint]
+    change: float
+    change_low: float
+    change_high: float
+
+
+class TrendsAnswer(BaseModel):
+    """The trends of a campaign: its rounds, oldest first, and the series of its most popular queries."""
+
+    rounds: list[ReleasedRound]
+    series: list[TrendSeries]
+
+
 class LedgerEntry(Message):
     """What one group of users has spent in one round."""
 

@@ -10,14 +10,13 @@ from collections.abc import Callable
 from http import HTTPStatus
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Header, Path, Query, Request, Response
+from fastapi import APIRouter, Depends, Header, Query, Request, Response
 from fastapi.responses import StreamingResponse
 from pydantic_core import to_json
 
-from blender_dp.collector.campaign import CampaignName
 from blender_dp.collector.http.budget_view import budgets_shown
 from blender_dp.collector.http.content_types import JsonRoute
-from blender_dp.collector.http.dependencies import BearerToken, CampaignQuery, RoundId
+from blender_dp.collector.http.dependencies import BearerToken, CampaignPath, CampaignQuery, RoundId
 from blender_dp.collector.http.messages import (
     AbortMessage,
     CampaignAnswer,
@@ -42,7 +41,7 @@ from blender_dp_device.wire.messages import Identifier
 Key = Annotated[str | None, Header(alias="Idempotency-Key", min_length=1, max_length=200)]
 
 
-def _campaign(request: Request, campaign: Annotated[CampaignName, Path(description="Its name, or its id.")]) -> str:
+def _campaign(request: Request, campaign: CampaignPath) -> str:
     return service_of(request).rounds.campaigns.id_of(campaign)
 
 

@@ -13,12 +13,13 @@ from pydantic import BaseModel, Field, ValidationError
 
 from blender_dp.collector.http.budget_view import budgets_shown
 from blender_dp.collector.http.content_types import JsonRoute
-from blender_dp.collector.http.dependencies import CampaignQuery, DocumentPath
+from blender_dp.collector.http.dependencies import CampaignPath, CampaignQuery, DocumentPath
 from blender_dp.collector.http.document_response import FOR_EVER, document_response
 from blender_dp.collector.http.messages import (
     CampaignBudget,
     LedgerEntry,
     TrendAnswer,
+    TrendsAnswer,
     public_round,
 )
 from blender_dp.collector.http.openapi import may, queries
@@ -111,6 +112,17 @@ async def campaigns(request: Request, response: Response, campaign: CampaignQuer
     response.headers["Cache-Control"] = f"public, max-age={_BUDGET_SECONDS}"
     service = service_of(request)
     return await service.recent.get(_budgets, service, campaign)
+
+
+@router.get("/campaigns/{campaign}/trends", response_model=TrendsAnswer, responses=_NOT_FOUND)
+async def campaign_trends(
+    request: Request, campaign: CampaignPath, n: Annotated[int, Query(ge=1, le=1000)] = 10
+) -> Response:
+    """The most popular queries over the campaign's latest 52 releases, smoothed. Computed from public numbers alone."""
+    service = service_of(request)
+    trends = await service.recent.get(service.trends.of, campaign)
+    body = msgspec.json.encode({**trends, "series": trends["series"][:n]})
+    return Response(body, media_type="application/json", headers={"Cache-Control": f"public, max-age={_POINTER_SECONDS}"})
 
 
 @router.get("/ledger")

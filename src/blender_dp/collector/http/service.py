@@ -11,6 +11,7 @@ from typing import TypeVar, TypeVarTuple
 import anyio.to_thread
 from fastapi import Request
 
+from blender_dp.collector.http.campaign_trends import CampaignTrends
 from blender_dp.collector.http.document_cache import DocumentCache
 from blender_dp.collector.http.idempotency_keys import KeysInFlight
 from blender_dp.collector.http.problems import ProblemError
@@ -52,6 +53,7 @@ class Service:
         self.rounds = Rounds(store, keys, self.signer, counting=settings.counting)
         self.report_writer = ReportWriter(self.rounds.contributions)
         self.documents = DocumentCache(self.rounds.published)
+        self.trends = CampaignTrends(self.rounds.lookup, self.rounds.published)
         self.recent = ResponseCache()
         store.on_commit.append(self._changed)
         self.watch = Watch(settings.stuck_seconds)

@@ -39,3 +39,8 @@ class Lookup:
         """The newest released round of one campaign, or of all."""
         with self.store.read() as transaction:
             return round_rows.newest(transaction, "released", campaign)
+
+    def released(self, campaign: str, limit: int) -> list[Round]:
+        """The latest released rounds of one campaign, oldest first."""
+        with self.store.read() as transaction:
+            return round_rows.released(transaction, campaign, limit)

@@ -102,6 +102,13 @@ def newest(transaction: Transaction, event: str, campaign: str | None) -> Round 
     return Round(**row._mapping) if row else None
 
 
+def released(transaction: Transaction, campaign: str, limit: int) -> list[Round]:
+    """The latest released rounds of a campaign (by its name or id), oldest first."""
+    chosen = sa.select(*_SHOWN).where(rounds.c.campaign == find_id(transaction, campaign), rounds.c.state == "released")
+    rows = transaction.execute(chosen.order_by(rounds.c.number.desc()).limit(limit)).all()
+    return [Round(**row._mapping) for row in reversed(rows)]
+
+
 def latest_opened(transaction: Transaction, campaign: str | None, before: str | None, limit: int) -> list[ListedRound]:
     """The latest rounds of one campaign or of all, newest first; only those opened `before` another, if that is set."""
     chosen = (

@@ -1,0 +1,103 @@
+"""Trends over the releases of a live campaign: the route, and blender-dp trends URL."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict
+
+import pytest
+from typer.testing import CliRunner
+
+from blender_dp import Release
+from blender_dp.cli import release_series
+from blender_dp.cli.app import app
+from blender_dp.errors import BlenderError
+from blender_dp.release import trends_over
+from tests.collector_http.checks import is_problem
+from tests.collector_http.conftest import Live, listening
+
+
+@pytest.fixture(scope="module")
+def campaign(tmp_path_factory, database) -> Iterator[tuple[Live, str, list[dict[str, object]]]]:
+    """A collector with two released rounds."""
+    with listening(tmp_path_factory.mktemp("trends") / "data", database=database()) as live:
+        name = live.campaign()
+        yield live, name, [live.released(name), live.released(name)]
+
+
+def released(live: Live, done: dict[str, object]) -> Release:
+    with live.http() as http:
+        return Release.from_document(http.get(f"/v1/releases/{done['release']}").json()["content"]["release"])
+
+
+def test_the_route_has_the_rounds_and_the_smoothed_series(campaign):
+    live, name, rounds = campaign
+    with live.http() as http:
+        answer = http.get(f"/v1/campaigns/{name}/trends", params={"n": 3})
+    assert answer.headers["cache-control"] == "public, max-age=300"
+    assert answer.json()["rounds"] == [{"number": i, "release": one["release"]} for i, one in enumerate(rounds, 1)]
+    expected = trends_over([released(live, one) for one in rounds]).series[:3]
+    assert answer.json()["series"] == json.loads(json.dumps([asdict(one) for one in expected]))
+    assert len(expected[0].points) == 2
+
+
+def test_the_series_are_computed_once(campaign):
+    live, name, _ = campaign
+    with live.http() as http:
+        for n in (1, 2, 3):
+            live.service.recent.forget()
+            assert len(http.get(f"/v1/campaigns/{name}/trends", params={"n": n}).json()["series"]) == n
+    assert live.service.trends._over.cache_info().misses <= 1
+
+
+def test_an_unknown_campaign_is_missing_and_a_new_one_is_empty(campaign):
+    live, _, _ = campaign
+    new = live.campaign(name="new")
+    with live.http() as http:
+        assert http.get(f"/v1/campaigns/{new}/trends").json() == {"rounds": [], "series": []}
+        assert is_problem(http.get(f"/v1/campaigns/{'0' * 32}/trends"), 404, "missing")
+        assert is_problem(http.get(f"/v1/campaigns/{new}/trends", params={"n": 0}), 422, "invalid")
+
+
+def run(*arguments: str) -> str:
+    done = CliRunner().invoke(app, ["trends", *arguments], catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
+
+def test_the_command_fetches_verifies_and_smooths_the_releases(campaign):
+    live, name, rounds = campaign
+    printed = json.loads(run(live.url, "--campaign", name, "--json", "-n", "2"))
+    assert printed["releases"] == ["round 1", "round 2"]
+    expected = trends_over([released(live, one) for one in rounds]).series[:2]
+    assert printed["series"] == json.loads(json.dumps([asdict(one) for one in expected]))
+
+
+def test_the_command_refuses_a_release_that_another_key_signed_or_another_round_made(campaign, monkeypatch):
+    live, name, _ = campaign
+    usual = release_series.client
+
+    def tampered(change):
+        def client(url):
+            collector = usual(url)
+            document = collector.document
+            monkeypatch.setattr(collector, "document", lambda path: change(document, path))
+            return collector
+
+        monkeypatch.setattr(release_series, "client", client)
+
+    tampered(lambda document, path: document(path).replace(b'"round":1', b'"round":3'))
+    with pytest.raises(BlenderError, match="not signed by the pinned key"):
+        run(live.url, "--campaign", name)
+    first: list[bytes] = []
+    tampered(lambda document, path: first[0] if first else first.append(document(path)) or first[0])
+    with pytest.raises(BlenderError, match="not the one that was requested"):
+        run(live.url, "--campaign", name)
+
+
+def test_the_command_needs_a_campaign_if_there_are_several(campaign):
+    live, _, _ = campaign
+    live.campaign(name="several")
+    with pytest.raises(BlenderError, match="Choose one with --campaign"):
+        run(live.url)
