@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 
 _TOP = 10
 # Only inherited colours, and shades of them: readable on a light and on a dark background.
-_TABLE = "border-collapse: collapse; font-variant-numeric: tabular-nums; color: inherit; background: none"
+_TABLE = (
+    "border-collapse: collapse; font-size: inherit; font-variant-numeric: tabular-nums; color: inherit; background: none"
+)
 _CELL = "padding: 2px 12px 2px 0; border: 0; vertical-align: baseline; background: none; text-align: "
 _BAR = "display: inline-block; height: .6em; background: currentColor; opacity: .35"
 _BAR_EM = 8

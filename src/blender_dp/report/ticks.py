@@ -19,8 +19,8 @@ def percent(share: float) -> str:
 
 def linear_ticks(low: float, high: float, pixels: float, *, vertical: bool = False) -> list[float]:
     """Shares from `low` to `high`, for a linear axis of this length."""
-    smallest = math.floor(math.log10(high - low)) - 2
-    for step in (factor * 10.0**power for power in range(smallest, smallest + 3) for factor in (1, 2, 5)):
+    smallest = math.floor(math.log10(high - low)) - 1
+    for step in (factor * 10.0**power for power in range(smallest, smallest + 2) for factor in (1, 2, 5)):
         ticks = [round(number * step, 12) for number in range(math.ceil(low / step), math.floor(high / step) + 1)]
         if pixels * step / (high - low) >= (FONT_SIZE if vertical else widest(map(percent, ticks))) + _GAP:
             return ticks

@@ -79,6 +79,7 @@ def test_delimiter_and_encoding_can_be_set(folder):
     assert "été" in command("trends", "release")
 
 
+@pytest.mark.slow
 def test_the_promise_is_printed_with_the_sizes_of_the_groups_and_estimates_are_also_written_as_csv(folder):
     write_log(folder, 600)
     (folder / "ids.txt").write_text("\n".join(f"u{i}" for i in range(250)), encoding="utf-8")

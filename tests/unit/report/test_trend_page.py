@@ -9,6 +9,8 @@ from blender_dp import Blender, Entropy, Release
 from blender_dp.release.series import trends_over
 from blender_dp.report import render_trends
 
+pytestmark = pytest.mark.slow  # makes three releases
+
 EVIL = '<script>document.title="pwned"</script>'
 POPULAR = {"weather": 0.3, "news": 0.2, "maps": 0.1, EVIL: 0.05}
 
