@@ -40,7 +40,7 @@ def evaluate(
 ) -> None:
     """Measure the error of a grid of collections: shapes or logs × ε × δ × opt-in shares × any parameters × seeds.
 
-    Nothing that it prints about a log is private: the numbers are exact, and for you alone.
+    The results of a log depend on the exact records of its users: do not publish them.
 
     \b
     Examples:

@@ -94,10 +94,11 @@ EXPORTABLE: frozenset[State] = frozenset({"closed", "released"})
 
 def as_markdown() -> str:
     """The table for the documentation."""
+    groups = {None: "–", "opt-in": "opt-in users", "client": "clients"}
     head = "| State | Event | Next state | Triggered by | Spends the budget of | Publishes | Destroys |"
     rows = [
         f"| {one.before or '–'} | {one.event} | {one.after} | {', '.join(one.actors)} "
-        f"| {f'{one.spends} users' if one.spends else '–'} | {', '.join(one.publishes) or '–'} | {one.destroys or '–'} |"
+        f"| {groups[one.spends]} | {', '.join(one.publishes) or '–'} | {one.destroys or '–'} |"
         for one in TRANSITIONS
     ]
     return "\n".join([head, "|---|---|---|---|---|---|---|", *rows])
