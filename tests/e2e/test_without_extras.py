@@ -20,11 +20,15 @@ WITHOUT = {  # verbs that need no extra; they run in this order, in one folder
     "run": ("demo/log.parquet", "--epsilon", "4", "--delta", "1e-5", "--opt-in", "0.1", "--out", "release"),
     "search": ("demo", "goo"),
     "trends": ("demo",),
+    "compare": ("demo", "release"),
     "disagreement": ("demo",),
     "aggregate": ("reports.jsonl", "--head-list", "demo/head-list.json"),
     "audit": ("--epsilon", "4", "--delta", "1e-5", "--max-queries", "5"),
     "registry": ("release",),
+    "plan": ("aol", "--users", "20000", "--epsilon", "4", "--delta", "1e-5"),
+    "evaluate": ("aol", "--users", "20000", "--epsilon", "4", "--delta", "1e-5", "--seeds", "1", "--workers", "1"),
 }
+EXTRAS = {"serve": "collector", "reproduce": "plots"}  # what these verbs need
 NOWHERE = ("--url", "http://127.0.0.1:9")
 OPERATOR = {  # verbs that call a collector, which may run anywhere
     "simulate": ("searches", "--token", "t"),
@@ -89,7 +93,7 @@ def says_what_to_install(done: subprocess.CompletedProcess[str], extra: str) -> 
 
 
 def test_every_verb_is_covered_here():
-    assert sorted({*WITHOUT, *OPERATOR, "serve"}) == sorted(verbs(typer.main.get_command(app)))
+    assert sorted({*WITHOUT, *OPERATOR, *EXTRAS}) == sorted(verbs(typer.main.get_command(app)))
 
 
 def test_the_library_can_be_imported(bare: Path, folder: Path):
@@ -127,8 +131,10 @@ with open("reports.jsonl", "w") as file:
 """
 
 
-def test_serve_says_what_to_install(bare: Path, folder: Path):
-    assert says_what_to_install(run(bare, folder, "blender-dp", "serve"), "collector")
+@pytest.mark.parametrize("verb", EXTRAS)
+def test_other_verbs_say_what_to_install(bare: Path, folder: Path, verb: str):
+    words = ("list",) if verb == "reproduce" else ()
+    assert says_what_to_install(run(bare, folder, "blender-dp", verb, *words), EXTRAS[verb])
 
 
 @pytest.mark.parametrize("verb", OPERATOR)
@@ -139,7 +145,7 @@ def test_an_operator_needs_no_extra(bare: Path, folder: Path, verb: str):
 
 
 def test_every_verb_has_help(bare: Path, folder: Path):
-    for verb in ("", "serve", *WITHOUT, *OPERATOR):
+    for verb in ("", *EXTRAS, *WITHOUT, *OPERATOR):
         done = run(bare, folder, "blender-dp", *verb.split(), "--help")
         assert (done.returncode, done.stderr) == (0, ""), verb
 

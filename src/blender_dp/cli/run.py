@@ -91,10 +91,10 @@ def run(
             check_writable(csv)
         blender = Blender(**parameters)
         opted_in, key_bytes = _opt_in(opt_in), _key(key)
-        outlook = Outlook(blender.collection)
+        counting, outlook = chosen_engine(engine, memory), Outlook(blender.collection)
         outlook.before(opted_in, users, quiet=as_json)
         source = find(log, log_format, Columns(user, query, None if no_url else url), delimiter=delimiter, encoding=encoding)
-        counting, started = chosen_engine(engine, memory), time.monotonic()
+        started = time.monotonic()
         with output_folder(out_folder, replace=force), Steps(quiet=as_json).shown() as step, watched(counting, step):
             outcome = _Outcome(lambda tally: step.remark(counted(tally, time.monotonic() - started)))
             try:
