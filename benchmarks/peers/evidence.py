@@ -40,7 +40,8 @@ def cited(module: object, text: str, after: str = "") -> str:
 
 def singletons(what: str, released: int, total: int, delta: float, source: str = "") -> Finding:
     """Whether queries that only one person has are released with at most the promised probability δ."""
-    evidence = f"{released:,} of {total:,} such queries were released, a share of {released / total:.2g}; δ is {delta:.2g}"
+    expected = f"at δ = {delta:.2g}, {total * delta:.1f} are expected at most"
+    evidence = f"{released:,} of {total:,} such queries were released; {expected}"
     likely = poisson_tail(released, total * delta) >= SUSPICIOUS
     return finding(what, "a query that only one person has is released with probability δ at most", likely, evidence, source)
 
@@ -77,9 +78,11 @@ def _in_common(first: Sequence[object], second: Sequence[object]) -> int:
 def _in_child(draw: Draw) -> list[object]:
     reading, writing = os.pipe()
     if not (child := os.fork()):
-        with os.fdopen(writing, "w") as pipe:
-            json.dump(list(draw()), pipe)
-        os._exit(0)
+        try:
+            with os.fdopen(writing, "w") as pipe:
+                json.dump(list(draw()), pipe)
+        finally:
+            os._exit(0)  # an error must not run the parent's code a second time
     os.close(writing)
     with os.fdopen(reading) as pipe:
         values = json.load(pipe)
@@ -87,9 +90,11 @@ def _in_child(draw: Draw) -> list[object]:
     return values
 
 
-def unpredictable(what: str, same: int, drawn: int, source: str = "") -> Finding:
+def unpredictable(
+    what: str, same: int, drawn: int, source: str = "", generator: str = "Python's and numpy's generators"
+) -> Finding:
     """Whether noise depends on a generator that anyone can seed."""
-    evidence = f"seeding Python's and numpy's generators again repeats {same:,} of {drawn:,} values"
+    evidence = f"seeding {generator} again repeats {same:,} of {drawn:,} values"
     return finding(what, "its noise cannot be reproduced", same == 0, evidence, source)
 
 

@@ -107,7 +107,8 @@ def main() -> None:
     findings += [probabilities(found), rappor()]
     compiled = drawn(lambda value: UE_Client(value, D, EPSILON))
     source = cited(GRR, "np.random.binomial")
-    findings.append(unpredictable("multi-freq-ldpy", repeated(seed_compiled, compiled), DRAWS, source))
+    repeats = repeated(seed_compiled, compiled)
+    findings.append(unpredictable("multi-freq-ldpy", repeats, DRAWS, source, "the generator of numba"))
     findings.append(separate_workers("multi-freq-ldpy", shared_after_fork(compiled), DRAWS))
     show(findings)
 

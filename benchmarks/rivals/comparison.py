@@ -9,8 +9,8 @@ from benchmarks.result import Cell, Result, Verdict
 from benchmarks.rivals import page, promises
 from benchmarks.rivals.figure import draw
 from benchmarks.rivals.runs import run_all
-from benchmarks.rivals.settings import EVERYONE, OURS, SEEDS, SETTINGS, Setting
-from benchmarks.rivals.summary import MEASURES, Row, summarise
+from benchmarks.rivals.settings import SEEDS, SETTINGS, Setting
+from benchmarks.rivals.summary import MEASURES, Row, closest, summarise
 
 PAGE = Path("docs/rivals.md")
 FIGURE = Path("docs/figures/rivals.svg")
@@ -40,10 +40,9 @@ def _cells(row: Row) -> dict[str, Cell]:
 
 def _verdicts(setting: Setting, rows: list[Row]) -> list[Verdict]:
     """How the error compares with the best rival's that does not ask everyone to trust a curator."""
-    here = {row.rival: row for row in rows if row.setting == setting}
-    others = [row for rival, row in here.items() if not rival.is_ours and rival.trust != EVERYONE]
-    if OURS not in here or not others:
+    pair = closest(rows, setting)
+    if pair is None:
         return []
-    best = min(others, key=lambda row: row.query_l1.value)
+    ours, best = pair
     claim = f"{setting.name}: query L1 relative to the best rival without a curator for everyone ({best.rival.name})"
-    return [Verdict(claim, here[OURS].query_l1.value / best.query_l1.value, 1, "at most")]
+    return [Verdict(claim, ours.query_l1.value / best.query_l1.value, 1, "at most")]

@@ -38,7 +38,8 @@ def _chart(rows: Sequence[Row], setting: str, measure: Measure) -> dict[str, Any
     y = {"field": "what", "type": "nominal", "sort": None, "title": None}
 
     def x(field: str) -> dict[str, Any]:
-        return {"field": field, "type": "quantitative", "title": f"{measure.name} (better to the {best})", "scale": scale}
+        title, axis = f"{measure.name} (better to the {best})", {"labelOverlap": "greedy", "labelSeparation": 8}
+        return {"field": field, "type": "quantitative", "title": title, "scale": scale, "axis": axis}
 
     return {
         "title": f"{setting} shape, ε = {here[0].setting.epsilon:g}",

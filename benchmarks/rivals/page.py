@@ -9,17 +9,18 @@ from benchmarks import peers
 from benchmarks.rivals.promises import Finding, broken
 from benchmarks.rivals.runs import Failure
 from benchmarks.rivals.settings import EVIDENCE, GIVEN, OURS, SETTINGS, Rival, Setting
-from benchmarks.rivals.summary import MEASURES, Measure, Row, Win, wins
+from benchmarks.rivals.summary import MEASURES, Measure, Row, Win, chance, closest, wins
 
+_MARK = "\\*"
 _NAMES = ("pure-ldp", "multi-freq-ldpy", "opendp", "python-dp", "pipeline-dp")
 
 _TITLE = f"""\
 <!-- Written by `make bench-rivals`: do not edit. -->
 # What else could you pick?
 
-Other libraries and simple baselines on the same users, with the same ε and δ. The row that they are compared with is
-*{OURS.name}*, because none of them learns URLs; the rows *blender-dp, tight* and *paper* learn the URLs as well, with the
-same ε. No other library combines opt-in users with clients, so a rival uses one group or the other.
+Other libraries and simple baselines on the same users, with the same ε and δ. They are compared with
+*{OURS.name}*, because none of them learns URLs; *blender-dp, tight* and *blender-dp, paper* learn the
+URLs as well, with the same ε. No other library combines opt-in users with clients, so a rival uses one group or the other.
 """
 
 _MEASURED = """\
@@ -36,9 +37,10 @@ _MEASURED = """\
   over the listed queries and the truly most popular ones; a query that is not listed is estimated to be 0. **Found** is how
   many of the most popular queries are listed.
 - **Rows/s** are rows per second of one processor, from records in memory to estimates, in one process on one core; the
-  best of all populations. Ours includes one record per user, canonical forms, every client's randomised report and the
-  fit of all evidence. Others may share the machine, so compare orders of magnitude. **Bytes** are those of a report as the
-  library returns it, pickled. **Memory** is the peak of the whole process, imports and data included.
+  best of all populations. A curator's rows are those of the opt-in users. Ours includes one record per user, canonical
+  forms, every client's randomised report and the fit of all evidence. Others may share the machine, so compare orders of
+  magnitude. **Bytes** are those of a report as the library returns it, pickled. **Memory** is the peak of the whole
+  process, imports and data included. Baselines show what is possible; their costs are not measured.
 - A rival wins if it is better by more than two standard errors of the difference; speed and size have no error.
 """
 
@@ -71,22 +73,43 @@ def _winners(rows: Sequence[Row], findings: Sequence[Finding]) -> Iterator[str]:
         here = [win for win in found if win.row.setting == setting]
         for measure in MEASURES:
             if better := [win for win in here if win.measure == measure]:
-                ours = measure.text(better[0].ours)
-                yield f"- {measure.name} (ours: {ours}): " + "; ".join(_win(win, findings) for win in better) + "."
+                yield f"- {measure.name} (ours: {measure.text(better[0].ours)})"
+                for trust in dict.fromkeys(win.row.rival.trust for win in better):
+                    names = [_win(win, findings) for win in better if win.row.rival.trust == trust]
+                    yield f"  - {trust}: {', '.join(names)}"
         if rest := [measure.name for measure in MEASURES if measure not in {win.measure for win in here}]:
-            yield f"- Nobody wins in: {', '.join(rest)}."
+            yield f"- nobody wins in {', '.join(rest)}"
+        if pair := closest(rows, setting):
+            yield _nearest(*pair)
         yield ""
+    yield f"{_MARK} breaks a promise, see below.\n"
+
+
+def _nearest(ours: Row, other: Row) -> str:
+    """How sure our smallest error is."""
+    gap, limit = other.query_l1.value - ours.query_l1.value, chance(ours.query_l1, other.query_l1)
+    verdict = "that is worse by more than chance" if gap > limit else "the difference may be chance"
+    text = MEASURES[1].text
+    return (
+        f"- the smallest query L1 without a curator for everyone, besides ours ({text(ours.query_l1)}), is that of "
+        f"*{other.rival.name}*, {text(other.query_l1)}; {verdict}"
+    )
 
 
 def _win(win: Win, findings: Sequence[Finding]) -> str:
     rival = win.row.rival
-    notes = [rival.trust, *(["breaks a promise, see below"] if broken(rival, findings) else [])]
-    return f"{rival.name} {win.measure.text(win.theirs)} ({'; '.join(notes)})"
+    name = rival.method if rival.is_baseline else f"{rival.tool}'s {rival.method}"
+    return f"{name if rival.tool != rival.method else rival.tool}{_MARK if broken(rival, findings) else ''} {_short(win)}"
+
+
+def _short(win: Win) -> str:
+    """The figure without its error."""
+    return win.measure.text(win.theirs).partition(" ±")[0]
 
 
 def _described(setting: Setting) -> str:
     return (
-        f"{setting.name} shape, {setting.users:,} users, {setting.opt_in:.0%} opt-in, ε = {setting.epsilon:g}, "
+        f"{setting.name} shape, {setting.users:,} users, {setting.opt_in * 100:g} % opt-in, ε = {setting.epsilon:g}, "
         f"δ = {setting.delta:g}, the {setting.max_queries} most popular queries"
     )
 

@@ -16,7 +16,7 @@ from blender_dp.pipeline.audit import Tables, audit_tables
 
 _PEOPLE = 1_000_000
 _EPSILON, _DELTA = 4, Fraction(1, 100_000)
-_DRAWS, _REPORTS = 50, 40  # values that are compared, and reports per value
+_DRAWS, _REPORTS = 50, 40  # values of each kind that are compared, and reports per value
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Finding:
 
     def concerns(self, rival: Rival) -> bool:
         """Whether it is about this rival; baselines use our own mechanisms."""
-        tool = OUR_TOOL if rival.tool == "baseline" else rival.tool
+        tool = OUR_TOOL if rival.is_baseline else rival.tool
         return self.tool == tool and (not self.methods or rival.method in self.methods)
 
 
@@ -56,8 +56,8 @@ def ours() -> list[Finding]:
         listed = blender.collection.discovery.selector(Entropy.system()).select(np.ones(_PEOPLE, np.int64))
         found.append(evidence.singletons(f"{OUR_TOOL}: {name}", listed.rows.size, _PEOPLE, float(_DELTA)))
     draw = _reports(blenders["tight"])
-    found.append(evidence.unpredictable(OUR_TOOL, evidence.repeated(_seed, draw), _DRAWS))
-    found.append(evidence.separate_workers(OUR_TOOL, evidence.shared_after_fork(draw), _DRAWS))
+    found.append(evidence.unpredictable(OUR_TOOL, evidence.repeated(_seed, draw), 2 * _DRAWS))
+    found.append(evidence.separate_workers(OUR_TOOL, evidence.shared_after_fork(draw), 2 * _DRAWS))
     return [Finding.of(finding) for finding in found]
 
 
@@ -80,11 +80,9 @@ def _reports(blender: Blender) -> evidence.Draw:
     entropy = Entropy.system()
 
     def draw() -> Sequence[str]:
-        """Reports of devices, and words of the generator that simulates them, as text."""
-        return [
-            str([*(device.report("query 3").cells for _ in range(_REPORTS)), *entropy.words(2).tolist()])
-            for _ in range(_DRAWS)
-        ]
+        """Reports of devices, and words of the generator that simulates many of them, as text."""
+        reports = [str([device.report("query 3").cells for _ in range(_REPORTS)]) for _ in range(_DRAWS)]
+        return [*reports, *(str(entropy.words(2)) for _ in range(_DRAWS))]
 
     return draw
 

@@ -132,7 +132,7 @@ def _outcome(rival: Rival, population: Population, pythons: dict[str, Path]) -> 
 
 def _checked(name: str, python: Path) -> list[dict[str, Any]] | Failure:
     """The findings of an environment's script."""
-    path = HOME / "results" / f"promises-{name}-{_digest_of_files(peers.FOLDER)}.json"
+    path = HOME / "results" / f"promises-{name}-{_digest_of_texts(EVIDENCE[name], 'evidence.py', f'{name}.txt')}.json"
     if not path.exists():
         command = [python, peers.FOLDER / EVIDENCE[name]]
         done = subprocess.run(command, check=False, capture_output=True, text=True)
@@ -161,16 +161,23 @@ def _slug(setting: Setting, rival: Rival) -> str:
 def _digest(rival: Rival, job: str) -> str:
     """Names the code and the settings, so that a change of either is measured again."""
     if rival.environment is None:
-        code = "".join(_digest_of_files(Path(source)) for source in _SOURCES)
+        code = "".join(_digest_of_package(Path(source)) for source in _SOURCES)
     else:
-        names = (rival.script, "job.py", f"{rival.environment}.txt")
-        code = "".join((peers.FOLDER / name).read_text(encoding="utf-8") for name in names)
-    return hashlib.sha256(f"{code}{job}".encode()).hexdigest()[:12]
+        code = _digest_of_texts(rival.script, "job.py", f"{rival.environment}.txt")
+    return _hashed(f"{code}{job}".encode())
 
 
-def _digest_of_files(folder: Path) -> str:
-    files = [folder] if folder.is_file() else sorted(folder.rglob("*.py")) + sorted(folder.rglob("*.txt"))
-    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:12]
+def _digest_of_texts(*names: str) -> str:
+    return _hashed(b"".join((peers.FOLDER / name).read_bytes() for name in names))
+
+
+def _digest_of_package(path: Path) -> str:
+    files = [path] if path.is_file() else sorted(path.rglob("*.py"))
+    return _hashed(b"".join(file.read_bytes() for file in files))
+
+
+def _hashed(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:12]
 
 
 def _store(path: Path, values: object) -> None:

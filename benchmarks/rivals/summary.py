@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from benchmarks.rivals.runs import Key, Outcome
-from benchmarks.rivals.settings import GIVEN, OURS, RIVALS, SETTINGS, Rival, Setting
+from benchmarks.rivals.settings import EVERYONE, GIVEN, OURS, RIVALS, SETTINGS, Rival, Setting
 
 _CHANCE = 2.0  # standard errors of a difference that may be chance
 
@@ -22,7 +22,7 @@ class Mean:
 
 @dataclass(frozen=True)
 class Row:
-    """One rival in one setting. What a curator sees is not a report, so its size is None."""
+    """One rival in one setting. What a curator sees is not a report, so its size is None; a baseline has no costs."""
 
     setting: Setting
     rival: Rival
@@ -30,9 +30,9 @@ class Row:
     ndcg: Mean
     query_l1: Mean
     found: Mean
-    rows_per_second: Mean
+    rows_per_second: Mean | None
     report_bytes: Mean | None
-    peak_bytes: Mean
+    peak_bytes: Mean | None
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ def _error(digits: int) -> Callable[[Mean], str]:
 MEASURES = (
     Measure("NDCG", lambda row: row.ndcg, True, _error(4)),
     Measure("query L1", lambda row: row.query_l1, False, _error(4)),
-    Measure("queries found", lambda row: row.found, True, lambda mean: f"{mean.value:.1f}", is_given=True),
+    Measure("queries found", lambda row: row.found, True, _error(1), is_given=True),
     Measure("rows/s", lambda row: row.rows_per_second, True, lambda mean: f"{mean.value:,.0f}"),
     Measure("bytes per report", lambda row: row.report_bytes, False, lambda mean: f"{mean.value:,.0f}"),
     Measure("peak memory", lambda row: row.peak_bytes, False, lambda mean: f"{mean.value / 1e6:,.0f} MB"),
@@ -76,9 +76,9 @@ def _row(setting: Setting, rival: Rival, runs: Sequence[Outcome]) -> Row:
         ndcg=_mean([run.scores.ndcg for run in runs]),
         query_l1=_mean([run.scores.query_l1 for run in runs]),
         found=_mean([run.scores.found for run in runs]),
-        rows_per_second=Mean(max(run.rows / run.seconds for run in runs)),
+        rows_per_second=None if rival.is_baseline else Mean(max(run.rows / run.seconds for run in runs)),
         report_bytes=Mean(statistics.mean(sizes)) if sizes else None,
-        peak_bytes=Mean(max(run.peak_bytes for run in runs)),
+        peak_bytes=None if rival.is_baseline else Mean(max(run.peak_bytes for run in runs)),
     )
 
 
@@ -116,7 +116,20 @@ def _is_better(measure: Measure, row: Row, ours: Row) -> bool:
     if theirs is None or own is None:
         return False
     gap = theirs.value - own.value if measure.more_is_better else own.value - theirs.value
-    return gap > _CHANCE * (theirs.error**2 + own.error**2) ** 0.5
+    return gap > chance(theirs, own)
+
+
+def chance(one: Mean, other: Mean) -> float:
+    """The largest difference that may be chance."""
+    return _CHANCE * (one.error**2 + other.error**2) ** 0.5
+
+
+def closest(rows: Sequence[Row], setting: Setting) -> tuple[Row, Row] | None:
+    """Our row, and the rival with the smallest query L1 that does not need a curator for everyone."""
+    here = [row for row in rows if row.setting == setting]
+    ours = [row for row in here if row.rival == OURS]
+    others = [row for row in here if not row.rival.is_ours and row.rival.trust != EVERYONE]
+    return (ours[0], min(others, key=lambda row: row.query_l1.value)) if ours and others else None
 
 
 def _pair(measure: Measure, row: Row, ours: Row) -> tuple[Mean, Mean]:

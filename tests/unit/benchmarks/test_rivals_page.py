@@ -53,14 +53,25 @@ def test_a_rival_wins_in_what_it_is_better_at_and_the_page_starts_with_it(theirs
     rows = rows_of(theirs)
     assert [win.measure.name for win in wins(rows)] == measures
     winners, rest = written(rows)
-    lines = [line for line in winners.splitlines() if OUE.name in line]
-    assert [line.split(" (ours")[0].removeprefix("- ") for line in lines] == measures
+    shown = [line.split(" (ours")[0].removeprefix("- ") for line in winners.splitlines() if "(ours" in line]
+    assert shown == measures
+    assert winners.count("pure-LDP's OUE") == len(measures)
     assert f"| {OUE.name} |" in rest
 
 
 def test_a_difference_that_may_be_chance_is_not_a_win():
     assert [win.measure.name for win in wins(rows_of(runs(0.992, 0.02, spread=0.002)))] == []
     assert [win.measure.name for win in wins(rows_of(runs(0.992, 0.02, spread=0.0002)))] == ["NDCG"]
+
+
+@pytest.mark.parametrize(
+    ("spread", "verdict"), [(0.0001, "worse by more than chance"), (0.02, "the difference may be chance")]
+)
+def test_the_page_says_how_sure_our_smallest_error_is(spread, verdict):
+    winners, _ = written(rows_of(runs(0.98, 0.02, spread=spread)))
+    line = next(line for line in winners.splitlines() if "the smallest query L1" in line)
+    assert OUE.name in line
+    assert line.endswith(verdict)
 
 
 def test_a_given_list_is_not_a_discovery():
@@ -85,12 +96,14 @@ def test_every_claim_has_its_evidence_and_every_row_names_the_claims_it_breaks()
     assert row[OUE].endswith("| **broken** (2) |")
     assert row[KEYS].endswith("| kept |")
     assert row[OURS].endswith("| not checked |")
-    assert OUE.name not in winners
+    assert "pure-LDP's OUE" not in winners
 
 
 def test_a_winner_that_breaks_its_promise_is_marked():
     winners, _ = written(rows_of(runs(0.999, 0.02)))
-    assert f"{OUE.name} 0.9990 ± 0.0001 ({GIVEN}; breaks a promise, see below)" in winners
+    assert f"- {GIVEN}: pure-LDP's OUE\\* 0.9990\n" in winners
+    winners, _ = written(rows_of(runs(0.999, 0.02)), findings=[KEPT])
+    assert f"- {GIVEN}: pure-LDP's OUE 0.9990\n" in winners
 
 
 def test_what_did_not_install_is_shown_with_its_error():
