@@ -7,7 +7,6 @@ import pytest
 
 from blender_dp import ParameterError
 from blender_dp.release.series import Trends, trends_over
-from blender_dp.release.tracks import tracks_of
 from tests.rounds import rounds
 
 STEADY: dict[str, float] = {}
@@ -119,15 +118,6 @@ def test_an_empty_list_has_no_series(collected):
     release = collected[0].release
     empty = replace(release.reporting_list, head_list=release.head_list.restrict([]))
     assert trends_over([replace(release, reporting_list=empty, queries=(), records=())]).series == ()
-
-
-def test_the_grid_covers_every_estimate(collected):
-    for track in tracks_of([one.release for one in collected]):
-        assert (np.diff(track.shares) > 0).all()
-        for row in track.rows:
-            assert row is None or track.shares[0] <= max(row.share, 0) <= track.shares[-1]
-        if None in track.rows:
-            assert track.shares[0] == 0
 
 
 @pytest.mark.parametrize(("names", "count"), [(["a"], 2), (["a", "b", "c"], 2)])
