@@ -12,6 +12,7 @@ from blender_dp.cli.options import AsJson, given, parameter_options
 from blender_dp.cli.output import note, print_json
 from blender_dp.cli.svg_process import Draw, svg_process
 from blender_dp.errors import ParameterError
+from blender_dp.extras import needs
 
 if TYPE_CHECKING:
     from blender_dp.planning import Plan, Setting, Solution, Tradeoff, Want
@@ -131,7 +132,10 @@ def _want(text: str | None, solve: str | None) -> Want | None:
 
 
 def _check_picture(path: Path | None) -> None:
-    if path is not None and path.suffix not in _PICTURES:
+    if path is None:
+        return
+    needs("plots")
+    if path.suffix not in _PICTURES:
         raise ParameterError("plot", f"{path.name!r} is neither .svg nor .png", "Use a name such as plan.svg")
 
 

@@ -9,7 +9,7 @@ from blender_dp.report.lines import Axis, Point, line_chart
 from blender_dp.report.theme import Spec
 
 _QUERIES, _L1, _NDCG, _ERROR = "Queries listed", "L1 error", "NDCG", "Relative error of one query"
-_SHARES = {"opt-in"}
+_FORMATS = {"opt-in": "~%", "epsilon": "~g", "users": ".2~s"}
 _LOGARITHMIC = {"opt-in", "users", "max-queries"}
 
 
@@ -19,7 +19,7 @@ def tradeoff_chart(tradeoff: Tradeoff) -> Spec:
     values = [one.value for one in tradeoff.points]
     x = Axis(
         tradeoff.label,
-        format="~%" if tradeoff.over in _SHARES else "~s" if tradeoff.over == "users" else None,
+        format=_FORMATS.get(tradeoff.over),
         log=tradeoff.over in _LOGARITHMIC,
         ticks=values,
     )
