@@ -97,8 +97,14 @@ def _tests(old: Release, new: Release, *, same_users: bool) -> Iterator[Change]:
 
 
 def _listed(release: Release, *, same_users: bool) -> dict[str, QueryEstimate]:
-    """The listed queries, with the variance for what is compared: the users, or the population they are drawn from."""
+    """The listed queries, with the variance for what is compared: the users, or the population they are drawn from.
+
+    The papers' average trusts an opt-in estimate the more the lower it happens to be, so its variance is too small just
+    where it is wrong. Of such a release the clients' own estimates are compared.
+    """
     rows = {row.query: row for row in release.queries if row.query is not None}
+    if release.manifest.settings.estimator == "average":
+        return {q: replace(row, share=row.client_share, variance=row.client_variance) for q, row in rows.items()}
     if same_users:
         return rows
     return {q: replace(row, variance=row.variance + sampling_variance(row, release.manifest)) for q, row in rows.items()}

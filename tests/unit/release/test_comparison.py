@@ -99,6 +99,14 @@ def test_a_popular_query_that_is_missing_is_gone_and_a_rare_one_may_be_noise(rel
     assert (back.kind, back.old_share) == ("new", None)
 
 
+def test_of_the_papers_estimates_those_of_the_clients_are_compared():
+    old, new = (one.release for one in rounds([{}, {}], profile="paper"))
+    change = next(c for c in old.compare(new).changes if c.query == "google")
+    rows = [next(row for row in release.queries if row.query == "google") for release in (old, new)]
+    assert [change.old_share, change.new_share] == [row.client_share for row in rows]
+    assert change.high - change.low == pytest.approx(2 * 1.959964 * sum(row.client_variance for row in rows) ** 0.5)
+
+
 def test_a_lower_rate_never_has_more_discoveries(releases):
     counts = [len(releases[0].compare(releases[1], fdr=fdr).discoveries) for fdr in (0.5, 0.05, 1e-6, 1e-300)]
     assert counts == sorted(counts, reverse=True)
