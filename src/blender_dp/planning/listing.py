@@ -120,5 +120,5 @@ def _with_poisson(probabilities: Floats, mean: float) -> Floats:
     """The distribution of the sum with a Poisson number, cut off at the same maximum."""
     more = np.exp(np.cumsum(np.log(np.append(1.0, mean / np.arange(1, probabilities.size)) + 1e-300)) - mean)
     total: Floats = np.convolve(probabilities, more)[: probabilities.size]
-    total[-1] += 1 - total.sum()
+    total[-1] += max(1 - total.sum(), 0.0)
     return total

@@ -55,21 +55,28 @@ def test_a_trade_off_is_a_table_and_a_picture(folder):
     picture = (folder / "plan.svg").read_text(encoding="utf-8")
     assert picture.startswith("<svg")
     assert "Queries listed" in picture
-    points = json.loads(command(*SMALL, "--epsilon", "4", "--max-queries", "10", "--over", "max-queries", "--json"))[
-        "tradeoff"
-    ]
-    assert (points["over"], points["points"][0]["value"]) == ("max-queries", 10)
 
 
 @pytest.mark.slow
-def test_a_solution_is_printed_with_its_forecast(folder):
-    said = command(*SMALL, "--want", "queries=10,ndcg=0.9", "--solve", "epsilon", "--plot", "plan.png")
+def test_a_solution_is_printed_with_its_forecast():
+    said = command(*SMALL, "--want", "queries=10", "--solve", "epsilon")
     assert said.startswith("ε: ")
     assert "is enough" in said
+
+
+@pytest.mark.slow
+def test_json_has_the_trade_off_and_the_picture_may_be_png(folder):
+    arguments = ("--epsilon", "4", "--max-queries", "5", "--over", "users", "--plot", "plan.png", "--json")
+    points = json.loads(command(*SMALL, *arguments))["tradeoff"]
+    assert (points["over"], points["points"][0]["value"]) == ("users", 4_000)
     assert (folder / "plan.png").read_bytes().startswith(b"\x89PNG")
-    impossible = json.loads(command(*SMALL, "--epsilon", "1", "--want", "error=0.0001", "--solve", "opt-in", "--json"))
+
+
+def test_json_says_what_is_missing():
+    wishes = ("--want", "queries=900", "--solve", "epsilon", "--json")
+    impossible = json.loads(command(*SMALL, *wishes))
     assert impossible["value"] is None
-    assert impossible["missing"]
+    assert impossible["missing"] == ["900 queries are listed with a probability of 0%, not 90%"]
 
 
 @pytest.mark.parametrize(

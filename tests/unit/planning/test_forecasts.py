@@ -11,7 +11,7 @@ from blender_dp.planning.setting import Setting
 from blender_dp.planning.simulation import simulated
 from tests.unit.planning.shapes import SHAPES, USERS, brute_force
 
-RUNS = 70
+RUNS = 45
 
 
 def compared(setting: Setting, runs: int) -> dict[str, tuple[float, float]]:
@@ -42,7 +42,7 @@ def stated(outcomes, rank: int) -> float:
     return float(np.mean(errors))
 
 
-# All seeds are fixed, so there are no false alarms. The standard error of a ratio of L1s is about 2 %, of the others less
+# All seeds are fixed, so there are no false alarms. The standard error of a ratio of L1s is 2 to 4 %, of the others less
 # than 1 %; `python -m benchmarks plan` repeats this with more runs, both profiles and larger populations.
 @pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES)
