@@ -22,7 +22,6 @@ HEAD = HeadList.of((f"query {i:02}", f"url {j}") for i in range(QUERIES) for j i
 COUNTS = (400_000 / (3 + np.arange(HEAD.cell_count) * 7 % 101)).astype(np.int64)
 SETTINGS = {
     "two-stage": ChannelSettings.of(randomiser="two-stage", epsilon=3, delta="1e-5", f_c="0.85", m_c=1),
-    "subset of 1": ChannelSettings.of(epsilon=2, f_c="0.9", subset_size=1, m_c=1),
     "subset of 9": ChannelSettings.of(epsilon=2, f_c="0.9", subset_size=9, m_c=1),
 }
 

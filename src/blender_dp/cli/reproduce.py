@@ -68,7 +68,8 @@ def _document(one: Finished) -> dict[str, object]:
         {"claim": text, "source": source, "agrees": verdict.agrees, "measured": verdict.measured}
         for text, source, verdict in one.checked
     ]
-    return {"name": one.figure.name, "title": one.figure.title, "claims": claims, "rows": one.table.to_pylist()}
+    figure = {"name": one.figure.name, "title": one.figure.title, "remark": one.remark}
+    return {**figure, "claims": claims, "rows": one.table.to_pylist()}
 
 
 def _show(made: list[Finished]) -> None:

@@ -51,11 +51,16 @@ def _curves(figure: Figure, rows: Sequence[dict[str, Any]]) -> Spec:
     shown = [row for row in rows if not _is_short(row)]
     points = [Point(row["panel"], row["line"], row["x"], row["mean"], row["low"], row["high"]) for row in shown]
     printed = {row["line"] for row in rows if row["line"].startswith("printed")}
-    y = {panel.title: Axis(TITLES[panel.measure], log=figure.log_l1 and panel.measure != "ndcg") for panel in figure.panels}
+    drawn = [panel for panel in figure.panels if any(row["panel"] == panel.title for row in shown)]
+    y = {panel.title: _y(panel.measure, figure) for panel in drawn}
     x = {panel.title: Axis(X_TITLES[panel.x], _X_FORMATS[panel.x], ticks=_ticks(panel.x, rows)) for panel in figure.panels}
     wide = figure.columns < 3
     size = (520, 300) if figure.columns == 1 else (380, 240) if wide else (250, 180)
     return line_chart(points, x, y, columns=figure.columns, width=size[0], height=size[1], marks_only=printed)
+
+
+def _y(measure: str, figure: Figure) -> Axis:
+    return Axis(TITLES[measure], top=1.0) if measure == "ndcg" else Axis(TITLES[measure], log=figure.log_l1)
 
 
 def _is_short(row: dict[str, Any]) -> bool:

@@ -53,6 +53,8 @@ class Axis:
     zero: bool = False
     ticks: Sequence[float] | None = None
     domain: tuple[float, float] | None = None
+    top: float | None = None
+    """The end of the axis, if only that is fixed."""
 
     def encoding(self, field: str) -> Spec:
         """The axis as part of a specification."""
@@ -61,6 +63,8 @@ class Axis:
         scale: Spec = {"type": "log", "nice": False} if self.log else {"zero": self.zero, "nice": True}
         if self.domain is not None:
             scale |= {"domain": list(self.domain), "nice": False}
+        if self.top is not None:
+            scale |= {"domainMax": self.top, "nice": False}
         return {"field": field, "type": "quantitative", "axis": axis, "scale": scale}
 
 

@@ -30,9 +30,7 @@ def test_every_panel_has_every_line(name):
 def test_the_l1_of_a_short_list_is_left_out():
     figure = CURVES["figure-17"]
     chart = chart_of(finished(figure, made_up(figure, useless=True)))  # without any list
-    shown = {panel["title"].split()[0]: len(panel["data"]["values"]) for panel in chart["concat"]}
-    assert shown["query"] == 0
-    assert shown["NDCG"] > 0
+    assert [panel["title"].split()[0] for panel in chart["concat"]] == ["NDCG", "NDCG"]
 
 
 def test_the_page_says_what_agrees_and_what_differs_and_escapes_everything():

@@ -11,13 +11,14 @@ POINTS = [
     Point("NDCG", "printed", 1, 0.85),
     Point("L1", "tight", 1, 0.02, 0.01, 0.03),
 ]
-AXES = {"L1": Axis("query L1", log=True), "NDCG": Axis("NDCG (1 is best)", domain=(0.5, 1))}
+AXES = {"L1": Axis("query L1", log=True), "NDCG": Axis("NDCG (1 is best)", domain=(0.5, 1)), "top": Axis("share", top=1.0)}
 
 
 def test_each_panel_has_its_points_and_its_axis():
     chart = line_chart(POINTS, Axis("share", ".0%"), AXES, marks_only={"printed"})
     panels = {panel["title"]: panel for panel in chart["concat"]}
-    assert list(panels) == ["L1", "NDCG"]
+    assert list(panels) == ["L1", "NDCG", "top"]
+    assert panels["top"]["layer"][1]["encoding"]["y"]["scale"]["domainMax"] == 1
     assert [row["y"] for row in panels["NDCG"]["data"]["values"]] == [0.9, 0.95, 0.85]
     assert panels["L1"]["layer"][1]["encoding"]["y"]["scale"]["type"] == "log"
     assert panels["NDCG"]["layer"][1]["encoding"]["y"]["scale"]["domain"] == [0.5, 1]

@@ -40,7 +40,7 @@ def list_reached_at(settings: Mapping[float, Setting], length: int, share: float
         if not full:
             longest = max(results.mean(one, "blended", "listed") for one in settings.values())
             return Verdict(False, f"at most {longest:.0f} queries in profile paper", results.reason)
-        return Verdict(abs(full[0] - share) <= 0.0051, f"from {full[0]:.1%} on in profile paper", results.reason)
+        return Verdict(abs(full[0] - share) <= 0.0051, f"from {100 * full[0]:g} % on in profile paper", results.reason)
 
     return check
 

@@ -67,3 +67,10 @@ def test_defaults_are_compared_with_what_is_run():
     (finished,) = reproduce(chosen(["figure-11"]), 1)
     assert finished.table.num_rows == 16
     assert [verdict.agrees for _, _, verdict in finished.checked] == [True, True]
+
+
+def test_a_list_that_is_full_earlier_than_printed_differs():
+    figure = catalogue()["figure-13"]
+    verdict = figure.claims[0].check(made_up(figure))  # every list is full
+    assert not verdict.agrees
+    assert verdict.measured == "from 1 % on in profile paper"
