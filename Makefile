@@ -9,6 +9,8 @@ export PYTHONDONTWRITEBYTECODE :=
 # `make coverage TESTS=tests/unit` and `make mutants MODULES=arithmetic` narrow a long run down.
 TESTS ?= tests
 MODULES ?=
+# Three on two cores: many tests wait, for a process, a timeout or a lease.
+PARALLEL := --numprocesses 3 --dist loadfile --no-loadscope-reorder
 # Besides the oldest one, which every other target uses.
 VERSIONS := 3.12 3.13
 
@@ -29,7 +31,7 @@ fast-tests: $(VENV)/.dev  ## run the tests that need no server, browser or stati
 
 test: lint types  ## check and test everything, as CI does
 	@tools/browser
-	$(BIN)/pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
+	tools/in-memory $(BIN)/pytest $(PARALLEL)
 
 versions:  ## run the fast tests on the other Python versions that the packages support (pyenv's, or any in PATH)
 	@for version in $(VERSIONS); do \
@@ -47,7 +49,7 @@ types: $(VENV)/.dev  ## run mypy
 
 coverage: $(VENV)/.dev  ## measure branch coverage of both packages and list what no test runs
 	$(BIN)/coverage erase
-	-$(BIN)/coverage run -m pytest --quiet --numprocesses 2 --dist loadfile --no-loadscope-reorder $(TESTS)
+	-tools/in-memory $(BIN)/coverage run -m pytest --quiet $(PARALLEL) $(TESTS)
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report
 
