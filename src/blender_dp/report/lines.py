@@ -23,7 +23,7 @@ from blender_dp.report.theme import CONFIG, Spec
 _STYLE: Spec = {
     **CONFIG,
     "view": {"stroke": LINE},
-    "legend": {**CONFIG["legend"], "symbolStrokeWidth": 2, "symbolSize": 90},
+    "legend": {**CONFIG["legend"], "symbolStrokeWidth": 0, "symbolSize": 110},
     "concat": {"spacing": 24},
 }
 _LEGEND_COLUMNS = {1: 2, 2: 4}  # so that the legend is not wider than the panels
