@@ -67,6 +67,12 @@ def test_every_subcommand_prints_one_document(live, command, tmp_path, monkeypat
     assert run("search", "demo", "goo")[0]["query"].startswith("goo")
     assert run("disagreement", "demo")["queries"]
     assert run("disagreement", "release")["poisoning"]
+    assert run("compare", "demo", "release")["changes"]
+    assert run("registry", "release")["deployment"]
+    few = ("--epsilon", "4", "--delta", "1e-5", "--max-queries", "5", "--users", "20000")
+    assert run("evaluate", "aol", *few, "--seeds", "1", "--workers", "1")[0]["measure"]
+    assert run("plan", "aol", *few)["forecast"]
+    assert run("reproduce", "list")
     assert run("audit", "--epsilon", "4", "--delta", "1e-5", "--max-queries", "5")["findings"]
     subprocess.run([sys.executable, "-c", REPORTS], check=True, cwd=tmp_path)
     words = ("reports.jsonl", "--head-list", "demo/head-list.json")
