@@ -20,14 +20,20 @@ def folder(tmp_path, monkeypatch):
 
 
 def command(*arguments: str) -> str:
-    done = CliRunner(env={"COLUMNS": "200"}).invoke(app, arguments, catch_exceptions=False)
+    done = CliRunner().invoke(app, arguments, catch_exceptions=False)
     assert done.exit_code == 0, done.output
     return done.stdout
 
 
+def unfolded(text: str) -> str:
+    """The text without its line breaks: the width of the console is that of the test that used it first."""
+    return " ".join(text.split())
+
+
 def test_a_plan_has_the_result_the_trust_and_the_risk():
     said = command(*SMALL, "--epsilon", "4", "--max-queries", "10")
-    assert "40,000 users like zipf:1.5: 4,000 opt in (3,800 discover, 200 calibrate), 36,000 are clients; ε = 4" in said
+    groups = "4,000 opt in (3,800 discover, 200 calibrate), 36,000 are clients; ε = 4"
+    assert f"40,000 users like zipf:1.5: {groups}" in unfolded(said)
     for part in (
         "queries listed      10.0",
         "NDCG",
@@ -36,8 +42,8 @@ def test_a_plan_has_the_result_the_trust_and_the_risk():
         "What a person risks",
         "35.6 %",
     ):
-        assert part in said
-    assert "12 rounds" in said
+        assert part in said, said
+    assert "12 rounds" in unfolded(said)
 
 
 def test_json_has_the_same():
@@ -51,7 +57,7 @@ def test_json_has_the_same():
 @pytest.mark.slow
 def test_a_trade_off_is_a_table_and_a_picture(folder):
     said = command(*SMALL, "--epsilon", "4", "--max-queries", "10", "--over", "epsilon", "--plot", "plan.svg")
-    assert [line.split()[0] for line in said.splitlines()[2:]] == ["0.5", "1", "2", "3", "4", "5", "6"]
+    assert [line.split()[0] for line in said.splitlines()[-7:]] == ["0.5", "1", "2", "3", "4", "5", "6"]
     picture = (folder / "plan.svg").read_text(encoding="utf-8")
     assert picture.startswith("<svg")
     assert "Queries listed" in picture
@@ -61,7 +67,7 @@ def test_a_trade_off_is_a_table_and_a_picture(folder):
 def test_a_solution_is_printed_with_its_forecast():
     said = command(*SMALL, "--want", "queries=10", "--solve", "epsilon")
     assert said.startswith("ε: ")
-    assert "is enough" in said
+    assert "is enough" in unfolded(said)
 
 
 @pytest.mark.slow

@@ -17,6 +17,7 @@ from blender_dp.poisoning.forging import forging
 from blender_dp.poisoning.prediction import Poisoning
 from blender_dp.release import Release
 from blender_dp_device.channel import Device
+from blender_dp_device.records.record import Record
 
 pytestmark = pytest.mark.slow  # makes releases until the smallest attack is found
 
@@ -43,7 +44,7 @@ def collected(epsilon: str, size: int | None) -> tuple[Collection, Listing, np.n
 
     counts = np.zeros(listing.head_list.cell_count, np.int64)
     for row in rows.slice(OPT_IN).select(["query", "url"]).to_pylist():
-        counts[list(device._report(row["query"], row["url"], random_bytes).cells)] += 1
+        counts[list(device._report(Record(row["query"], row["url"]), random_bytes).cells)] += 1
     return collection, listing, counts
 
 

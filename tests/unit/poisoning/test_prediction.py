@@ -15,6 +15,7 @@ from blender_dp.pipeline.collection import Collection
 from blender_dp.poisoning.prediction import poisoning, response_of
 from blender_dp.stages.response import Response
 from blender_dp_device.channel import Device
+from blender_dp_device.records.record import Record
 
 pytestmark = pytest.mark.slow  # makes whole releases
 
@@ -40,7 +41,7 @@ def collected():
 
     counts = np.zeros(listing.head_list.cell_count, np.int64)
     for row in rows.slice(OPT_IN).select(["query", "url"]).to_pylist():
-        counts[list(device._report(row["query"], row["url"], random_bytes).cells)] += 1
+        counts[list(device._report(Record(row["query"], row["url"]), random_bytes).cells)] += 1
     return collection, listing, counts
 
 
