@@ -12,10 +12,14 @@ _NORMAL = 100.0  # from this variance on, a binomial count is drawn as a rounded
 
 
 def normal(count: int, entropy: Entropy) -> Floats:
-    """Standard normal numbers (Box and Muller)."""
-    half = (count + 1) // 2
-    radius, angle = np.sqrt(-2 * np.log(uniform(half, entropy))), 2 * np.pi * uniform(half, entropy)
-    return np.concatenate([radius * np.cos(angle), radius * np.sin(angle)])[:count]
+    """Standard normal numbers."""
+    return np.concatenate(normal_pairs((count + 1) // 2, entropy))[:count]
+
+
+def normal_pairs(count: int, entropy: Entropy) -> tuple[Floats, Floats]:
+    """Pairs of independent standard normal numbers (Box and Muller)."""
+    radius, angle = np.sqrt(-2 * np.log(uniform(count, entropy))), 2 * np.pi * uniform(count, entropy)
+    return radius * np.cos(angle), radius * np.sin(angle)
 
 
 def binomial(trials: Integers, probability: Floats, entropy: Entropy) -> Integers:
@@ -29,7 +33,7 @@ def binomial(trials: Integers, probability: Floats, entropy: Entropy) -> Integer
         value = np.rint(trials[large] * p[large] + np.sqrt(variance[large]) * normal(int(large.sum()), entropy))
         drawn[large] = np.clip(value, 0, trials[large]).astype(np.int64)
     small = np.flatnonzero(~large & (trials > 0) & (p > 0))
-    drawn[small] = _inverted(trials[small], p[small], uniform(small.size, entropy))
+    drawn[small] = inverted(trials[small], p[small], uniform(small.size, entropy))
     return np.where(flipped, trials - drawn, drawn)
 
 
@@ -47,8 +51,8 @@ def spread(total: Integers, ways: Integers, entropy: Entropy) -> Integers:
     return counts
 
 
-def _inverted(trials: Integers, p: Floats, word: Floats) -> Integers:
-    """The first count at which the distribution function exceeds the uniform number."""
+def inverted(trials: Integers, p: Floats, word: Floats) -> Integers:
+    """Binomial counts by inversion: the first count at which the distribution function reaches the uniform number."""
     drawn = np.zeros(trials.size, np.int64)
     mass = np.exp(trials * np.log1p(-p))
     reached, odds = mass.copy(), p / (1 - p)

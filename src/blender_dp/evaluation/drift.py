@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from blender_dp.evaluation.draws import normal_pairs
 from blender_dp.evaluation.experiment import make_listing
 from blender_dp.evaluation.groups import Groups
 from blender_dp.evaluation.population import Population
-from blender_dp.logs.synthetic import uniform
 from blender_dp.pipeline.collection import Collection
 from blender_dp.release import Release
 from blender_dp.sampling import Entropy
@@ -31,17 +31,17 @@ class Round:
 def head_of(population: Population, queries: int) -> Population:
     """The most popular queries; everyone else has no record. A list never has the rest, and rounds are faster without it."""
     smallest = population.top_queries[min(queries, population.top_queries.size) - 1]
-    kept = np.flatnonzero(population.query_counts[population.query_of] >= smallest)
-    numbers = np.unique(population.query_of[kept], return_inverse=True)[1]
+    popular = np.flatnonzero(population.query_counts[population.query_of] >= smallest)
+    numbers = np.unique(population.query_of[popular], return_inverse=True)[1]
     names = population.names
-    counts = population.counts[kept]
-    return Population(population.users, numbers, counts, lambda records: names(kept[records]), population.levels)
+    counts = population.counts[popular]
+    return Population(population.users, numbers, counts, lambda records: names(popular[records]), population.levels)
 
 
 def drift(queries: int, rounds: int, step: float, seed: int) -> list[Floats]:
     """For every round, the factor of each query's share: a random walk of its logarithm, with this standard deviation."""
     entropy = Entropy.seeded(f"drift {seed}")
-    steps = [np.zeros(queries), *(step * _normal(queries, entropy) - step**2 / 2 for _ in range(rounds - 1))]
+    steps = [np.zeros(queries), *(step * normal_pairs(queries, entropy)[0] - step**2 / 2 for _ in range(rounds - 1))]
     return list(np.exp(np.cumsum(steps, axis=0)))
 
 
@@ -71,9 +71,3 @@ def _shares(population: Population) -> dict[str, float]:
     first = np.flatnonzero(np.diff(population.query_of, prepend=-1))
     shares = population.query_counts / population.users
     return dict(zip((query for query, _ in population.names(first)), shares.tolist(), strict=True))
-
-
-def _normal(count: int, entropy: Entropy) -> Floats:
-    """Normal numbers for synthetic data (Box and Muller)."""
-    normal: Floats = np.sqrt(-2 * np.log(uniform(count, entropy))) * np.cos(2 * np.pi * uniform(count, entropy))
-    return normal

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from blender_dp.evaluation.draws import inverted, normal_pairs
 from blender_dp.evaluation.groups import Groups, Members
 from blender_dp.evaluation.population import Name, Population
 from blender_dp.logs.synthetic import uniform
@@ -20,6 +21,7 @@ from blender_dp.stages import Floats, Integers, Response, simulate
 from blender_dp_device.channel.subset import AnyChannel
 
 _LARGE = 30.0  # expected counts from which the normal distribution is good enough
+_CERTAIN = 1 - 1e-15  # the largest probability that can be inverted
 _REPORTS = 1 << 17  # cells that are really reported; beyond, the deviations of fewer clients are scaled up
 _FEWEST = 1 << 12  # clients who report however long their reports are
 
@@ -56,30 +58,14 @@ def _drawn(trials: Integers, probability: Floats, users: float, remaining: float
     Large counts are normal, with the skewness of a binomial distribution and the covariances of drawing without
     replacement; the users without any of these records are one more cell. Small counts are binomial.
     """
-    expected, normals = trials * probability, normal(trials.size + 1, entropy)
+    expected, normals = trials * probability, normal_pairs(trials.size + 1, entropy)[0]
     spread = np.sqrt(remaining * np.append(expected, max(users - float(expected.sum()), 0.0)))
     common = expected / users * float(spread @ normals)
     skew = (normals[:-1] ** 2 - 1) * (1 - 2 * probability) / 6
     drawn = np.rint(expected + spread[:-1] * normals[:-1] - common + skew)
     small = np.flatnonzero(expected < _LARGE)
-    drawn[small] = _binomial(trials[small], probability[small], uniform(small.size, entropy))
+    drawn[small] = inverted(trials[small], np.minimum(probability[small], _CERTAIN), uniform(small.size, entropy))
     return np.clip(drawn, 0, trials).astype(np.int64)
-
-
-def _binomial(trials: Integers, probability: Floats, quantiles: Floats) -> Floats:
-    """Binomial numbers by inversion: the smallest number whose cumulative probability reaches the quantile."""
-    drawn, active = np.zeros(trials.size), np.arange(trials.size)
-    p = np.minimum(probability, 1 - 1e-15)
-    weight, odds, number = np.exp(trials * np.log1p(-p)), p / (1 - p), 0
-    reached = weight.copy()
-    while active.size:
-        beyond = (quantiles[active] > reached) & (number < trials[active])
-        active, weight, reached = active[beyond], weight[beyond], reached[beyond]
-        weight = weight * odds[active] * (trials[active] - number) / (number + 1)
-        reached = reached + weight
-        number += 1
-        drawn[active] = number
-    return drawn
 
 
 def _members(people: Population, users: int, counts: Integers) -> Members:
@@ -110,10 +96,3 @@ def _whole(values: Floats, total: int) -> Integers:
     whole: Integers = np.rint(values).astype(np.int64)
     whole[np.argmax(whole)] += total - int(whole.sum())
     return whole
-
-
-def normal(count: int, entropy: Entropy) -> Floats:
-    """Numbers from a standard normal distribution, by the method of Box and Muller."""
-    radius, angle = np.sqrt(-2 * np.log(uniform(count, entropy))), 2 * np.pi * uniform(count, entropy)
-    numbers: Floats = radius * np.cos(angle)
-    return numbers
