@@ -18,7 +18,7 @@ from blender_dp.planning.setting import Setting
 from blender_dp.sampling import Entropy
 from blender_dp.stages import Floats
 
-_NORMAL = 1.96
+_NORMAL = 1.96  # the quantile of a normal distribution for 95 %
 
 
 @dataclass(frozen=True)
@@ -36,8 +36,18 @@ class Expected:
         """Estimate it from several collections; no value can be below `least` or above `most`."""
         mean, runs = float(np.mean(values)), len(values)
         spread = float(np.std(values, ddof=1)) if runs > 1 else 0.0
-        reach = _NORMAL * spread * math.sqrt(1 + 1 / runs)
+        reach = _student(runs - 1) * spread * math.sqrt(1 + 1 / runs)
         return cls(mean, max(mean - reach, least), min(mean + reach, most), spread / math.sqrt(runs))
+
+
+def _student(freedom: int) -> float:
+    """The quantile of Student's distribution for 95 %: a spread that a few runs estimate may be too small.
+
+    The series of Fisher and Cornish, within 1 % from 3 degrees of freedom on.
+    """
+    z, v = _NORMAL, max(freedom, 1)
+    terms = (z**3 + z) / 4, (5 * z**5 + 16 * z**3 + 3 * z) / 96, (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384
+    return z + sum(term / v**power for power, term in enumerate(terms, 1))
 
 
 @dataclass(frozen=True, eq=False)
