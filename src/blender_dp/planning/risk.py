@@ -1,18 +1,16 @@
-"""What taking part costs a person, in words. Every number is exact, or rounded so that no risk is understated."""
+"""What participation costs a person, in words. Every number is exact, or rounded so that no risk is understated."""
 
 from __future__ import annotations
 
-import decimal
 import math
 from dataclasses import dataclass
-from decimal import Decimal
 from fractions import Fraction
 
 from blender_dp.extras import is_installed
 from blender_dp.privacy.composition import composed
 from blender_dp.privacy.loss import Loss, Model, Promise
-from blender_dp.privacy.rounding import readable, rounded_up
-from blender_dp_device.arithmetic import decimal_context, exp_bounds
+from blender_dp.privacy.rounding import readable, rounded_down, rounded_up
+from blender_dp_device.arithmetic import exp_bounds
 
 PRIOR = Fraction(1, 100)
 ROUNDS = 12
@@ -43,7 +41,7 @@ def belief(loss: Loss, prior: Fraction = PRIOR, *, probabilistic: bool = False) 
 
 
 def year(loss: Loss, rounds: int = ROUNDS) -> Loss:
-    """The loss of someone who takes part in several rounds, as the collector's ledger composes it."""
+    """The loss of someone who participates in several rounds, as the collector's ledger composes it."""
     total = Fraction(rounds) * loss.epsilon
     worth_asking = rounds > 1 and is_installed("dp_accounting") and _saving(loss, rounds) > _WORTHWHILE * float(total)
     epsilon = composed([loss] * rounds) if worth_asking else total
@@ -60,7 +58,7 @@ def statement(promise: Promise, users: int, rounds: int = ROUNDS) -> str:
         f"sees {seen}, can be at most {_percent(once.most)} sure afterwards{_except(once.fails)}. "
         f"{rounds} rounds with the same people cost ε = {rounded_up(many.epsilon)}"
         f"{f' and δ = {rounded_up(many.delta)}' if many.delta else ''}, after which that is {_after(many)}; "
-        f"ε = {_down(promise.loss.epsilon / rounds)} per round would keep all of them together at "
+        f"ε = {rounded_down(promise.loss.epsilon / rounds)} per round would keep all of them together at "
         f"ε = {readable(promise.loss.epsilon)}."
     )
 
@@ -71,15 +69,16 @@ def _saving(loss: Loss, rounds: int) -> float:
     Only the rounding between rounds · δ and 1 - (1 - δ)^rounds is available to reduce ε.
     """
     epsilon, delta = float(loss.epsilon), float(loss.delta)
-    kept = math.exp(rounds * math.log1p(-delta)) if delta < 1 else 0.0
-    spare = rounds * delta - (1 - kept)
-    taken = spare / kept * (1 + math.exp(-epsilon)) ** rounds if kept else 1.0
-    return -math.log1p(-taken) if taken < 1 else math.inf
+    unexposed = math.exp(rounds * math.log1p(-delta)) if delta < 1 else 0.0
+    spare = rounds * delta - (1 - unexposed)
+    usable = spare / unexposed * (1 + math.exp(-epsilon)) ** rounds if unexposed else 1.0
+    return -math.log1p(-usable) if usable < 1 else math.inf
 
 
 def _after(loss: Loss) -> str:
-    most = belief(loss).most
-    return "no longer a meaningful bound" if most > _MEANINGLESS else f"at most {_percent(most)}"
+    found = belief(loss)
+    is_meaningful = found.most <= _MEANINGLESS
+    return f"at most {_percent(found.most)}{_except(found.fails)}" if is_meaningful else "no longer a meaningful bound"
 
 
 def _except(fails: Fraction) -> str:
@@ -88,8 +87,3 @@ def _except(fails: Fraction) -> str:
 
 def _percent(value: Fraction) -> str:
     return f"{rounded_up(100 * value)} %"
-
-
-def _down(value: Fraction) -> str:
-    context = decimal_context(3, decimal.ROUND_FLOOR)
-    return f"{float(context.divide(Decimal(value.numerator), Decimal(value.denominator))):.3g}"

@@ -73,6 +73,11 @@ def test_the_statement_has_one_round_and_a_year():
     assert "no longer a meaningful bound; ε = 0.333 per round would keep all of them together at ε = 4." in text
 
 
+def test_the_bound_after_all_rounds_says_how_often_it_may_fail():
+    text = statement(Promise("opt-in users", Model.CENTRAL, Loss(Fraction(1, 10), Fraction(1, 10**6))), 10)
+    assert "after which that is at most 3.28 %, except with a probability of 0.0012; ε = 0.00833 per round" in text
+
+
 def test_a_client_without_delta_has_no_exception():
     text = statement(Promise("clients", Model.LOCAL, Loss(Fraction(1, 4), Fraction(0))), 10, rounds=2)
     assert "sees this person's report, can be at most 1.29 % sure afterwards. 2 rounds" in text
