@@ -52,12 +52,12 @@ def demo(
     from blender_dp.pipeline.blender import Blender
     from blender_dp.sampling import Entropy
 
+    blender = Blender(**_PAPERS | given(parameters))  # checks the parameters before anything is written
     with output_folder(out_folder, replace=force), Steps(quiet=as_json).shown() as step:
         step(f"population: {users:,} synthetic users")
         population = aol_like(seed, users=users)
         pq.write_table(population, out_folder / _LOG)
         truth = Truth.of(population)
-        blender = Blender(**_PAPERS | given(parameters))
         with privacy_warnings() as warned:
             release = blender.run_log(
                 population, opt_in, key=f"demo {seed}".encode(), entropy=Entropy.seeded(seed), progress=step

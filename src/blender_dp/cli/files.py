@@ -37,13 +37,6 @@ def output_folder(folder: Path, *, replace: bool) -> Iterator[None]:
             folder.rmdir()
 
 
-def check_writable(path: Path) -> None:
-    """Refuse a file that cannot be written, before any work is done."""
-    if path.is_dir() or not path.parent.is_dir():
-        problem = "is a folder" if path.is_dir() else "its folder does not exist"
-        raise DocumentError(str(path), problem, "Use a file in an existing folder")
-
-
 def write_folder(
     folder: Path,
     release: Release,

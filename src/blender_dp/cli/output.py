@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from blender_dp.errors import PrivacyWarning
+from blender_dp.errors import DocumentError, PrivacyWarning
 
 if TYPE_CHECKING:
     from blender_dp.logs import Tally
@@ -26,6 +26,13 @@ _WIDEST = 1000  # characters in a line of a table that is not folded
 
 out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)
+
+
+def check_writable(path: Path) -> None:
+    """Refuse a file that cannot be written, before any work is done."""
+    if path.is_dir() or not path.parent.is_dir():
+        problem = "is a folder" if path.is_dir() else "its folder does not exist"
+        raise DocumentError(str(path), problem, "Use a file in an existing folder")
 
 
 def fail(message: str) -> NoReturn:

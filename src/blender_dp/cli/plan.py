@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from blender_dp.cli.options import AsJson, given, parameter_options
-from blender_dp.cli.output import note, print_json
+from blender_dp.cli.output import check_writable, note, print_json
 from blender_dp.cli.svg_process import Draw, svg_process
 from blender_dp.errors import ParameterError
 from blender_dp.extras import needs
@@ -42,7 +42,7 @@ def plan(
     solve: Annotated[
         str | None, typer.Option(metavar="opt-in|epsilon|users|max-queries", help="Find the value that reaches --want.")
     ] = None,
-    rounds: Annotated[int, typer.Option(min=1, help="Rounds a year in which the same people take part.")] = 12,
+    rounds: Annotated[int, typer.Option(min=1, help="Rounds a year in which the same people participate.")] = 12,
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw the result over --over (or --solve) as .svg or .png.")
     ] = None,
@@ -51,7 +51,7 @@ def plan(
 ) -> None:
     """Predict what a collection would find and what it would cost its users, before anyone's data are collected.
 
-    List lengths are exact; L1, NDCG and errors come from a few simulated collections. Nothing is spent.
+    List lengths come from closed forms; L1, NDCG and errors from a few simulated collections. Nothing is spent.
 
     \b
     Examples:
@@ -127,6 +127,8 @@ def _want(text: str | None, solve: str | None) -> Want | None:
                 "want", f"{part!r} is unknown", "Use queries=100, ndcg=0.95 and error=0.1, separated by commas"
             )
         number = exact(value.strip(), "want")
+        if name.strip() == "queries" and number.denominator > 1:
+            raise ParameterError("want", f"queries={value.strip()} is not a whole number", "Use queries=100, for example")
         wishes[name.strip()] = int(number) if name.strip() == "queries" else float(number)
     return Want(**wishes)
 
@@ -137,6 +139,7 @@ def _check_picture(path: Path | None) -> None:
     needs("plots")
     if path.suffix not in _PICTURES:
         raise ParameterError("plot", f"{path.name!r} is neither .svg nor .png", "Use a name such as plan.svg")
+    check_writable(path)
 
 
 def _draw(curve: Tradeoff, path: Path, draw: Draw | None) -> None:

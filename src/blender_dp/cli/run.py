@@ -12,7 +12,7 @@ import typer
 
 from blender_dp.cli.loading import loading
 from blender_dp.cli.options import AsJson, Engine, Force, MaxBad, Memory, parameter_options
-from blender_dp.cli.output import Steps, print_files, print_json, print_tally, privacy_warnings, say
+from blender_dp.cli.output import Steps, check_writable, print_files, print_json, print_tally, privacy_warnings, say
 from blender_dp.cli.promise import print_promise
 from blender_dp.cli.svg_process import svg_process
 from blender_dp.errors import LogError, ParameterError
@@ -81,7 +81,7 @@ def run(
     with svg_process() as draw:  # before everything else is loaded
         with loading():
             from blender_dp.cli.engine import counted, watched, write_bad_rows
-            from blender_dp.cli.files import check_writable, output_folder, write_folder
+            from blender_dp.cli.files import output_folder, write_folder
             from blender_dp.cli.outlook import Outlook
             from blender_dp.engines.choice import chosen_engine
             from blender_dp.logs import Columns, find

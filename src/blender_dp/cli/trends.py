@@ -10,7 +10,8 @@ import typer
 
 from blender_dp.cli.operate import Name
 from blender_dp.cli.options import AsJson
-from blender_dp.cli.output import note, print_json, print_table, say
+from blender_dp.cli.output import check_writable, note, print_json, print_table, say
+from blender_dp.errors import ParameterError
 
 if TYPE_CHECKING:
     from blender_dp.release import Release
@@ -98,10 +99,11 @@ def _row(one: Series) -> list[str]:
 
 
 def _check_plot(plot: Path | None) -> None:
-    if plot is not None and plot.suffix not in _PLOTS:
-        from blender_dp.errors import ParameterError
-
-        raise ParameterError("plot", f"{plot.name} has an unknown format", f"Use a name that ends in {', '.join(_PLOTS)}")
+    if plot is None:
+        return
+    if plot.suffix not in _PLOTS:
+        raise ParameterError("plot", f"{plot.name!r} has an unknown format", f"Use a name that ends in {', '.join(_PLOTS)}")
+    check_writable(plot)
 
 
 def _draw(releases: list[Release], over: Trends, n: int, path: Path) -> None:

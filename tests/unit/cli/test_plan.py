@@ -91,6 +91,8 @@ def test_json_says_what_is_missing():
         (["--epsilon", "4", "--plot", "plan.pdf"], "plot: 'plan.pdf' is neither .svg nor .png"),
         (["--epsilon", "4", "--solve", "opt-in"], "want: --want and --solve need each other"),
         (["--epsilon", "4", "--want", "recall=1", "--solve", "opt-in"], "want: 'recall=1' is unknown"),
+        (["--epsilon", "4", "--want", "queries=1.5", "--solve", "opt-in"], "want: queries=1.5 is not a whole number"),
+        (["--epsilon", "4", "--plot", "missing/plan.svg"], "missing/plan.svg: its folder does not exist"),
         (["--epsilon", "4", "--over", "delta"], "over: 'delta' is unknown"),
         (["--max-queries", "10"], "a plan needs --epsilon and --delta"),
     ],

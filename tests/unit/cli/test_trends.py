@@ -76,7 +76,7 @@ def test_plots_are_drawn(folder, tmp_path):
 
 
 def test_a_plot_of_an_unknown_format_is_refused_before_anything_is_read(tmp_path):
-    with pytest.raises(BlenderError, match=r"plot: plot\.gif has an unknown format"):
+    with pytest.raises(BlenderError, match=r"plot: 'plot\.gif' has an unknown format"):
         run("missing", "--plot", tmp_path / "plot.gif")
 
 
