@@ -58,10 +58,10 @@ def _share(share: float | None) -> str:
 
 def _summary(comparison: Comparison) -> list[str]:
     kinds = Counter(change.kind for change in comparison.discoveries)
-    counted = ", ".join(f"{count} {kind}" for kind, count in kinds.items()) or "no changes"
-    lines = [
-        f"Of {len(comparison.changes)} queries: {counted}. At most {comparison.fdr:.0%} of these are expected to be false."
-    ]
+    counted = ", ".join(f"{count} {kind}" for kind, count in kinds.items())
+    limit = f"At most {100 * comparison.fdr:g} % of these are expected to be false."
+    total = f"Of {len(comparison.changes)} queries"
+    lines = [f"{total}: {counted}. {limit}" if kinds else f"{total}, none changed by more than noise explains."]
     noise = [change for change in comparison.changes if change.kind == "unchanged" and change.chance_missing is not None]
     if noise:
         left = sum(change.new_share is None for change in noise)
