@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -50,32 +51,45 @@ def reproduce(
     wanted = chosen(figures, log)
     cells = out_folder / ".cells"
     with progress_bar("collections", quiet=as_json) as show:
-        finished = reproduce(wanted, seeds, log=log, folder=cells, workers=workers or cores(), progress=show)
-        made = list(finished)
+        run = reproduce(wanted, seeds, log=log, folder=cells, workers=workers or cores(), progress=show, step=_step(as_json))
+        finished = list(run)
     population = (
         "Synthetic populations with the shapes of the AOL and Yandex logs." if log is None else f"Population: {log}."
     )
-    files = write_figures(made, out_folder, seeds, population)
+    files = write_figures(finished, out_folder, seeds, population)
     if as_json:
-        print_json({"figures": [_document(one) for one in made], "files": {name: str(path) for name, path in files.items()}})
+        print_json(
+            {"figures": [_document(one) for one in finished], "files": {name: str(path) for name, path in files.items()}}
+        )
         return
-    _show(made)
+    _show(finished)
     print_files(files)
+
+
+def _step(quiet: bool) -> Callable[[str], None]:
+    """Say what follows the collections, because the bar is then full."""
+    return (lambda _: None) if quiet else (lambda what: note(f"Collections are finished; now: {what}."))
 
 
 def _document(one: Finished) -> dict[str, object]:
     claims = [
-        {"claim": text, "source": source, "agrees": verdict.agrees, "measured": verdict.measured}
+        {
+            "claim": text,
+            "source": source,
+            "agrees": verdict.agrees,
+            "measured": verdict.measured,
+            "why": None if verdict.agrees else verdict.why,
+        }
         for text, source, verdict in one.checked
     ]
     figure = {"name": one.figure.name, "title": one.figure.title, "remark": one.remark}
     return {**figure, "claims": claims, "rows": one.table.to_pylist()}
 
 
-def _show(made: list[Finished]) -> None:
+def _show(finished: list[Finished]) -> None:
     rows = [
         [one.figure.name, text, "agrees" if verdict.agrees else "differs", verdict.measured]
-        for one in made
+        for one in finished
         for text, _, verdict in one.checked
     ]
     if rows:

@@ -25,4 +25,4 @@ def write_figures(finished: Sequence[Finished], folder: Path, seeds: int, popula
         (folder / f"{name}.png").write_bytes(png(chart))
     (folder / _PAGE).write_text(page_of(finished, seeds, population), encoding="utf-8")
     shutil.rmtree(folder / ".cells", ignore_errors=True)
-    return {"page": folder / _PAGE, "data and pictures": folder / "figure-*.{csv,parquet,svg,png}"}
+    return {"page": folder / _PAGE, "data and pictures": folder / "*.{csv,parquet,svg,png}"}

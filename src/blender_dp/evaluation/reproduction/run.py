@@ -49,7 +49,7 @@ class Finished:
 def logs(log: str | None = None) -> tuple[Data, Data]:
     """The papers' two logs: the built-in shapes, or a log of your own.
 
-    A log in the format of AOL's or Yandex' stands for that one, and any other log for both.
+    A log in the format of AOL's or Yandex's stands for that one, and any other log for both.
     """
     kind = None if log is None else find(log).format
     aol = PopulationSource(log if log is not None and kind != "yandex" else "aol")

@@ -30,7 +30,8 @@ Populations = Callable[[Data, int], Population]
 Checked = tuple[str, str, Verdict]
 """A claim, its source, and whether it holds."""
 
-Made = tuple[pa.Table, list[Checked]]
+TableAndClaims = tuple[pa.Table, list[Checked]]
+"""The values of a table, and its claims, checked."""
 
 _TOP = 9
 _WITHIN = 3.0  # standard deviations over the seeds
@@ -68,7 +69,7 @@ class TableFigure:
     name: str
     title: str
     source: str
-    make: Callable[[Populations, int, Results], Made]
+    make: Callable[[Populations, int, Results], TableAndClaims]
 
 
 def tables(aol: Data, yandex: Data) -> list[TableFigure]:
@@ -85,7 +86,7 @@ def tables(aol: Data, yandex: Data) -> list[TableFigure]:
     ]  # fmt: skip
 
 
-def statistics(data: Sequence[Data], populations: Populations, _seeds: int, results: Results) -> Made:
+def statistics(data: Sequence[Data], populations: Populations, _seeds: int, results: Results) -> TableAndClaims:
     """Figure 8: sizes of the populations that stand for the papers' logs."""
     rows, checked = [], []
     for one in data:
@@ -108,7 +109,9 @@ def statistics(data: Sequence[Data], populations: Populations, _seeds: int, resu
     return pa.Table.from_pylist(rows), checked
 
 
-def top_queries(data: Data, epsilon: str, paper: str, populations: Populations, seeds: int, results: Results) -> Made:
+def top_queries(
+    data: Data, epsilon: str, paper: str, populations: Populations, seeds: int, results: Results
+) -> TableAndClaims:
     """Figure 9: the estimates of the top queries by each part of profile `paper`, and those of `tight`."""
     estimates: dict[str, list[Floats]] = {name: [] for name in ("truth", *_COLUMNS, "tight, blended")}
     names: Sequence[str] = ()
@@ -181,7 +184,7 @@ def _regressions(estimates: Floats) -> int:
     return int(np.count_nonzero(np.diff(estimates) > 0))
 
 
-def defaults(data: Sequence[Data], _populations: Populations, _seeds: int, _results: Results) -> Made:
+def defaults(data: Sequence[Data], _populations: Populations, _seeds: int, _results: Results) -> TableAndClaims:
     """Figure 11: the parameters that all figures here use, read from the settings that are run."""
     rows, checked = [], []
     for one in data:
