@@ -7,6 +7,7 @@ the widest sans-serif fonts in use (Verdana, DejaVu Sans): a label that fits by 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import accumulate, takewhile
 
 FONT_SIZE = 12
 _NARROW = frozenset(" !'(),-./:;I[\\]`fijlrt|")
@@ -31,10 +32,9 @@ def shortened(text: str, width: float, size: float = FONT_SIZE) -> str:
     """The text, or as much of its beginning as fits into this many pixels, with an ellipsis."""
     if text_width(text, size) <= width:
         return text
-    kept = text
-    while kept and text_width(f"{kept}…", size) > width:
-        kept = kept[:-1]
-    return f"{kept.rstrip()}…"
+    reached = accumulate((text_width(character, size) for character in text), initial=text_width("…", size))
+    end = sum(1 for _ in takewhile(lambda place: place <= width, reached)) - 1
+    return f"{text[: max(end, 0)].rstrip()}…"
 
 
 def widest(texts: Iterable[str]) -> float:
