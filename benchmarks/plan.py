@@ -20,7 +20,7 @@ from tests.unit.planning.shapes import SHAPES, USERS, brute_force
 
 QUESTIONS = {
     "what would I get?": "aol --epsilon 4 --delta 1e-5",
-    "the same for Yandex' shape, M 500": "yandex --epsilon 4 --delta 1e-7 --opt-in 0.03 --max-queries 500",
+    "the same for Yandex's shape, M 500": "yandex --epsilon 4 --delta 1e-7 --opt-in 0.03 --max-queries 500",
     "over the opt-in share": "aol --epsilon 4 --delta 1e-6 --over opt-in",
     "over ε": "aol --epsilon 4 --delta 1e-6 --over epsilon",
     "which opt-in share?": "aol --epsilon 4 --delta 1e-6 --want queries=100,ndcg=0.95 --solve opt-in",

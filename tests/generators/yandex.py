@@ -1,4 +1,4 @@
-"""Made-up logs in the format of the log of Yandex' Personalized Web Search Challenge of 2013, with its proportions."""
+"""Made-up logs in the format of the log of Yandex's Personalized Web Search Challenge of 2013, with its proportions."""
 
 from __future__ import annotations
 

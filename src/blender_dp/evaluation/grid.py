@@ -95,7 +95,7 @@ def _text(value: object) -> str:
 
 
 def by_population(settings: Iterable[Setting], seeds: int) -> Iterator[tuple[PopulationSource, int, list[Setting]]]:
-    """The work in parts that share a population: those with the most users first, so that no core waits at the end."""
+    """The work in parts that share a population."""
     parts: dict[PopulationSource, list[Setting]] = {}
     for setting in settings:
         parts.setdefault(setting.source, []).append(setting)

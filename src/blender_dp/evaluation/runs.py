@@ -65,7 +65,7 @@ def _finished(jobs: list[tuple[PopulationSource, int, list[Setting]]], folder: P
         return
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
         waiting: set[Future[list[Rows]]] = {
-            pool.submit(_part, source, seed, part, folder) for source, seed, settings in jobs for part in [settings]
+            pool.submit(_part, source, seed, settings, folder) for source, seed, settings in jobs
         }
         try:
             while waiting:

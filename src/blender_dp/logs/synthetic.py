@@ -1,6 +1,6 @@
 """Synthetic populations shaped like published logs. No real user's data is in here.
 
-The shapes are those of the two logs in the BLENDER papers, AOL's and Yandex': their size, their top shares, a power law
+The shapes are those of the two logs in the BLENDER papers, AOL's and Yandex's: their size, their top shares, a power law
 for the rest, and a long tail of queries that only one user asked. They are for demonstrations, experiments and tests.
 """
 
@@ -70,7 +70,7 @@ def aol_like(seed: int = 0, *, users: int | None = None) -> pa.Table:
 
 
 def yandex_like(seed: int = 0, *, users: int | None = None) -> pa.Table:
-    """A population like Yandex': one record per user, with columns user, query and url."""
+    """A population like Yandex's: one record per user, with columns user, query and url."""
     return _population(yandex_shape(), seed, users)
 
 

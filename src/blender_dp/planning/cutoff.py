@@ -11,7 +11,7 @@ from blender_dp.stages import Floats
 _STEPS = 40
 
 
-def kept(listed: Floats, shares: Floats, users: int, noise: float, max_queries: int) -> Floats:
+def on_final_list(listed: Floats, shares: Floats, users: int, noise: float, max_queries: int) -> Floats:
     """The probability that each query is listed and is among the M queries with the highest noisy counts.
 
     The count that separates the M-th query from the next one varies little, so it counts as fixed: it is the count that

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from blender_dp.planning.cutoff import kept
+from blender_dp.planning.cutoff import on_final_list
 from blender_dp.planning.setting import Setting
 from blender_dp.planning.simulation import Expected, Simulated
 from blender_dp.stages import Floats
@@ -59,7 +59,7 @@ class Forecast:
 
 def forecast(setting: Setting, found: Simulated, top: int | None = None) -> Forecast:
     """Predict the list and its errors; `worst_error` is that of the `top` queries, by default of all that are listed."""
-    stated, calibration, probable = found.standard_errors(), found.calibration(), _kept(setting)
+    stated, calibration, probable = found.standard_errors(), found.calibration(), _probable(setting)
     length, design = setting.length, found.outcomes[-1].listing.design
     return Forecast(
         queries=Expected(length.mean, length.quantile(0.025), length.quantile(0.975)),
@@ -81,10 +81,10 @@ def usual_runs(setting: Setting, queries: int = _QUERIES, few: int = 6, many: in
     return round(min(max(queries / max(setting.length.mean, 1.0), few), many))
 
 
-def _kept(setting: Setting) -> Floats:
+def _probable(setting: Setting) -> Floats:
     """The probability that each query is on the final list."""
     shares = setting.outline.query_shares[: setting.head]
-    return kept(setting.listed, shares, *setting.cutoff, setting.parameters.max_queries)
+    return on_final_list(setting.listed, shares, *setting.cutoff, setting.parameters.max_queries)
 
 
 def _ranks(setting: Setting, probable: Floats, stated: Floats, calibration: float) -> tuple[Rank, ...]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from blender_dp.evaluation.shapes import shape_of
 from blender_dp.pipeline.collection import Collection
-from blender_dp.planning.listing import by_count, listing_probabilities
+from blender_dp.planning.listing import by_count, listing_probabilities, needed_count
 from blender_dp.planning.outline import Outline
 from blender_dp.privacy.rounding import readable
 from blender_dp.stages import Floats
@@ -61,7 +61,7 @@ def foresee(collection: Collection, discovery_users: int | None) -> Foresight:
     of_count, parameters = by_count(collection.discovery), collection.parameters
     listed_anyway = parameters.candidates is not None and len(parameters.candidates) > 0
     return Foresight(
-        needed_count=int(np.searchsorted(of_count, 0.5)),
+        needed_count=needed_count(of_count),
         discovery_users=discovery_users,
         empty=None if discovery_users is None or listed_anyway else _chance_of_nothing(discovery_users, of_count),
         budget=f"ε = {readable(parameters.epsilon)} and δ = {readable(parameters.delta)}",

@@ -58,9 +58,9 @@ def by_count(mechanism: Mechanism) -> Floats:
     return np.array([*exact, *(1 - missing * factor ** np.arange(1, steps + 1))])
 
 
-def needed_count(mechanism: Mechanism, probability: float = 0.5) -> int:
+def needed_count(of_count: Floats, probability: float = 0.5) -> int:
     """The smallest number of discovery users with the same record for which it is listed with this probability."""
-    return int(np.searchsorted(by_count(mechanism), probability))
+    return int(np.searchsorted(of_count, probability))
 
 
 def listing_probabilities(shares: Floats, users: int, of_count: Floats) -> Floats:

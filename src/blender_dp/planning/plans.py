@@ -69,7 +69,7 @@ def plan(
     """Predict a collection: `shape` is `aol`, `yandex`, `zipf:1.1`, a release or a log (or the path of one).
 
     `opt_in` is the share of the users who opt in; `users` is by default the number of users of the shape. `runs` is how
-    many collections are simulated, and `rounds` how often the same people take part. Further arguments are the
+    many collections are simulated, and `rounds` in how many rounds the same people participate. Further arguments are the
     parameters of the collection, as for `Blender`: at least `epsilon` and `delta`.
     """
     return plan_of(setting_of(shape, opt_in, users, Parameters(**parameters)), runs, rounds)
@@ -92,7 +92,7 @@ def plan_of(setting: Setting, runs: int | None = None, rounds: int = ROUNDS) -> 
         shape=setting.outline.name,
         sizes=sizes,
         parameters=p,
-        needed_count=needed_count(setting.collection.discovery),
+        needed_count=needed_count(setting.of_count),
         forecast=forecast(setting, found),
         trust=compared(setting, found),
         risks=(

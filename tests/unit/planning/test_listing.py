@@ -27,9 +27,10 @@ def test_the_probabilities_by_count_are_those_of_the_mechanism(mechanism):
 
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=str)
 def test_the_needed_count_is_the_first_with_the_probability(mechanism):
-    count = needed_count(mechanism)
+    of_count = by_count(mechanism)
+    count = needed_count(of_count)
     assert mechanism.listing_probability(count - 1) < 0.5 <= mechanism.listing_probability(count)
-    assert needed_count(mechanism, 0.99) > count
+    assert needed_count(of_count, 0.99) > count
 
 
 def test_a_records_probability_is_the_binomial_mean_of_the_mechanisms():
