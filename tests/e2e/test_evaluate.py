@@ -51,6 +51,13 @@ def test_bad_input_is_one_line(command, tmp_path, arguments, subject):
     assert not list(tmp_path.iterdir())
 
 
+def test_a_demo_with_invalid_parameters_writes_nothing(command, tmp_path):
+    done = command("demo", "--users", "2000", "--epsilon", "0")
+    assert done.returncode == 2
+    assert "epsilon" in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.slow
 def test_the_demo_takes_the_same_parameters(command):
     done = command("demo", "--users", "60000", "--profile", "paper", "--epsilon", "3", "--opt-in", "0.1", "--json")

@@ -36,6 +36,7 @@ def test_a_figure_is_made_from_a_log(command, log, tmp_path):
     assert first.returncode == 0, first.stderr
     (figure,) = json.loads(first.stdout)["figures"]
     assert len(figure["claims"]) == 3
+    assert all(bool(claim["why"]) != claim["agrees"] for claim in figure["claims"])
     assert {row["line"] for row in figure["rows"]} >= {"paper", "tight", "printed"}
     assert "log.csv" in (tmp_path / "made/index.html").read_text()
 

@@ -59,7 +59,7 @@ def evaluate(
     own = {"source": source, "opt_in": opt_in and opt_in.split(","), "users": users, "seeds": seeds}
     given = {name: value for name, value in own.items() if value}
     checked = Grid.of({**(read_grid(grid) if grid else {}), **given, **listed(axes)})
-    with progress_bar("cells", quiet=as_json) as show, cells_folder(out) as folder:
+    with progress_bar("collections", quiet=as_json) as show, cells_folder(out) as folder:
         rows = run_settings(checked.settings, checked.seeds, folder=folder, workers=workers or cores(), progress=show)
         table = summarise(rows)
         if out is not None:
