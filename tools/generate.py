@@ -9,10 +9,13 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from pydantic import TypeAdapter
+from typer.core import TyperGroup
+from typer.main import get_command
 
+from blender_dp.cli.app import app
 from blender_dp.collector.http.app import bare_app
 from blender_dp.mechanisms.two_stage_response.weights import weights
 from blender_dp.release.document import json_schema
@@ -26,24 +29,6 @@ from blender_dp_device.wire import messages
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tools"))
 from import_graph import graph_section  # noqa: E402
-
-VERBS = (
-    "demo",
-    "evaluate",
-    "reproduce",
-    "run",
-    "search",
-    "trends",
-    "disagreement",
-    "aggregate",
-    "audit",
-    "registry",
-    "serve",
-    "campaign",
-    "round",
-    "simulate",
-    "ledger",
-)
 
 MESSAGES = {
     "current": messages.Pointer,
@@ -263,7 +248,7 @@ def _channel_schema(randomiser: str) -> dict[str, Any]:
 def command_reference() -> str:
     """The command's own help, verb by verb."""
     parts = ["# The command\n\nGenerated from `blender-dp --help` by `make spec`.\n", _help_section("blender-dp")]
-    parts += [_help_section("blender-dp", verb) for verb in VERBS]
+    parts += [_help_section("blender-dp", verb) for verb in cast("TyperGroup", get_command(app)).commands]
     return "\n".join(parts)
 
 

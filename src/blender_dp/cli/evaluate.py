@@ -40,7 +40,8 @@ def evaluate(
 ) -> None:
     """Measure the error of a grid of collections: shapes or logs × ε × δ × opt-in shares × any parameters × seeds.
 
-    The results of a log depend on the exact records of its users: do not publish them.
+    Every parameter may have several values, separated by commas. The results of a log depend on the exact records of its
+    users: do not publish them.
 
     \b
     Examples:

@@ -84,7 +84,7 @@ def _list_option(one: Parameter[Any, Any]) -> inspect.Parameter:
     metavar = one.metavar or "true|false"
     option = typer.Option(
         f"--{one.name.replace('_', '-')}",
-        help=f"{one.description} Several values: {metavar.replace('|', ',') if '|' in metavar else '1,2,4'}.",
+        help=one.description,
         metavar=f"{metavar},…",
         show_default=False,
         rich_help_panel="Parameters of the collections",
