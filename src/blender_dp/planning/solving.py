@@ -50,8 +50,8 @@ class Want:
         """What is not as wanted, in words."""
         reasons = []
         if self.queries is not None and not self.lists_enough(setting):
-            chance = setting.length.at_least(self.queries)
-            reasons.append(f"{self.queries} queries are listed with a probability of {chance:.0%}, not {_CONFIDENCE:.0%}")
+            chance = math.floor(100 * setting.length.at_least(self.queries))  # never rounded up to what is wanted
+            reasons.append(f"{self.queries} queries are listed with a probability of {chance}%, not {_CONFIDENCE:.0%}")
         if self.ndcg is not None and predicted.ndcg.mean < self.ndcg:
             reasons.append(f"the NDCG is {predicted.ndcg.mean:.4f}, not {self.ndcg:g}")
         if self.error is not None and not (predicted.worst_error is not None and predicted.worst_error < self.error):
