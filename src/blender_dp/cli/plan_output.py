@@ -64,7 +64,8 @@ def print_forecast(found: Forecast) -> None:
     ]
     print_table("Queries by true rank", columns, lines)
     if found.coverage is not None:
-        say(f"95 % intervals contain {100 * found.coverage:.0f} % of the true shares. {found.runs} collections were simulated.")
+        covered = f"95 % intervals contain {100 * found.coverage:.0f} % of the true shares."
+        say(f"{covered} {found.runs} collections were simulated.")
 
 
 def print_tradeoff(curve: Tradeoff, setting: Setting) -> None:

@@ -45,9 +45,9 @@ def _student(freedom: int) -> float:
 
     The series of Fisher and Cornish, within 1 % from 3 degrees of freedom on.
     """
-    z, v = _NORMAL, max(freedom, 1)
+    z, v = _NORMAL, float(max(freedom, 1))
     terms = (z**3 + z) / 4, (5 * z**5 + 16 * z**3 + 3 * z) / 96, (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384
-    return z + sum(term / v**power for power, term in enumerate(terms, 1))
+    return z + terms[0] / v + terms[1] / v**2 + terms[2] / v**3
 
 
 @dataclass(frozen=True, eq=False)
