@@ -15,7 +15,8 @@ from blender_dp.evaluation.experiment import Outcome, collect
 from blender_dp.evaluation.groups import Groups
 from blender_dp.evaluation.population import Population
 from blender_dp.logs.synthetic import aol_shape
-from blender_dp.planning.listing import Length, any_of, by_count, listing_probabilities
+from blender_dp.mechanisms.listing_by_count import by_count
+from blender_dp.planning.listing import Length, any_of, listing_probabilities
 from tests.statistical.checks import Z, assert_mean
 
 POPULATIONS, EACH = 20, 5

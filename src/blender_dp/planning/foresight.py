@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from blender_dp.evaluation.shapes import shape_of
+from blender_dp.mechanisms.listing_by_count import by_count
 from blender_dp.pipeline.collection import Collection
-from blender_dp.planning.listing import by_count, listing_probabilities, needed_count
+from blender_dp.planning.listing import listing_probabilities, needed_count
 from blender_dp.planning.outline import Outline
 from blender_dp.privacy.rounding import readable
 from blender_dp.stages import Floats

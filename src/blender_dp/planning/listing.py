@@ -8,54 +8,14 @@ of a list by less than its rounding.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
-from blender_dp.sampling.discrete import WORD
+from blender_dp.mechanisms.listing_by_count import CERTAIN
 from blender_dp.stages import Floats, Integers
 
-_CERTAIN = 1e-12
 _PART = 1000  # records of similar shares, whose probabilities are computed together
 _RARE = 1e-3  # queries that are listed less often than this are counted together, as a Poisson number
-
-
-class Noise(Protocol):
-    """The noise of a discovery mechanism."""
-
-    @property
-    def more(self) -> int:
-        """The weight, over 2^64, of one more unit."""
-        ...
-
-
-class Mechanism(Protocol):
-    """The part of a discovery mechanism that decides what is listed."""
-
-    @property
-    def tau(self) -> float:
-        """The threshold in records."""
-        ...
-
-    @property
-    def noise(self) -> Noise:
-        """The noise on every count."""
-        ...
-
-    def listing_probability(self, count: int) -> object:
-        """The exact probability that a record with this count is listed."""
-        ...
-
-
-def by_count(mechanism: Mechanism) -> Floats:
-    """The probability of being listed for counts of 0, 1, 2, ..., until it is 1 for all practical purposes.
-
-    Far above the threshold, every further user shrinks the probability of *not* being listed by the same factor.
-    """
-    exact = [float(mechanism.listing_probability(count)) for count in range(int(mechanism.tau) + 3)]  # type: ignore[arg-type]
-    factor, missing = mechanism.noise.more / WORD, 1 - exact[-1]
-    steps = max(0, int(np.ceil(np.log(_CERTAIN / max(missing, _CERTAIN)) / np.log(factor))))
-    return np.array([*exact, *(1 - missing * factor ** np.arange(1, steps + 1))])
 
 
 def needed_count(of_count: Floats, probability: float = 0.5) -> int:
@@ -93,10 +53,10 @@ class Length:
     @classmethod
     def of(cls, listed: Floats, max_queries: int) -> Length:
         """The number of listed queries, each of which is listed with its own probability, cut off at M."""
-        certain = int(np.count_nonzero(listed > 1 - _CERTAIN))
+        certain = int(np.count_nonzero(listed > 1 - CERTAIN))
         total = np.zeros(max_queries + 1)
         total[min(certain, max_queries)] = 1.0
-        for p in listed[(listed <= 1 - _CERTAIN) & (listed > _RARE)].tolist():
+        for p in listed[(listed <= 1 - CERTAIN) & (listed > _RARE)].tolist():
             moved = p * total[:-1]
             total[:-1] -= moved
             total[1:] += moved

@@ -8,9 +8,10 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from blender_dp.errors import GroupError
+from blender_dp.mechanisms.listing_by_count import by_count
 from blender_dp.parameters import Parameters
 from blender_dp.pipeline.collection import Collection
-from blender_dp.planning.listing import Length, any_of, by_count, listing_probabilities
+from blender_dp.planning.listing import Length, any_of, listing_probabilities
 from blender_dp.planning.outline import Outline, Records
 from blender_dp.release.manifest import Sizes
 from blender_dp.stages import Floats

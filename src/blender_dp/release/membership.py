@@ -17,6 +17,7 @@ import numpy as np
 from blender_dp.mechanisms.discoveries import DISCOVERIES
 from blender_dp.mechanisms.laplace_histogram import LaplaceHistogram
 from blender_dp.mechanisms.laplace_threshold import LaplaceThreshold
+from blender_dp.mechanisms.listing_by_count import by_count
 from blender_dp.mechanisms.truncated_geometric import TruncatedGeometric
 from blender_dp.release.normal import Floats, normal_cdf
 from blender_dp_device.records.head_list import HeadList
@@ -32,7 +33,6 @@ SELECTION_BIAS = 4 / 3
 
 _SHARES = np.concatenate([[0.0], np.geomspace(1e-9, 1.0, 600)])
 _LAST = 3  # queries at the end of a full list whose average is its end; the lowest estimate alone is too low
-_CERTAIN = 1e-12  # a count that is listed with all but this probability is always listed
 
 
 class Membership:
@@ -112,12 +112,10 @@ class Membership:
         logs = coefficients + counts * np.log(shares) + (self._discovery_users - counts) * np.log1p(-shares)
         return np.concatenate([[1.0], np.minimum(np.exp(logs) @ missing, 1.0), [missing[-1]]])
 
-    @cached_property
+    @property
     def _missing_by_count(self) -> Floats:
-        missing = [1.0]
-        while missing[-1] > _CERTAIN and len(missing) <= self._discovery_users:
-            missing.append(float(1 - self._mechanism.listing_probability(len(missing))))
-        return np.array(missing)
+        """For counts of 0, 1, 2, ..., up to one that is practically always listed, or to all discovery users."""
+        return 1 - by_count(self._mechanism)[: self._discovery_users + 1]
 
 
 @cache

@@ -5,9 +5,10 @@ from math import comb
 import numpy as np
 import pytest
 
+from blender_dp.mechanisms.listing_by_count import by_count
 from blender_dp.parameters import Parameters
 from blender_dp.pipeline.collection import Collection
-from blender_dp.planning.listing import Length, any_of, by_count, listing_probabilities, needed_count
+from blender_dp.planning.listing import Length, any_of, listing_probabilities, needed_count
 
 MECHANISMS = [
     Collection(Parameters(epsilon=epsilon, delta="1e-5", profile=profile)).discovery
