@@ -101,14 +101,12 @@ def test_a_response_from_before_a_change_is_not_shown_after_it() -> None:
     asyncio.run(ask())
 
 
-def test_failures_are_not_cached_and_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("blender_dp.collector.http.response_cache._MOST", 10)
-
+def test_failures_are_not_cached_and_memory_is_bounded() -> None:
     def make(number: int) -> float:
         return 1 / number
 
     async def ask() -> None:
-        recent = ResponseCache(3600)
+        recent = ResponseCache(3600, most=10)
         for _ in range(2):
             with pytest.raises(ZeroDivisionError):
                 await recent.get(make, 0)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 
 import pytest
@@ -42,13 +44,47 @@ def test_the_route_has_the_rounds_and_the_smoothed_series(campaign):
     assert len(expected[0].points) == 2
 
 
-def test_the_series_are_computed_once(campaign):
+class Computing:
+    """Notes how often the trends are computed, and how many computations ever run at once."""
+
+    def __init__(self, live: Live, monkeypatch) -> None:
+        self.calls = self.now = self.most = 0
+        self._usual = live.service.trends._computed
+        monkeypatch.setattr(live.service.trends, "_computed", self)
+        live.service.recent.forget()
+
+    def __call__(self, numbered):
+        self.calls, self.now = self.calls + 1, self.now + 1
+        self.most = max(self.most, self.now)
+        time.sleep(0.2)  # the others arrive
+        self.now -= 1
+        return self._usual(numbered)
+
+
+def requested(live: Live, *names: str) -> list[int]:
+    """The status of concurrent requests."""
+    with ThreadPoolExecutor(len(names)) as pool, live.http() as http:
+        return [one.status_code for one in pool.map(lambda name: http.get(f"/v1/campaigns/{name}/trends"), names)]
+
+
+def test_the_series_are_computed_once(campaign, monkeypatch):
     live, name, _ = campaign
+    computing = Computing(live, monkeypatch)
+    assert requested(live, name, "searches", name, "searches") == [200] * 4
     with live.http() as http:
         for n in (1, 2, 3):
             live.service.recent.forget()
             assert len(http.get(f"/v1/campaigns/{name}/trends", params={"n": n}).json()["series"]) == n
-    assert live.service.trends._over.cache_info().misses <= 1
+    assert computing.calls == 1
+
+
+def test_one_campaign_is_computed_at_a_time_and_nothing_else_waits_for_it(campaign, monkeypatch):
+    """Otherwise requests for many campaigns would occupy all threads, and all cores."""
+    live, name, _ = campaign
+    other = live.campaign(name="other")
+    computing = Computing(live, monkeypatch)
+    assert requested(live, name, other) == [200, 200]
+    assert (computing.calls, computing.most) == (2, 1)
 
 
 def test_an_unknown_campaign_is_missing_and_a_new_one_is_empty(campaign):
@@ -93,6 +129,35 @@ def test_the_command_refuses_a_release_that_another_key_signed_or_another_round_
     first: list[bytes] = []
     tampered(lambda document, path: first[0] if first else first.append(document(path)) or first[0])
     with pytest.raises(BlenderError, match="not the one that was requested"):
+        run(live.url, "--campaign", name)
+
+
+@pytest.mark.parametrize(
+    ("path", "response"),
+    [
+        ("/v1/campaigns", None),
+        ("/v1/campaigns", {"0": 1}),
+        ("/v1/campaigns", [{"id": 3}]),
+        ("/v1/campaigns", ["searches"]),
+        ("/v1/rounds/current", {"key": "\ud800"}),
+        ("/v1/rounds/current", [1]),
+        ("/trends", {"rounds": [7]}),
+        ("/trends", {"rounds": None}),
+        ("/trends", {"rounds": [{"release": "x", "number": 1}] * 53}),
+    ],
+)
+def test_a_collector_that_responds_with_something_else_is_refused(campaign, monkeypatch, path, response):
+    live, name, _ = campaign
+    usual = release_series.client
+
+    def client(url):
+        collector = usual(url)
+        get = collector.get
+        monkeypatch.setattr(collector, "get", lambda at, **query: response if at.endswith(path) else get(at, **query))
+        return collector
+
+    monkeypatch.setattr(release_series, "client", client)
+    with pytest.raises(BlenderError, match="collector"):
         run(live.url, "--campaign", name)
 
 

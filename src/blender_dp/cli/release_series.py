@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from contextlib import closing
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from blender_dp.cli.files import load_release
 from blender_dp.cli.operate import client
-from blender_dp.errors import DocumentError, ParameterError
+from blender_dp.errors import BlenderError, DocumentError, ParameterError
 from blender_dp.release import Release
 from blender_dp.release.files import RELEASE
 from blender_dp_device.digests import document_digest
 from blender_dp_device.wire.documents import verified_content
 
 Named = list[tuple[str, Release]]
+_MOST_ROUNDS = 52  # of a collector's trends
+_SHOWN = 20  # names of campaigns in an error
 
 
 def is_url(source: str) -> bool:
@@ -53,7 +56,7 @@ def _releases(path: Path) -> list[Path]:
 
 def _natural(path: Path) -> list[tuple[int, str]]:
     """`round-2` before `round-10`."""
-    return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", path.name)]
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", path.name)]
 
 
 def _name(path: Path) -> str:
@@ -62,19 +65,32 @@ def _name(path: Path) -> str:
 
 def _from_collector(url: str, campaign: str | None) -> Named:
     """All releases of a campaign, each verified with the collector's key and by the digest in its address."""
-    with closing(client(url)) as collector:
+    with closing(client(url)) as collector, _well_formed():
         campaigns = collector.get("/v1/campaigns", **({} if campaign is None else {"campaign": campaign}))
         if len(campaigns) != 1:
-            names = ", ".join(one["name"] for one in campaigns) or "none"
+            names = ", ".join(one["name"] for one in campaigns[:_SHOWN]) or "none"
             raise ParameterError("campaign", f"the collector has several or none: {names}", "Choose one with --campaign")
-        chosen = campaigns[0]["id"]
+        chosen = quote(campaigns[0]["id"], safe="")
         key = collector.get("/v1/rounds/current", campaign=chosen)["key"]
         rounds = collector.get(f"/v1/campaigns/{chosen}/trends", n=1)["rounds"]
+        if len(rounds) > _MOST_ROUNDS:
+            raise DocumentError("collector", f"has more than {_MOST_ROUNDS} rounds in its trends", "Do not use it")
         return [_verified(collector.document(f"/v1/releases/{one['release']}"), one, key, chosen) for one in rounds]
 
 
+@contextmanager
+def _well_formed() -> Iterator[None]:
+    """Refuse responses that are JSON, but not of the collector's schema."""
+    try:
+        yield
+    except BlenderError:
+        raise
+    except (KeyError, TypeError, AttributeError, ValueError):
+        raise DocumentError("collector", "responds with something unexpected", "Check its URL and its version") from None
+
+
 def _verified(body: bytes, one: dict[str, Any], key: str, campaign: str) -> tuple[str, Release]:
-    content = verified_content(body, "release", key, "release")
-    if document_digest(body) != one["release"] or (content["campaign"], content["round"]) != (campaign, one["number"]):
+    content, number = verified_content(body, "release", key, "release"), one["number"]
+    if document_digest(body) != one["release"] or (content["campaign"], content["round"]) != (campaign, number):
         raise DocumentError("release", "is not the one that was requested", "Do not use it")
-    return f"round {one['number']}", Release.from_document(content["release"], f"release of round {one['number']}")
+    return f"round {number:d}", Release.from_document(content["release"], f"release of round {number:d}")

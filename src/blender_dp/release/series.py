@@ -58,11 +58,11 @@ class Trends:
         return pa.Table.from_pylist(rows, schema=_SCHEMA)
 
 
-def trends_over(releases: Sequence[Release], names: Sequence[str] | None = None) -> Trends:
+def trends_over(releases: Sequence[Release], names: Sequence[str] | None = None, *, most: int | None = None) -> Trends:
     """The trends over the releases of one campaign, oldest first. This is post-processing: it costs no privacy.
 
     The smoothed shares are those of the population that the users of each round are drawn from. By default the releases
-    are named by their numbers.
+    are named by their numbers. `most` limits the work to the most popular queries.
     """
     if not releases:
         raise ParameterError("releases", "there are none", "Pass at least one release")
@@ -71,7 +71,7 @@ def trends_over(releases: Sequence[Release], names: Sequence[str] | None = None)
     labels = tuple(names) if names is not None else tuple(str(number) for number in range(1, len(releases) + 1))
     if len(labels) != len(releases):
         raise ParameterError("names", f"{len(labels)} names for {len(releases)} releases", "Pass one name for each release")
-    tracks = tracks_of(releases)
+    tracks = tracks_of(releases, most)
     if not tracks:
         return Trends(labels, ())
     series = [_series(track, smoothed) for track, smoothed in zip(tracks, smooth(tracks)[0], strict=True)]
@@ -79,9 +79,9 @@ def trends_over(releases: Sequence[Release], names: Sequence[str] | None = None)
 
 
 def _check_different(releases: Sequence[Release]) -> None:
-    """Refuse the same release twice: it would count as two independent ones."""
-    contents = {(one.manifest.head_list, one.queries) for one in releases}
-    if len(contents) < len(releases):
+    """Refuse the same release twice: it would count as two independent ones. Empty lists may well be equal."""
+    contents = [(one.manifest.head_list, one.queries) for one in releases if len(one.head_list)]
+    if len(set(contents)) < len(contents):
         raise ParameterError("releases", "two of them are the same", "Pass every release once")
 
 

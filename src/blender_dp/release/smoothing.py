@@ -8,12 +8,12 @@ nor what a query's absence from a list says.
 
 Citation: the forward-backward algorithm (Rabiner, 1989) of a hidden Markov model.
 Privacy: post-processing of published numbers; it costs nothing.
-Cost: time linear in queries and rounds.
+Cost: time linear in queries and rounds; memory for one query at a time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -45,10 +45,11 @@ class Smoothed:
     """The expected change and its 95 % interval."""
 
 
-def smooth(tracks: Sequence[Track]) -> tuple[list[Smoothed], Floats]:
+def smooth(tracks: Collection[Track]) -> tuple[list[Smoothed], Floats]:
     """Smooth all tracks; also return how common each of `STEPS` is."""
-    likelihoods = np.array([_forward(track, STEPS)[1] for track in tracks])  # by track, step size and bias
-    weights, belongs = _learn(likelihoods, np.array([track.bias_weights for track in tracks]))
+    first = [(_forward(track, STEPS)[1], track.bias_weights) for track in tracks]
+    likelihoods = np.array([likelihood for likelihood, _ in first])  # by track, step size and bias
+    weights, belongs = _learn(likelihoods, np.array([of_track for _, of_track in first]))
     return [_smoothed(track, each) for track, each in zip(tracks, belongs, strict=True)], weights
 
 

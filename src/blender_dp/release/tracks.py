@@ -7,7 +7,7 @@ few enough discovery users had it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,7 @@ import numpy as np
 from blender_dp.release.estimates import QueryEstimate
 from blender_dp.release.membership import SELECTION_BIAS, Membership, Spread, spreads_of
 from blender_dp.release.normal import Floats
+from blender_dp_device.records.head_list import HeadList
 
 if TYPE_CHECKING:
     from blender_dp.release.release import Release
@@ -98,48 +99,77 @@ class _Evidence:
         return clients + count * np.log(np.maximum(expected, _NEVER)) - expected
 
 
-def tracks_of(releases: Sequence[Release]) -> list[Track]:
-    """The tracks of all queries that are ever listed, sorted by query."""
-    lists = [release.head_list for release in releases]
-    memberships = [Membership(release, lists) for release in releases]
-    listed = [{row.query: row for row in release.queries if row.query is not None} for release in releases]
-    spreads = spreads_of(releases)
-    return [
-        _track(query, tuple(rows.get(query) for rows in listed), releases, memberships, spreads[query])
-        for query in sorted(spreads)
-    ]
+@dataclass(frozen=True, eq=False)
+class _Round:
+    """One release, by query: its estimates, the listed URLs, and the probability of not being listed."""
+
+    release: Release
+    membership: Membership
+    rows: Mapping[str, QueryEstimate]
+    urls: Mapping[str, Sequence[str | None]]
+
+    @classmethod
+    def of(cls, release: Release, lists: Sequence[HeadList]) -> _Round:
+        rows = {row.query: row for row in release.queries if row.query is not None}
+        urls: dict[str, list[str | None]] = {}
+        for query, url in release.head_list.records():
+            urls.setdefault(query, []).append(url)
+        return cls(release, Membership(release, lists), rows, urls)
 
 
-def _track(
-    query: str,
-    rows: tuple[QueryEstimate | None, ...],
-    releases: Sequence[Release],
-    memberships: Sequence[Membership],
-    spread: Spread,
-) -> Track:
-    rounds = list(zip(rows, releases, memberships, strict=True))
-    evidence = [None if row is None else _evidence(row, release, one, spread) for row, release, one in rounds]
+@dataclass(frozen=True, eq=False)
+class Tracks(Collection[Track]):
+    """The tracks of all queries that are ever listed, sorted by query.
+
+    A track is made whenever it is looked at: those of a year and a long list do not fit into memory together.
+    """
+
+    rounds: Sequence[_Round]
+    spreads: Mapping[str, Spread]
+
+    def __len__(self) -> int:
+        return len(self.spreads)
+
+    def __contains__(self, track: object) -> bool:
+        return isinstance(track, Track) and track.query in self.spreads
+
+    def __iter__(self) -> Iterator[Track]:
+        return (_track(query, self.rounds, self.spreads[query]) for query in sorted(self.spreads))
+
+
+def tracks_of(releases: Sequence[Release], most: int | None = None) -> Tracks:
+    """The tracks of all queries that are ever listed, or of the `most` popular ones in the last release that lists each."""
+    lists, spreads = [release.head_list for release in releases], spreads_of(releases)
+    rounds = [_Round.of(release, lists) for release in releases]
+    latest = {query: row.share for one in rounds for query, row in one.rows.items()}
+    chosen = sorted(spreads, key=lambda query: -latest[query])[:most]
+    return Tracks(rounds, {query: spreads[query] for query in chosen})
+
+
+def _track(query: str, rounds: Sequence[_Round], spread: Spread) -> Track:
+    rows = tuple(one.rows.get(query) for one in rounds)
+    evidence = [None if row is None else _evidence(row, one, spread) for row, one in zip(rows, rounds, strict=True)]
     seen = [one for one in evidence if one is not None]
     averages = np.array([one.both for one in seen])
     offset = float(averages[:, 1].min())
-    unseen = [one.largest_missing(query, _UNSEEN, spread) for row, _, one in rounds if row is None]
+    unseen = [one.membership.largest_missing(query, _UNSEEN, spread) for one in rounds if query not in one.rows]
     shares = _grid(averages, offset, max(unseen, default=None))
     lasting = _LASTING * np.mean([one.unexplained for one in seen]) ** 0.5
     biases = _BIASES * max(lasting, _VOLUNTEERS * averages[:, 0].mean())
     visible = np.clip(shares + biases[:, None], 0.0, 1.0)
     likelihood = [
-        np.log(_OTHER + (1 - _OTHER) * membership.missing(query, visible.ravel(), spread).reshape(visible.shape))
-        if one is None
-        else one.log_likelihood(shares, biases)
-        for one, membership in zip(evidence, memberships, strict=True)
+        np.log(_OTHER + (1 - _OTHER) * one.membership.missing(query, visible.ravel(), spread).reshape(visible.shape))
+        if seen_then is None
+        else seen_then.log_likelihood(shares, biases)
+        for seen_then, one in zip(evidence, rounds, strict=True)
     ]
     weights = np.exp(-0.5 * _BIASES**2)
     return Track(query, rows, shares, offset, np.array(likelihood), weights / weights.sum())
 
 
-def _evidence(row: QueryEstimate, release: Release, membership: Membership, spread: Spread) -> _Evidence:
-    manifest, query = release.manifest, row.query or ""
-    urls = [url for name, url in release.head_list.records() if name == query]
+def _evidence(row: QueryEstimate, one: _Round, spread: Spread) -> _Evidence:
+    manifest, membership, query = one.release.manifest, one.membership, row.query or ""
+    urls = one.urls[query]
     is_average = manifest.settings.estimator == "average"
     users = manifest.calibration_users if is_average else sum(g.users for g in manifest.groups[:1])
     corrected = 0 if is_average else sum(not membership.is_candidate(query, url) for url in urls)

@@ -10,6 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from blender_dp import Release
+from blender_dp.cli import release_series
 from blender_dp.cli.app import app
 from blender_dp.cli.release_series import is_one_release
 from blender_dp.cli.sparkline import sparkline
@@ -73,6 +74,12 @@ def test_plots_are_drawn(folder, tmp_path):
     assert page.count("google") > 3
     assert not re.search(r"(?:src|href)=\"http", page)
     assert "<script" not in page
+
+
+def test_names_that_only_look_like_numbers_can_be_sorted(folder, tmp_path):
+    for name in ("1²2", "²", "10"):
+        (tmp_path / name).symlink_to(folder / "round-1")
+    assert [path.name for path in release_series._releases(tmp_path)] == ["1²2", "10", "²"]
 
 
 def test_a_plot_of_an_unknown_format_is_refused_before_anything_is_read(tmp_path):

@@ -120,6 +120,25 @@ def test_an_empty_list_has_no_series(collected):
     assert trends_over([replace(release, reporting_list=empty, queries=(), records=())]).series == ()
 
 
+def test_several_empty_lists_are_no_copies_of_one_release(collected):
+    """Two rounds that list nothing have the same contents, and still are two rounds."""
+    release = collected[0].release
+    nothing = replace(release.reporting_list, head_list=release.head_list.restrict([]))
+    manifest = replace(release.manifest, head_list=nothing.digest)
+    empty = replace(release, manifest=manifest, reporting_list=nothing, queries=release.queries[-1:], records=())
+    trends = trends_over([empty, release, empty])
+    assert len(trends.series) == len(release.head_list)
+    assert [point.share for point in trends.series[0].points][::2] == [None, None]
+
+
+def test_the_work_can_be_limited_to_the_most_popular_queries(collected, trends):
+    """A query that has vanished counts as popular as it was when it was last listed."""
+    limited = trends_over([one.release for one in collected], most=4)
+    assert [one.query for one in limited.series[:2]] == ["mapquest", "google"]
+    assert len(limited.series) == 4
+    assert {one.query for one in limited.series} <= {one.query for one in trends.series}
+
+
 @pytest.mark.parametrize(("names", "count"), [(["a"], 2), (["a", "b", "c"], 2)])
 def test_names_must_fit(collected, names, count):
     with pytest.raises(ParameterError, match="names"):

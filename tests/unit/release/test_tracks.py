@@ -3,6 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from blender_dp.release import tracks
 from blender_dp.release.tracks import _grid, tracks_of
 from tests.rounds import rounds
 
@@ -28,6 +29,17 @@ def test_the_grid_is_even_in_logarithms_and_starts_at_0_if_a_round_does_not_list
     for shares in (always, sometimes):
         assert shares[-1] == pytest.approx(0.0234)
         assert np.diff(np.log(shares + 0.0004)) == pytest.approx(np.diff(np.log(shares + 0.0004))[0])
+
+
+def test_tracks_are_made_one_at_a_time(collected, monkeypatch):
+    """Together, those of a year and a list of 10,000 queries would need gigabytes."""
+    made = []
+    usual = tracks._track
+    monkeypatch.setattr(tracks, "_track", lambda query, *more: made.append(query) or usual(query, *more))
+    every = tracks_of([one.release for one in collected])
+    assert (len(every) > 2, made) == (True, [])
+    assert next(iter(every)).query == made[0] == min(every.spreads)
+    assert len(made) == 1
 
 
 def test_clients_and_opt_in_users_both_count(collected):

@@ -12,6 +12,7 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, Field, ValidationError
 
 from blender_dp.collector.http.budget_view import budgets_shown
+from blender_dp.collector.http.campaign_trends import MAX_SERIES
 from blender_dp.collector.http.content_types import JsonRoute
 from blender_dp.collector.http.dependencies import CampaignPath, CampaignQuery, DocumentPath
 from blender_dp.collector.http.document_response import FOR_EVER, document_response
@@ -116,12 +117,10 @@ async def campaigns(request: Request, response: Response, campaign: CampaignQuer
 
 @router.get("/campaigns/{campaign}/trends", response_model=TrendsAnswer, responses=_NOT_FOUND)
 async def campaign_trends(
-    request: Request, campaign: CampaignPath, n: Annotated[int, Query(ge=1, le=1000)] = 10
+    request: Request, campaign: CampaignPath, n: Annotated[int, Query(ge=1, le=MAX_SERIES)] = 10
 ) -> Response:
     """The most popular queries over the campaign's latest 52 releases, smoothed. Computed from public numbers alone."""
-    service = service_of(request)
-    trends = await service.recent.get(service.trends.of, campaign)
-    body = msgspec.json.encode({**trends, "series": trends["series"][:n]})
+    body = msgspec.json.encode(await service_of(request).trends.of(campaign, n))
     return Response(body, media_type="application/json", headers={"Cache-Control": f"public, max-age={_POINTER_SECONDS}"})
 
 

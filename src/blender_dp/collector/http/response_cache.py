@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+import anyio
 import anyio.to_thread
 
 SECONDS = 1.0
@@ -19,9 +20,19 @@ _Made = TypeVar("_Made")
 class ResponseCache:
     """Creates each response at most once per period, in another thread; concurrent requests share it."""
 
-    def __init__(self, seconds: float = SECONDS, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        seconds: float = SECONDS,
+        clock: Callable[[], float] = time.monotonic,
+        *,
+        most: int = _MOST,
+        threads: anyio.CapacityLimiter | None = None,
+    ) -> None:
+        """Keep at most so many responses. `threads` limits how many are created at once; by default, all threads may."""
         self._seconds = seconds
         self._clock = clock
+        self._most = most
+        self._threads = threads
         self._cached: dict[tuple[object, ...], tuple[float, Any]] = {}
         self._making: dict[tuple[object, ...], asyncio.Future[Any]] = {}
         self._changes = 0
@@ -51,10 +62,10 @@ class ResponseCache:
     async def _make(self, name: tuple[object, ...], make: Callable[..., _Made], arguments: tuple[object, ...]) -> _Made:
         while True:
             changes, now = self._changes, self._clock()
-            made = await anyio.to_thread.run_sync(make, *arguments)
+            made = await anyio.to_thread.run_sync(make, *arguments, limiter=self._threads)
             if changes == self._changes:
                 break  # otherwise a request that came after the change might get a response from before it
-        if len(self._cached) >= _MOST:
+        if len(self._cached) >= self._most:
             self._cached = {}
         self._cached[name] = now + self._seconds, made
         return made
