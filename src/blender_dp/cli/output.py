@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import sys
 import time
 import warnings
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 from rich.console import Console
-from rich.markup import escape
+from rich.markup import escape as without_markup
 from rich.table import Table
 
 from blender_dp.errors import DocumentError, PrivacyWarning
@@ -22,6 +23,8 @@ from blender_dp.errors import DocumentError, PrivacyWarning
 if TYPE_CHECKING:
     from blender_dp.logs import Tally
 
+_HIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+"""Characters that control a terminal, or change the order of the text around them."""
 _WIDEST = 1000  # characters in a line of a table that is not folded
 
 out = Console(highlight=False)
@@ -33,6 +36,11 @@ def check_writable(path: Path) -> None:
     if path.is_dir() or not path.parent.is_dir():
         problem = "is a folder" if path.is_dir() else "its folder does not exist"
         raise DocumentError(str(path), problem, "Use a file in an existing folder")
+
+
+def escape(text: str) -> str:
+    """Text as it is, without markup, and without commands to the terminal: a file may come from anyone."""
+    return without_markup(_HIDDEN.sub("\ufffd", text))
 
 
 def fail(message: str) -> NoReturn:
@@ -82,8 +90,9 @@ def say(message: str = "") -> None:
 
 
 def print_json(value: Any) -> None:  # noqa: ANN401 (any JSON value)
-    """Print one JSON document. Infinities and NaN, which JSON lacks, are null."""
-    typer.echo(json.dumps(_finite(value), ensure_ascii=False, indent=2, allow_nan=False))
+    """Print one JSON document. Infinities and NaN, which JSON lacks, are null; control characters are escaped."""
+    text = json.dumps(_finite(value), ensure_ascii=False, indent=2, allow_nan=False)
+    typer.echo(_HIDDEN.sub(lambda hidden: f"\\u{ord(hidden[0]):04x}", text))
 
 
 def _finite(value: Any) -> Any:  # noqa: ANN401 (any JSON value)
