@@ -10,6 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from blender_dp.errors import DocumentError, ParameterError
 from blender_dp.privacy.limits import expected_exposures
+from blender_dp.privacy.loss import Model
 from blender_dp.release.estimates import QueryEstimate, RecordEstimate
 from blender_dp.release.manifest import Manifest
 from blender_dp_device.arithmetic import exact
@@ -33,6 +34,7 @@ SCHEMA: Literal["blender-dp/release/2"] = "blender-dp/release/2"
 _FLOATS = "blender-dp/release/1"  # this schema had parameters as floats
 FIX = "Use a release.json that blender-dp wrote"
 _ADAPTER = TypeAdapter(ReleaseDocument)
+_MOST_USERS = 10**12
 
 
 def dump(release: Release) -> str:
@@ -44,11 +46,22 @@ def dump(release: Release) -> str:
 def parse(value: object, source: str) -> ReleaseDocument:
     """Check JSON values against the schema."""
     try:
-        return _ADAPTER.validate_json(json.dumps(_upgraded(value)), strict=True)
+        parts = _ADAPTER.validate_json(json.dumps(_upgraded(value)), strict=True)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         place = ".".join(str(part) for part in first["loc"]) or "the document"
         raise DocumentError(source, f"{place}: {first['msg']}", FIX) from None
+    _check_groups(parts.manifest, source)
+    return parts
+
+
+def _check_groups(manifest: Manifest, source: str) -> None:
+    """Refuse groups that no release has: trends and comparisons divide by their sizes."""
+    sizes = (manifest.discovery_users, manifest.calibration_users, *(group.users for group in manifest.groups))
+    if [group.model for group in manifest.groups] != [Model.CENTRAL.value, Model.LOCAL.value]:
+        raise DocumentError(source, "manifest.groups: not one central group and one local group", FIX)
+    if not all(1 <= size <= _MOST_USERS for size in sizes) or not 0 <= manifest.reports <= _MOST_USERS:
+        raise DocumentError(source, f"manifest: a group has less than 1 or more than {_MOST_USERS:,} users", FIX)
 
 
 def _upgraded(value: object) -> object:

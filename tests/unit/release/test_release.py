@@ -129,6 +129,11 @@ def test_a_release_converts_to_an_arrow_table(release):
         (lambda d: d["manifest"]["settings"].update(epsilon="2"), "its manifest and its head list name different channels"),
         (lambda d: d["head_list"]["channel"].update(f_c="0.5"), "not an exact number"),
         (lambda d: d["records"].pop(), "its records do not match its head list"),
+        (lambda d: d["manifest"].update(discovery_users=0), "manifest: a group has less than 1 or more than"),
+        (lambda d: d["manifest"].update(calibration_users=-3), "manifest: a group has less than 1 or more than"),
+        (lambda d: d["manifest"]["groups"][1].update(users=10**400), "manifest: a group has less than 1 or more than"),
+        (lambda d: d["manifest"]["groups"].pop(), "manifest.groups: not one central group and one local group"),
+        (lambda d: d["manifest"]["groups"][0].update(model="secret"), "manifest.groups: not one central group"),
         (lambda d: d["queries"].reverse(), "its queries do not match its head list"),
     ],
 )
