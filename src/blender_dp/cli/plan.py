@@ -23,6 +23,7 @@ _PARAMETERS = (
 )  # fmt: skip
 _ANY = "4"  # the ε of a plan that solves for ε
 _PICTURES = (".svg", ".png")
+_MOST_WANTED = 10**9
 
 
 @parameter_options(*_PARAMETERS, given_only=True)
@@ -129,6 +130,8 @@ def _want(text: str | None, solve: str | None) -> Want | None:
         number = exact(value.strip(), "want")
         if name.strip() == "queries" and number.denominator > 1:
             raise ParameterError("want", f"queries={value.strip()} is not a whole number", "Use queries=100, for example")
+        if abs(number) > _MOST_WANTED:
+            raise ParameterError("want", f"{part!r} is out of range", "Use queries=100, ndcg=0.95 or error=0.1, for example")
         wishes[name.strip()] = int(number) if name.strip() == "queries" else float(number)
     return Want(**wishes)
 

@@ -14,6 +14,8 @@ from blender_dp_device.arithmetic import exp_bounds
 
 PRIOR = Fraction(1, 100)
 ROUNDS = 12
+MOST_ROUNDS = 10_000
+"""More than one an hour."""
 _SLACK = 100  # the bound of a general (ε, δ) promise holds except with a probability of this many δ
 _WORTHWHILE = 1e-3  # of ε: an accountant that can save less is not asked
 _MEANINGLESS = Fraction(99, 100)
@@ -71,8 +73,11 @@ def _saving(loss: Loss, rounds: int) -> float:
     epsilon, delta = float(loss.epsilon), float(loss.delta)
     unexposed = math.exp(rounds * math.log1p(-delta)) if delta < 1 else 0.0
     spare = rounds * delta - (1 - unexposed)
-    usable = spare / unexposed * (1 + math.exp(-epsilon)) ** rounds if unexposed else 1.0
-    return -math.log1p(-usable) if usable < 1 else math.inf
+    if spare <= 0:
+        return 0.0
+    # As a logarithm: the power of many rounds overflows.
+    usable = math.log(spare / unexposed) + rounds * math.log1p(math.exp(-epsilon)) if unexposed else 0.0
+    return -math.log(-math.expm1(usable)) if usable < 0 else math.inf
 
 
 def _after(loss: Loss) -> str:

@@ -11,6 +11,8 @@ from blender_dp.errors import ParameterError
 from blender_dp.planning.setting import Setting
 from blender_dp.privacy.limits import LARGEST_EPSILON
 
+MOST_USERS, MOST_QUERIES = 10**10, 10_000
+
 
 @dataclass(frozen=True)
 class Unknown:
@@ -63,9 +65,9 @@ UNKNOWNS = {
         "epsilon", "ε", 0.05, LARGEST_EPSILON, _with_epsilon, lambda s: float(s.parameters.epsilon),
         lambda _: (0.5, 1, 2, 3, 4, 5, 6),
     ),
-    "users": Unknown("users", "users", 1e3, 1e10, _with_users, lambda s: s.users, _around, is_whole=True),
+    "users": Unknown("users", "users", 1e3, MOST_USERS, _with_users, lambda s: s.users, _around, is_whole=True),
     "max-queries": Unknown(
-        "max-queries", "maximum number of queries M", 1, 10_000, _with_max_queries, lambda s: s.parameters.max_queries,
+        "max-queries", "maximum number of queries M", 1, MOST_QUERIES, _with_max_queries, lambda s: s.parameters.max_queries,
         lambda _: (10, 25, 50, 100, 200, 500), is_whole=True,
     ),
 }  # fmt: skip

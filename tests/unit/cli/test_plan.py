@@ -94,6 +94,8 @@ def test_json_says_what_is_missing():
         (["--epsilon", "4", "--want", "queries=1.5", "--solve", "opt-in"], "want: queries=1.5 is not a whole number"),
         (["--epsilon", "4", "--plot", "missing/plan.svg"], "missing/plan.svg: its folder does not exist"),
         (["--epsilon", "4", "--over", "delta"], "over: 'delta' is unknown"),
+        (["--epsilon", "4", "--want", "error=1e300", "--solve", "opt-in"], "want: 'error=1e300' is out of range"),
+        (["--epsilon", "4", "--want", "error=1e340", "--solve", "opt-in"], "want: 'error=1e340' is out of range"),
         (["--max-queries", "10"], "a plan needs --epsilon and --delta"),
     ],
 )

@@ -66,7 +66,13 @@ def test_the_papers_profile_is_worse(aol):
     assert (paper.f_c, paper.subset_size) == (0.85, 1)
 
 
-@pytest.mark.parametrize("wrong", [{"opt_in": "0"}, {"opt_in": "2"}, {"users": 0}, {"runs": 0}, {"epsilon": "-1"}])
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"opt_in": "0"}, {"opt_in": "2"}, {"users": 0}, {"runs": 0}, {"epsilon": "-1"},
+        {"rounds": 0}, {"rounds": 10**9}, {"users": 10**18}, {"users": 10**30}, {"max_queries": 10**9},
+    ],
+)  # fmt: skip
 def test_bad_input_is_refused(wrong):
     with pytest.raises(ParameterError):
         plan(SHAPES["uniform"], **{"epsilon": 4, "delta": "1e-5", "opt_in": "0.05", **wrong})

@@ -78,6 +78,12 @@ def test_the_bound_after_all_rounds_says_how_often_it_may_fail():
     assert "after which that is at most 3.28 %, except with a probability of 0.0012; ε = 0.00833 per round" in text
 
 
+@pytest.mark.parametrize("delta", [Fraction(0), Fraction(1, 10**9), Fraction(1, 2)])
+def test_any_number_of_rounds_can_be_composed(delta):
+    assert year(Loss(Fraction(1, 1000), delta), risk.MOST_ROUNDS).epsilon <= 10
+    assert year(Loss(Fraction(64), delta), risk.MOST_ROUNDS).epsilon == 640_000
+
+
 def test_a_client_without_delta_has_no_exception():
     text = statement(Promise("clients", Model.LOCAL, Loss(Fraction(1, 4), Fraction(0))), 10, rounds=2)
     assert "sees this person's report, can be at most 1.29 % sure afterwards. 2 rounds" in text
