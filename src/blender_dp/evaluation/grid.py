@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from blender_dp.parameters.grid_axes import AXES
 from blender_dp_device.records.checks import at_least_one, open_unit
 
 _OWN = ("source", "users", "opt_in", "seeds")
+_MOST_USERS, _MOST_CELLS = 10**8, 10**6
 
 
 @dataclass(frozen=True)
@@ -60,14 +62,13 @@ class Grid:
                 raise ParameterError(
                     name, "has no value", f"Pass one or more, such as {'1,2,4' if name == 'epsilon' else '1e-5'}"
                 )
-        users, seeds = values.get("users"), at_least_one(values.get("seeds", 5), "seeds")
-        sources = [
-            PopulationSource(_text(name), None if users is None else at_least_one(users, "users"))
-            for name in _listed(values.get("source", "aol"))
-        ]
-        fix = "Pass shares of the users who opt in, such as 0.05"
-        shares = [open_unit(share, "opt_in", fix) for share in _listed(values.get("opt_in", "0.05"))]
+        seeds = at_least_one(values.get("seeds", 5), "seeds")
         axes = {name: _listed(values[name]) for name in AXES if name in values}
+        names, opt_in = _listed(values.get("source", "aol")), _listed(values.get("opt_in", "0.05"))
+        _check_size({"source": names, "opt_in": opt_in, **axes}, seeds)
+        sources = [PopulationSource(_text(name), _users(values.get("users"))) for name in names]
+        fix = "Pass shares of the users who opt in, such as 0.05"
+        shares = [open_unit(share, "opt_in", fix) for share in opt_in]
         parameters = [Parameters(**dict(zip(axes, chosen, strict=True))) for chosen in product(*axes.values())]
         settings = (Setting(*chosen) for chosen in product(sources, shares, parameters))
         return cls(tuple(dict.fromkeys(settings)), seeds)
@@ -79,12 +80,30 @@ def read_grid(path: Path) -> dict[str, Any]:
         return tomllib.loads(path.read_text(encoding="utf-8"), parse_float=str)
     except OSError as error:
         raise DocumentError(str(path), f"cannot be read ({error.strerror})", "Check the path") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise DocumentError(str(path), f"is not TOML ({error})", "Write lines such as: epsilon = [1, 2, 4]") from None
 
 
 def _listed(value: Any) -> Sequence[Any]:  # noqa: ANN401 (checked one by one)
     return value if isinstance(value, list | tuple) else (value,)
+
+
+def _users(value: Any) -> int | None:  # noqa: ANN401 (checked here)
+    if value is not None and at_least_one(value, "users") > _MOST_USERS:
+        raise ParameterError(
+            "users", f"{value} are too many to draw one by one", f"Use at most {_MOST_USERS:,}, or 'blender-dp plan'"
+        )
+    return None if value is None else at_least_one(value, "users")
+
+
+def _check_size(axes: Mapping[str, Sequence[Any]], seeds: int) -> None:
+    """Refuse a grid without a cell, and one that nobody can wait for, before it fills the memory."""
+    for name, values in axes.items():
+        if not len(values):
+            raise ParameterError(name, "has no value", "Pass one or more, or leave it out")
+    cells = seeds * math.prod(len(values) for values in axes.values())
+    if cells > _MOST_CELLS:
+        raise ParameterError("grid", f"it has {cells:,} cells", f"Use fewer values or seeds: at most {_MOST_CELLS:,} cells")
 
 
 def _text(value: object) -> str:

@@ -20,6 +20,7 @@ from blender_dp.evaluation.sources import PopulationSource
 
 Progress = Callable[[int, int], None]
 Rows = list[dict[str, Any]]
+_COMPLETE = {"cell", *ROWS.names}
 
 
 def cores() -> int:
@@ -114,13 +115,19 @@ def _append(path: Path, key: str, rows: Rows) -> None:
         file.write("\n" + json.dumps({"key": key, "rows": rows}, allow_nan=False))
 
 
+def _is_row(value: object) -> bool:
+    return isinstance(value, dict) and value.keys() >= _COMPLETE
+
+
 def _read(path: Path) -> dict[str, Rows]:
-    """The cells of one file. A line that an interruption cut off is not JSON, and its cell is run again."""
+    """The cells of one file. A line that was cut off is not JSON, and a damaged one is not a cell: both are run again."""
     cells: dict[str, Rows] = {}
-    for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
+    for line in path.read_text(encoding="utf-8", errors="replace").split("\n") if path.exists() else ():
         try:
             cell = json.loads(line)
         except ValueError:
             continue
-        cells[cell["key"]] = cell["rows"]
+        match cell:
+            case {"key": str(key), "rows": [*rows]} if all(map(_is_row, rows)):
+                cells[key] = rows
     return cells

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,8 +41,8 @@ class PopulationSource:
         """A text that changes when the files change; empty for a shape."""
         if self.varies:
             return ""
-        path = Path(self.name)
-        files = sorted(path.rglob("*")) if path.is_dir() else [path]
+        parts = glob.glob(self.name, recursive=True) if glob.has_magic(self.name) else [self.name]  # noqa: PTH207
+        files = [file for part in sorted(parts) for file in (sorted(Path(part).rglob("*")) or [Path(part)])]
         stats = [(str(one), one.stat()) for one in files if one.is_file()]
         return " ".join(f"{name} {stat.st_size} {stat.st_mtime_ns}" for name, stat in stats)
 

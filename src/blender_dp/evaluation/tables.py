@@ -19,9 +19,11 @@ _SUFFIXES = (".csv", ".parquet", ".json")
 
 
 def check_suffix(path: Path) -> None:
-    """Refuse a file whose format is unknown, before any work is done."""
+    """Refuse a file whose format is unknown, or whose name is taken by a folder, before any work is done."""
     if path.suffix not in _SUFFIXES:
         raise ParameterError("out", f"{path.name!r} has no known format", f"Use a name that ends in {', '.join(_SUFFIXES)}")
+    if path.is_dir():
+        raise ParameterError("out", f"{path.name!r} is a folder", "Use the name of a file")
 
 
 def write_table(table: pa.Table, path: Path) -> None:

@@ -62,6 +62,18 @@ def test_an_interrupted_run_continues_with_what_is_missing(rows, tmp_path, monke
     assert ran == []
 
 
+@pytest.mark.parametrize(
+    "damage", [b"3", b"[]", b'{"key": 1}', b'{"key": "KEY", "rows": [{}]}', b'{"key": "KEY", "rows": 7}', b"\xff"]
+)
+def test_a_damaged_line_is_no_cell(tmp_path, damage):
+    path = tmp_path / "cells.jsonl"
+    runs._append(path, "good", [])
+    with path.open("ab") as file:
+        file.write(b"\n" + damage)
+    runs._append(path, "also good", [])
+    assert runs._read(path) == {"good": [], "also good": []}
+
+
 def test_a_changed_log_is_measured_again(tmp_path):
     log = tmp_path / "log.csv"
     text = "user,query,url\n" + "".join(f"{i},query {i % 3},https://a.example/\n" for i in range(1500))

@@ -42,6 +42,13 @@ def test_names_of_settings_differ():
         ({"m_c": 2}, "m_c"),
         ({"epsilons": 4}, "epsilons"),
         ({"source": 7}, "source"),
+        ({"source": []}, "source"),
+        ({"epsilon": []}, "epsilon"),
+        ({"robust": []}, "robust"),
+        ({"users": 10**18}, "users"),
+        ({"seeds": 10**12}, "grid"),
+        ({"max_queries": range(1, 10**7)}, "max_queries"),
+        ({"max_queries": list(range(1, 1001)), "f_c": [f"0.{i:03}" for i in range(1, 999)]}, "grid"),
     ],
 )
 def test_invalid_values_name_their_axis(values, field):
@@ -58,7 +65,7 @@ def test_a_grid_is_read_from_toml_exactly(tmp_path):
     assert grid.settings[0].source.name == "yandex"
 
 
-@pytest.mark.parametrize("text", ["epsilon = [", None])
+@pytest.mark.parametrize("text", ["epsilon = [", "epsilon = " + "[" * 10_000, None])
 def test_a_file_that_is_not_toml_is_refused(tmp_path, text):
     path = tmp_path / "grid.toml"
     if text:

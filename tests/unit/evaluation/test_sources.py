@@ -28,6 +28,18 @@ def test_a_log_gives_one_canonical_record_per_user(tmp_path):
     assert PopulationSource(str(path), 500).population(1).users == 500
 
 
+@pytest.mark.parametrize("name", ["logs", "logs/1.csv", "logs/*.csv", "*/?.csv"])
+def test_the_fingerprint_changes_with_the_files(tmp_path, name):
+    """Otherwise an interrupted evaluation would continue with the results of other files."""
+    (tmp_path / "logs").mkdir()
+    source, log = PopulationSource(str(tmp_path / name)), tmp_path / "logs/1.csv"
+    log.write_text("user,query,url\n")
+    before = source.fingerprint()
+    assert before == source.fingerprint()
+    log.write_text("user,query,url\n1,a,b\n")
+    assert source.fingerprint() != before
+
+
 def test_a_release_gives_its_shares_and_a_record_of_their_own_to_everyone_behind_a_star():
     table = aol_like(1, users=20_000)
     blender = Blender(epsilon=4, delta="1e-5", max_queries=10)

@@ -9,7 +9,7 @@ import pyarrow.parquet
 import pytest
 
 from blender_dp import ParameterError
-from blender_dp.evaluation.tables import cells_folder, write_table
+from blender_dp.evaluation.tables import cells_folder, check_suffix, write_table
 
 TABLE = pa.table({"a": [1, 2], "b": ["x", "ε"]})
 
@@ -25,6 +25,12 @@ def test_the_suffix_chooses_the_format(tmp_path):
 def test_an_unknown_format_is_refused(tmp_path):
     with pytest.raises(ParameterError, match=r"\.csv"):
         write_table(TABLE, tmp_path / "table.xlsx")
+
+
+def test_the_name_of_a_folder_is_refused_before_any_work(tmp_path):
+    (tmp_path / "table.csv").mkdir()
+    with pytest.raises(ParameterError, match="is a folder"):
+        check_suffix(tmp_path / "table.csv")
 
 
 def interrupted(out):
