@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from markupsafe import Markup
 
-from blender_dp.report.theme import Spec, on_page
+from blender_dp.report.theme import Spec, drawable, on_page
 
 Draw = Callable[[Spec], str]
 """Turns a Vega-Lite chart into SVG."""
@@ -24,4 +24,4 @@ def drawn(chart: Spec) -> str:
     """Draw a chart in this process."""
     import vl_convert  # noqa: PLC0415 (slow to load, and not needed if another process draws)
 
-    return str(vl_convert.vegalite_to_svg(chart))
+    return str(vl_convert.vegalite_to_svg(drawable(chart)))

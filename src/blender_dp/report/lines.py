@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 from blender_dp.report.colours import LINE, PAPER, colours_of
 from blender_dp.report.figure import drawn
-from blender_dp.report.theme import CONFIG, Spec
+from blender_dp.report.theme import CONFIG, Spec, drawable
 
 _STYLE: Spec = {
     **CONFIG,
@@ -102,7 +102,7 @@ def png(spec: Spec, scale: float = 2.0) -> bytes:
     """Draw a chart as PNG, by default with two pixels per point."""
     import vl_convert  # noqa: PLC0415 (slow to load)
 
-    return bytes(vl_convert.vegalite_to_png(spec, scale=scale))
+    return bytes(vl_convert.vegalite_to_png(drawable(spec), scale=scale))
 
 
 def _panel(

@@ -17,6 +17,7 @@ Spec = dict[str, Any]
 
 _NAMES = {light: name for name, (light, _) in THEMES.items()}
 _COLOUR = re.compile(r'\b(fill|stroke)="(#[0-9a-f]{6})"')
+_NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 _TEXT = {"labelColor": SOFT, "titleColor": SOFT, "labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": "normal"}
 CONFIG: Spec = {
     "aria": False,  # a figure on a page has one label for the whole chart
@@ -51,6 +52,15 @@ def on_page(svg: str) -> Markup:
         return f'{attribute}="{variable(colour)}"' if colour in _NAMES else match.group()
 
     return Markup(_COLOUR.sub(replaced, svg))  # noqa: S704 (our own SVG; Vega escapes its text)
+
+
+def drawable(value: Any) -> Any:  # noqa: ANN401 (any part of a specification)
+    """The same chart without characters that SVG cannot contain: the library that draws would end the whole process."""
+    if isinstance(value, str):
+        return _NOT_XML.sub("\ufffd", value)
+    if isinstance(value, dict):
+        return {name: drawable(one) for name, one in value.items()}
+    return [drawable(one) for one in value] if isinstance(value, list | tuple) else value
 
 
 def styled(chart: Spec, *, width: float, height: float, padding: Spec) -> Spec:

@@ -47,3 +47,11 @@ def test_charts_are_drawn_with_their_titles_and_escaped_names():
     assert "NDCG (1 is best)" in drawn
     assert "<script>" not in drawn
     assert png(line_chart(POINTS, Axis("x"), AXES)).startswith(b"\x89PNG")
+
+
+def test_characters_that_svg_cannot_contain_do_not_end_the_process():
+    """The names of queries come from releases, and a release from anyone."""
+    hostile = "a\x1b[2J\x00\uffff<b>"
+    chart = line_chart([Point(hostile, hostile, 1.0, 1.0)], x=Axis(hostile), y={hostile: Axis(hostile)})
+    assert "a�[2J��&lt;b&gt;" in svg(chart)
+    assert png(chart).startswith(b"\x89PNG")
