@@ -101,9 +101,9 @@ def _setting(
 
     if solve == "epsilon":
         values.setdefault("epsilon", _ANY)
-    if not {"epsilon", "delta"} <= values.keys():
+    if missing := [name for name in ("epsilon", "delta") if name not in values]:
         raise ParameterError(
-            "epsilon", "a plan needs --epsilon and --delta", "Pass both; --solve epsilon needs only --delta"
+            missing[0], "a plan needs --epsilon and --delta", "Pass both; --solve epsilon needs only --delta"
         )
     if want and want.queries:
         values.setdefault("max_queries", want.queries)

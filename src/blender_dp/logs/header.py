@@ -69,7 +69,7 @@ def _refuse(missing: Mapping[str, str], where: str, described: str) -> NoReturn:
     role, column = next(iter(missing.items()))
     without = ", or pass --no-url if there is none" if role == "url" else ""
     problem = f"has no column {column!r} for the {role}; {described}"
-    raise LogError(where, problem, f"Pass the name of the {role} column (--{role} NAME){without}")
+    raise LogError(where, problem, f"Pass the name of the {role} column (--{role} NAME), or rename the column{without}")
 
 
 def _separator(line: str) -> str | None:

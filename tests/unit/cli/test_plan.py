@@ -96,7 +96,7 @@ def test_json_says_what_is_missing():
         (["--epsilon", "4", "--over", "delta"], "over: 'delta' is unknown"),
         (["--epsilon", "4", "--want", "error=1e300", "--solve", "opt-in"], "want: 'error=1e300' is out of range"),
         (["--epsilon", "4", "--want", "error=1e340", "--solve", "opt-in"], "want: 'error=1e340' is out of range"),
-        (["--max-queries", "10"], "a plan needs --epsilon and --delta"),
+        (["--max-queries", "10"], "epsilon: a plan needs --epsilon and --delta"),
     ],
 )
 def test_bad_input_names_the_option(arguments, problem):

@@ -118,7 +118,7 @@ def test_a_first_line_that_is_not_text_is_refused(tmp_path):
         ("a.csv", b"17,secret,www.x.example\n", r"seems to be a row, .* 3 columns\. Add a first line .* user,query,url"),
         ("a.csv", b"17,secret,secret\n", "seems to be a row"),
         ("a.tsv", b"u1\tsecret\thttps://x.example/\n", "seems to be a row"),
-        ("a.csv", b"user,query\n1,secret\n", r"no column 'url' .*--url NAME\), or pass --no-url if there is none"),
+        ("a.csv", b"user,query\n1,secret\n", r"no column 'url' .*--url NAME\), or rename the column, or pass --no-url"),
         ("a.csv", "user,query,url\n1,secret,x\n".encode("utf-16"), "is UTF-16 text, not UTF-8.*--encoding utf-16"),
         ("a.tsv", "user\tquery\turl\n".encode("utf-16-le"), "is UTF-16-LE text.*--encoding utf-16-le"),
         ("a.txt", "user\tquery\turl\n".encode("utf-16-be"), "is UTF-16-BE text.*--encoding utf-16-be"),

@@ -89,7 +89,8 @@ def reproduce(
     """Run all cells that the figures need, once, and yield one figure after the other."""
     settings = [setting for one in figures if isinstance(one, Figure) for setting in one.settings]
     rows = finished_rows(settings, seeds, folder=folder, workers=workers, progress=progress)
-    step("tables and rivals")
+    if settings:
+        step("tables and rivals")
     populations = _populations()
     rivals = _run_rivals(populations, logs(log)[0], seeds) if _needs_rivals(figures) else {}
     results = Results.of(rows, rivals=rivals, seeds=seeds, synthetic=log is None)
