@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import shutil
+import threading
+import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
@@ -12,7 +15,9 @@ import sqlalchemy as sa
 from blender_dp.collector.rounds.clock import Clock
 from blender_dp.collector.rounds.facade import Rounds
 from blender_dp.collector.rounds.retention import Retention
+from blender_dp.collector.storage import report_rows
 from blender_dp.collector.storage.schema import reports
+from blender_dp.collector.worker import Worker
 from blender_dp.errors import StateError
 from tests.collector.places import NOON, Place, all_at_once, listed, report, uploaded
 from tests.collector.steps import DAY, content_of, rows
@@ -122,6 +127,34 @@ def test_reports_are_deleted_after_the_release(place: Place, monkeypatch: pytest
     rounds.schedule.advance_due()
     assert rounds.lookup.round(made.round) == before
     assert rounds.retention.delete_reports() == 0
+
+
+def test_a_worker_stops_between_two_batches_of_deletions(rounds: Rounds, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Deleting millions of reports takes longer than a service manager waits; the next start goes on."""
+    monkeypatch.setattr("blender_dp.collector.rounds.retention._DELETED", 1)
+    made = listed(rounds)
+    rounds.contributions.add_reports(made.round, [report(i) for i in range(40)])
+    rounds.lifecycle.abort(made.round, "enough")
+    deleting, stopping, delete_some = threading.Event(), threading.Event(), report_rows.delete_some
+
+    def delete_when_stopping(*arguments: Any) -> int:
+        deleting.set()
+        assert stopping.wait(30)
+        return delete_some(*arguments)
+
+    monkeypatch.setattr(report_rows, "delete_some", delete_when_stopping)
+    worker = Worker(rounds)
+    worker.start()
+    assert deleting.wait(30)
+    stop = threading.Thread(target=worker.stop)
+    stop.start()
+    while not worker._stopped:
+        time.sleep(0.01)
+    stopping.set()
+    stop.join(30)
+    assert not stop.is_alive()
+    assert len(rows(rounds, sa.select(reports))) == 39
+    assert rounds.retention.delete_reports() == 39
 
 
 def test_the_reports_of_an_aborted_round_are_deleted_in_batches(rounds: Rounds, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -77,7 +77,7 @@ def test_the_heartbeat_says_which_round_is_stuck(tmp_path: Path, monkeypatch: py
 
 
 def test_failures_of_the_worker_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail() -> None:
+    def fail(_: object) -> None:
         raise RuntimeError(CANARY)
 
     with listening(tmp_path / "data") as live, live.http(live.token) as http:

@@ -44,11 +44,14 @@ class Worker:
 
     def _run(self) -> None:
         while not self._stopped:
-            done = [self._try(work) for work in (self._rounds.schedule.advance_due, self._rounds.retention.delete_reports)]
+            done = [self._try(work) for work in (self._rounds.schedule.advance_due, self._delete_reports)]
             if all(done):
                 self._try(self._done)
             self._woken.wait(self._seconds)
             self._woken.clear()
+
+    def _delete_reports(self) -> None:
+        self._rounds.retention.delete_reports(lambda: self._stopped)
 
     def _try(self, work: Callable[[], object]) -> bool:
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from blender_dp.collector.rounds import rules
@@ -23,12 +24,15 @@ class Retention:
     keys_without_round: dict[str, float] = field(default_factory=dict)
     """Keys that belong to no round, and since when that is known."""
 
-    def delete_reports(self) -> int:
-        """Delete the reports of rounds that were aborted or released long enough ago, batch by batch; return how many."""
+    def delete_reports(self, stopping: Callable[[], bool] = lambda: False) -> int:
+        """Delete the reports of rounds that were aborted or released long enough ago, batch by batch; return how many.
+
+        Millions of reports take minutes, and a collector that is `stopping` must not wait for that: the next call goes on.
+        """
         with self.store.read() as transaction:
             ended = report_rows.ended_rounds_with_reports(transaction)
         now = self.clock.now()
-        total = sum(self._delete_reports_of(one.id) for one in ended if rules.may_delete_reports(one, now))
+        total = sum(self._delete_reports_of(one.id, stopping) for one in ended if rules.may_delete_reports(one, now))
         if total:
             self.store.purge_deleted()
         return total
@@ -42,9 +46,9 @@ class Retention:
         for name in rules.unneeded_keys(names, states, self.keys_without_round, now):
             self.keys.destroy(name)
 
-    def _delete_reports_of(self, round_id: str) -> int:
+    def _delete_reports_of(self, round_id: str, stopping: Callable[[], bool]) -> int:
         total, deleted = 0, _DELETED
-        while deleted == _DELETED:  # a crash in between leaves the rest for the next call
+        while deleted == _DELETED and not stopping():  # a crash in between leaves the rest for the next call
             with self.store.write("forget") as transaction:
                 deleted = report_rows.delete_some(transaction, round_id, _DELETED)
             total += deleted
