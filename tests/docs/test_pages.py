@@ -12,7 +12,11 @@ import pytest
 import blender_dp
 from tests.conftest import ROOT
 
-PAGES = sorted(path for path in ROOT.rglob("*.md") if not any(part.startswith(".") for part in path.relative_to(ROOT).parts))
+PAGES = sorted(
+    path
+    for path in ROOT.rglob("*.md")
+    if not any(part.startswith(".") or part == "node_modules" for part in path.relative_to(ROOT).parts)
+)
 LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)")
 
 
