@@ -1,0 +1,123 @@
+/**
+ * The messages between the background and everything else: pages and content scripts only talk to the background.
+ *
+ * Content scripts send `searched` and `opened`, pages send all others; the background checks who sent each one. Every
+ * message has a response, and a refusal arrives as an error with the three parts of all errors of the client.
+ */
+
+/** Which group a user has chosen: none yet, a client, an opt-in user, or neither. */
+export type Consent = "none" | "client" | "opt-in" | "declined";
+
+/** What a user can answer when asked for consent. */
+export type Answer = Exclude<Consent, "none">;
+
+/** The collector that reports go to, as its invitation describes it; numbers are exact and therefore strings. */
+export interface Campaign {
+  collector: string;
+  campaign: string;
+  name: string;
+  epsilon: string;
+  delta: string;
+  lifetimeEpsilon: string;
+}
+
+/** The last report, exactly as it was sent or will be sent again. */
+export interface LastReport {
+  /** The number of the round. */
+  round: number;
+  /** The exact body of the request. */
+  body: string;
+  /** Whether the collector has confirmed it. */
+  arrived: boolean;
+}
+
+/** What a report can reveal: whatever it says, it multiplies the odds of any guess about the user by at most `factor`. */
+export interface Odds {
+  epsilon: string;
+  /** e^ε, rounded for display. */
+  factor: number;
+}
+
+/** A query of the bundle, its share of all users, and its URLs with their probabilities, most popular first. */
+export interface Suggestion {
+  query: string;
+  share: number;
+  urls: [url: string, probability: number][];
+}
+
+/** Everything that the popup shows. Times are seconds since 1970. */
+export interface Status {
+  consent: Consent;
+  invitation: Campaign | null;
+  paused: boolean;
+  /** Whether the user has left permanently. */
+  left: boolean;
+  /** How many different searches are stored on this device. */
+  stored: number;
+  /** ε spent by all reports and uploads, as an exact number. */
+  spent: string;
+  /** ε that may still be spent. */
+  remaining: string;
+  lastReport: LastReport | null;
+  /** In how many rounds a record was uploaded, and how many of these uploads were withdrawn. */
+  uploads: { rounds: number; withdrawn: number };
+  odds: Odds | null;
+  /** When the background next asks the collector for a round, or null if it does not. */
+  nextRound: number | null;
+  /** The stored results for offline search. */
+  bundle: { queries: number } | null;
+  /** Why the last attempt to report or upload failed, for the user. */
+  problem: string | null;
+}
+
+/** Every message: its fields and its response. */
+export interface Messages {
+  status: { fields: object; response: Status };
+  /** Join as a client or an opt-in user (who needs the token that the curator issued), or decline. */
+  consent: { fields: { answer: Answer; token?: string }; response: Status };
+  /** Set the collector from a link or the text of a file. The page must have requested the permission before. */
+  invitation: { fields: { text: string }; response: Status };
+  pause: { fields: { paused: boolean }; response: Status };
+  /** Delete the stored searches, choices and results. What was spent stays, and so does an opt-out. */
+  deleteEverything: { fields: object; response: Status };
+  /** Withdraw an opt-in user's uploads that are not in a list yet; `withdrawn` is their number. */
+  withdraw: { fields: object; response: { withdrawn: number; status: Status } };
+  /** Opt out for ever: nothing is stored or sent from then on. */
+  leave: { fields: object; response: Status };
+  suggest: { fields: { typed: string }; response: Suggestion[] };
+  /** From a results page of a search engine: the user searched. */
+  searched: { fields: { query: string }; response: null };
+  /** From a results page of a search engine: the user opened a result. */
+  opened: { fields: { query: string; url: string }; response: null };
+}
+
+export type MessageType = keyof Messages;
+
+/** A message as it is sent. */
+export type Message = { [T in MessageType]: { type: T } & Messages[T]["fields"] }[MessageType];
+
+/** What is wrong, as `BlenderError` says it. */
+export interface Problem {
+  subject: string;
+  problem: string;
+  fix: string;
+}
+
+/** A response as it is sent. */
+export type Reply<T extends MessageType> = { value: Messages[T]["response"] } | { error: Problem };
+
+/** A message was refused. Its text is for the user; show it with `textContent`. */
+export class RefusedError extends Error {
+  override readonly name = "RefusedError";
+
+  constructor(readonly details: Problem) {
+    super(`${details.subject}: ${details.problem}. ${details.fix}.`);
+  }
+}
+
+/** Send a message to the background and return its response. */
+export async function ask<T extends MessageType>(type: T, fields: Messages[T]["fields"]): Promise<Messages[T]["response"]> {
+  const reply = (await chrome.runtime.sendMessage({ type, ...fields })) as Reply<T>;
+  if ("error" in reply) throw new RefusedError(reply.error);
+  return reply.value;
+}
