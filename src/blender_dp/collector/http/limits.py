@@ -11,6 +11,7 @@ from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from blender_dp.collector.http.cross_origin import ALLOWED, device_method, preflight_response
 from blender_dp.collector.http.operations_routes import PREFIXES
 from blender_dp.collector.http.problems import ProblemError, problem, unexpected
 from blender_dp.collector.http.service import SMALL_BYTES, Service
@@ -45,7 +46,7 @@ class Limits:
         if not _has_body(scope):
             turn.begin()
         try:
-            await (self._refusal(scope) or self._app)(inner, body, response)
+            await (self._early_response(scope) or self._app)(inner, body, response)
         except Exception as error:  # noqa: BLE001 (a server would log it with its text, which may quote a record)
             refusal = unexpected(error)
             if not response.started:
@@ -54,14 +55,15 @@ class Limits:
             turn.end()
             service.bytes_under_way -= body.bytes
 
-    def _refusal(self, scope: Scope) -> ASGIApp | None:
+    def _early_response(self, scope: Scope) -> ASGIApp | None:
+        """The response that needs neither the body nor the routes, if there is one."""
         maximum = self._max_bytes(scope)
         length = dict(scope["headers"]).get(b"content-length", b"0")
         if not length.isdigit() or len(length) > 18 or int(length) > maximum:
             return problem(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too-large", _too_large(maximum), {"Connection": "close"})
         if self._service.under_way > self._service.settings.max_waiting and not scope["path"].startswith(PREFIXES):
             return problem(*_BUSY)
-        return None
+        return preflight_response(scope) if self._service.settings.web_pages else None
 
     def _max_bytes(self, scope: Scope) -> int:
         """The maximum length of the body: only reports come in bulk."""
@@ -150,6 +152,8 @@ class _Response:
             headers = [*message.get("headers", []), *own]
             if not any(name.lower() == b"cache-control" for name, _ in headers):
                 headers.append((b"cache-control", b"no-store"))
+            if self._service.settings.web_pages and device_method(self._scope["path"]):
+                headers += ALLOWED
             message = {**message, "headers": headers}
         elif not self._with_body:
             message = {**message, "body": b""}

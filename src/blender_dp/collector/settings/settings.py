@@ -19,7 +19,7 @@ from blender_dp.errors import ParameterError
 PREFIX = "BLENDER_DP_"
 SETTINGS_VARIABLE = f"{PREFIX}SETTINGS"
 """The environment variable that passes the settings to the processes of a collector."""
-_OTHERS = {"token", "url", "settings", "crash_at", "needs_browser", "needs_spark"}  # not settings of `serve`
+_OTHERS = {"token", "url", "settings", "crash_at", "needs_browser", "needs_spark", "needs_web"}  # not settings of `serve`
 
 
 class Settings(BaseModel):
@@ -69,6 +69,9 @@ class Settings(BaseModel):
     """Reports and records that one address may send in a minute, in each process; 0: no limit. No address is stored."""
     trusted_proxies: str = "127.0.0.1"
     """Addresses of the proxies whose X-Forwarded-For is trusted, separated by commas."""
+
+    web_pages: bool = True
+    """Pages of any origin may use the routes for devices (CORS). A browser extension does not need it."""
 
     log_format: Annotated[str, Field(pattern="^(text|json)$")] = "text"
     """Format of the log lines on stderr: text or json."""
