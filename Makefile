@@ -15,7 +15,7 @@ PARALLEL := --numprocesses 3 --dist loadfile --no-loadscope-reorder
 VERSIONS := 3.12 3.13
 
 .DEFAULT_GOAL := help
-.PHONY: help demo check fast-tests test versions lint types coverage mutants bench bench-engine bench-utility bench-collector bench-rivals spec clean
+.PHONY: help demo check fast-tests web web-check browsers test versions lint types coverage mutants bench bench-engine bench-utility bench-collector bench-rivals spec clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -24,13 +24,21 @@ demo: $(VENV)/.installed  ## run the whole system on a synthetic population and 
 	@$(BIN)/blender-dp demo
 
 check: $(VENV)/.dev  ## lint, check types and run the fast tests: after every edit
-	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target lint types fast-tests
+	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target lint types fast-tests web-check
 
 fast-tests: $(VENV)/.dev  ## run the tests that need no server, browser or statistics
 	BLENDER_DP_HYPOTHESIS=fast $(BIN)/pytest --quiet --numprocesses 2 --dist worksteal -m 'not slow' tests/unit tests/device
 
-test: lint types  ## check and test everything, as CI does
+web:  ## build the browser client and the extension in web/ (needs Node 20)
+	@BLENDER_DP_NEEDS_WEB=1 tools/web build
+
+web-check:  ## lint, check types and run the fast tests of web/; skipped without Node
+	@tools/web check
+
+browsers:  ## install what the browser tests need, on Debian as root
 	@tools/browser
+
+test: browsers lint types  ## check and test everything, as CI does
 	tools/in-memory $(BIN)/pytest $(PARALLEL)
 
 versions:  ## run the fast tests on the other Python versions that the packages support (pyenv's, or any in PATH)
@@ -75,7 +83,7 @@ spec: $(VENV)/.dev  ## regenerate spec/ and the generated parts of docs/
 	$(BIN)/python tools/generate.py
 
 clean:  ## remove everything that make created
-	rm -rf .venv .venv-* .bench blender-demo .coverage .coverage.* .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf web/node_modules web/*/dist .venv .venv-* .bench blender-demo .coverage .coverage.* .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 
 $(VENV)/.uv:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "blender-dp needs Python 3.11 or newer; run: make PYTHON=python3.11")'

@@ -17,6 +17,7 @@ settings.load_profile(os.environ.get("BLENDER_DP_HYPOTHESIS", "ci"))
 ROOT = Path(__file__).resolve().parent.parent
 
 ENGINES = "tests/engines/"
+LONGEST_FIRST = (ENGINES, "tests/web/")
 
 
 class WithOneSpark(LoadFileScheduling):
@@ -32,8 +33,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> LoadFileS
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The engines first: they take longest, and compute while the collector's tests wait."""
-    items.sort(key=lambda item: not item.nodeid.startswith(ENGINES))
+    """The engines and the browsers first: they take longest, and compute while the collector's tests wait."""
+    items.sort(key=lambda item: [not item.nodeid.startswith(folder) for folder in LONGEST_FIRST])
 
 
 @pytest.fixture
