@@ -29,6 +29,14 @@ export interface LastReport {
   body: string;
   /** Whether the collector has confirmed it. */
   arrived: boolean;
+  /** What each cell in the body stands for, in the same order, or null if the list of the round is not stored. */
+  cells: Cell[] | null;
+}
+
+/** A cell of a round's list; null stands for any other query, or any other URL. */
+export interface Cell {
+  query: string | null;
+  url: string | null;
 }
 
 /** What a report can reveal: whatever it says, it multiplies the odds of any guess about the user by at most `factor`. */
