@@ -1,5 +1,5 @@
 /** The drivers themselves: a browser with an extension, its traffic, and its profile after it was killed. */
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -29,7 +29,8 @@ let network: Network;
 
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), "blender-dp-e2e-"));
-  for (const [name, text] of Object.entries(FILES)) writeFileSync(join(folder, name), text);
+  mkdirSync(join(folder, "extension"));
+  for (const [name, text] of Object.entries(FILES)) writeFileSync(join(folder, "extension", name), text);
   network = await Network.start();
   network.add("search.example", () => ({ headers: { "Content-Type": "text/html" }, body: "<title>found</title>" }));
   network.add("collector.example", () => ({ body: "{}" }));
@@ -42,7 +43,7 @@ afterEach(async () => {
 
 describe.each(BROWSERS)("%s", (name) => {
   test("runs an extension, records its traffic and keeps its storage when it is killed", async () => {
-    const options = { network, profile: join(folder, "profile"), extension: folder, dark: true };
+    const options = { network, profile: join(folder, "profile"), extension: join(folder, "extension"), dark: true };
     const first = await start(name, options);
     await first.page("https://search.example/?q=a");
     const page = await first.page("/page.html");

@@ -1,0 +1,89 @@
+/** A real collector, with rounds in it, started from Python. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { createInterface, type Interface } from "node:readline";
+import { fileURLToPath } from "node:url";
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+const VENV = `${ROOT}.venv/bin/python`;
+
+/** A round, as the operator sees it. */
+export interface Round {
+  id: string;
+  campaign: string;
+  state: string;
+  head_list: string;
+}
+
+export class Collector {
+  private constructor(
+    readonly url: string,
+    /** The public key that signs its documents. */
+    readonly key: string,
+    private readonly process: ChildProcess,
+    private readonly lines: AsyncIterator<string>,
+  ) {}
+
+  /** Start a collector in a folder of its own. */
+  static async start(): Promise<Collector> {
+    const python = process.env.BLENDER_DP_PYTHON ?? (existsSync(VENV) ? VENV : "python3");
+    const env = { ...process.env, PYTHONPATH: `${ROOT}:${ROOT}src:${ROOT}device/src` };
+    const child = spawn(python, ["-m", "tests.browser_collector"], { cwd: ROOT, env, stdio: ["pipe", "pipe", "inherit"] });
+    const lines = lined(createInterface({ input: child.stdout }));
+    const { url, key } = JSON.parse(await next(lines));
+    return new Collector(url, key, child, lines);
+  }
+
+  /** Create a campaign with these changes to its settings, and return its id. */
+  campaign(changed: Record<string, unknown> = {}): Promise<string> {
+    return this.call("campaign", [], changed);
+  }
+
+  /** Open a round, and return its id. */
+  opened(campaign: string): Promise<string> {
+    return this.call("opened", [campaign]);
+  }
+
+  /** Tokens of opt-in users. */
+  enrolled(campaign: string, count = 1): Promise<string[]> {
+    return this.call("enrolled", [campaign, count]);
+  }
+
+  /** Open a round, let opt-in users upload "query 0" to "query 4", and publish its list. */
+  listed(campaign: string, users = 200): Promise<Round> {
+    return this.call("listed", [campaign, users]);
+  }
+
+  /** Close a round, and wait until it is released. */
+  close(round: string): Promise<Round> {
+    return this.call("close", [round]);
+  }
+
+  /** The number of reports in the database. */
+  stored(): Promise<number> {
+    return this.call("stored");
+  }
+
+  /** Stop it. */
+  async stop(): Promise<void> {
+    const ended = new Promise((resolve) => this.process.once("exit", resolve));
+    this.process.stdin?.end();
+    await ended;
+  }
+
+  /** Call a method of the Python test collector. */
+  async call<T>(name: string, values: unknown[] = [], named: Record<string, unknown> = {}): Promise<T> {
+    this.process.stdin?.write(`${JSON.stringify([name, values, named])}\n`);
+    return JSON.parse(await next(this.lines));
+  }
+}
+
+function lined(lines: Interface): AsyncIterator<string> {
+  return lines[Symbol.asyncIterator]();
+}
+
+async function next(lines: AsyncIterator<string>): Promise<string> {
+  const { value, done } = await lines.next();
+  if (done) throw new Error("the collector has stopped; its output above says why");
+  return value;
+}
