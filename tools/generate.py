@@ -1,4 +1,4 @@
-"""Write all generated files: test vectors, schemas, the command reference, the import graph, the README's output."""
+"""Write all generated files: vectors, schemas, the TypeScript client's tables, the command reference, the README."""
 
 from __future__ import annotations
 
@@ -29,6 +29,8 @@ from blender_dp_device.wire import messages
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tools"))
 from import_graph import graph_section  # noqa: E402
+from web_tables import web_tables  # noqa: E402
+from web_types import web_types  # noqa: E402
 
 MESSAGES = {
     "current": messages.Pointer,
@@ -103,9 +105,11 @@ def outputs() -> Iterator[tuple[Path, str]]:
     yield ROOT / "spec/vectors/local_alg.json", _json(local_alg_vectors())
     yield ROOT / "spec/vectors/subset.json", _json(subset_vectors())
     yield ROOT / "spec/schemas/release.json", _json(json_schema())
-    for name in MESSAGES:
-        yield ROOT / f"spec/schemas/{name}.json", _json(message_schema(name))
-    yield ROOT / "spec/schemas/head-list.json", _json(head_list_schema())
+    schemas = {**{name: message_schema(name) for name in MESSAGES}, "head-list": head_list_schema()}
+    for name, schema in schemas.items():
+        yield ROOT / f"spec/schemas/{name}.json", _json(schema)
+    yield ROOT / "web/client/src/generated/messages.ts", web_types(schemas)
+    yield from web_tables(ROOT)
     yield ROOT / "spec/openapi.json", _json(bare_app().openapi())
     yield ROOT / "docs/reference/command.md", command_reference()
     yield ROOT / "docs/architecture.md", architecture()

@@ -1,6 +1,8 @@
 /** The part of blender-dp that runs in a browser: it verifies, randomises, accounts, sends and searches. */
 
-export { randomBytes } from "./entropy.ts";
+export { exact, Fraction, type Numeric } from "./arithmetic.ts";
+export { type Budget, Device, type Report } from "./channel/device.ts";
+export type { DocumentDigest, ListDigest } from "./digests.ts";
 export {
   BlenderError,
   BusyError,
@@ -11,3 +13,10 @@ export {
   ResponseError,
   StateError,
 } from "./errors.ts";
+export { canonicalQuery, canonicalUrl } from "./records/canonical.ts";
+export { HeadList } from "./records/headList.ts";
+export { looksPersonal } from "./records/personal.ts";
+export type { Record } from "./records/record.ts";
+export { type ChannelSettings, ReportingList } from "./records/reportingList.ts";
+export { verifiedContent } from "./wire/documents.ts";
+export { type Row, Suggester } from "./wire/suggestions.ts";

@@ -1,0 +1,42 @@
+/**
+ * Replays the vectors of `spec/vectors` and returns what differs. It runs in Node and in browsers alike: nothing here needs
+ * either of them.
+ */
+
+import { canonicalJson } from "../../src/digests.ts";
+import { replayChannel } from "./channels.ts";
+import { replayCanonical, replayPersonal } from "./records.ts";
+
+/** Compares an actual value with the expected one. */
+export type Check = (name: string, actual: unknown, expected: unknown) => void;
+
+/** What a replay found: the number of comparisons, and every difference. */
+export interface Outcome {
+  readonly count: number;
+  readonly differences: readonly string[];
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: the vectors' shapes are those of the files
+type Replay = (vectors: any, check: Check) => void | Promise<void>;
+
+const REPLAYS: { readonly [file: string]: Replay } = {
+  "canonical.json": replayCanonical,
+  "local_alg.json": replayChannel,
+  "personal.json": replayPersonal,
+  "subset.json": replayChannel,
+};
+
+/** Replay every file; one that nothing replays is a difference, too. */
+export async function replay(files: { readonly [file: string]: unknown }): Promise<Outcome> {
+  const differences: string[] = [];
+  let count = 0;
+  for (const [file, vectors] of Object.entries(files)) {
+    const check: Check = (name, actual, expected) => {
+      count++;
+      const [is, should] = [canonicalJson(actual), canonicalJson(expected)];
+      if (is !== should) differences.push(`${file}, ${name}: ${is} instead of ${should}`);
+    };
+    await (REPLAYS[file] ?? (() => check("replay", "missing", "present")))(vectors, check);
+  }
+  return { count, differences };
+}
