@@ -51,14 +51,14 @@ def print_forecast(found: Forecast) -> None:
     title = "Expected result (L1: 0 is best; NDCG: 1 is best)"
     print_table(title, {"what": False, "expected": True, "95 % of collections": True}, rows)
     say()
-    columns = {"rank": True, "share": True, "listed": True, "stated error": True, "actual error": True}
+    columns = dict.fromkeys(("rank", "share", "listed", "stated error", "95 % of collections", "actual error"), True)
     lines = [
         [
             f"{rank.rank:,}",
             f"{rank.share:.5f}",
             f"{rank.listed:.0%}",
-            "-" if rank.standard_error is None else f"±{rank.standard_error:.5f}",
-            "-" if rank.error is None else f"{rank.error / rank.share:.1%} of the share",
+            *_stated(rank.standard_error),
+            "-" if rank.error is None else f"{rank.error.mean / rank.share:.1%} of the share",
         ]
         for rank in found.ranks
     ]
@@ -66,6 +66,10 @@ def print_forecast(found: Forecast) -> None:
     if found.coverage is not None:
         covered = f"95 % intervals contain {100 * found.coverage:.0f} % of the true shares."
         say(f"{covered} {found.runs} collections were simulated.")
+
+
+def _stated(error: Expected | None) -> tuple[str, str]:
+    return ("-", "-") if error is None else (f"±{error.mean:.5f}", f"{error.low:.5f} to {error.high:.5f}")
 
 
 def print_tradeoff(curve: Tradeoff, setting: Setting) -> None:
@@ -83,7 +87,7 @@ def print_tradeoff(curve: Tradeoff, setting: Setting) -> None:
     for point in curve.points:
         found = point.forecast
         errors = {
-            rank.rank: rank.error / rank.share for rank in found.ranks if rank.error is not None and rank.listed >= 0.5
+            rank.rank: rank.error.mean / rank.share for rank in found.ranks if rank.error is not None and rank.listed >= 0.5
         }
         rows.append(
             [

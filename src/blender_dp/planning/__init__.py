@@ -8,10 +8,10 @@ solving     the value of one quantity that gives the result that is wanted
 risk        what a person risks, in words
 """
 
+from blender_dp.planning.expected import Expected
 from blender_dp.planning.forecasts import Forecast, Rank
 from blender_dp.planning.plans import Plan, plan, plan_of, setting_of
 from blender_dp.planning.setting import Setting
-from blender_dp.planning.simulation import Expected
 from blender_dp.planning.solving import Solution, Want, solve
 from blender_dp.planning.tradeoffs import Tradeoff, tradeoff
 from blender_dp.planning.trust import Trust

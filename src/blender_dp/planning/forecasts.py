@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 
 from blender_dp.planning.cutoff import on_final_list
+from blender_dp.planning.expected import Expected
 from blender_dp.planning.setting import Setting
-from blender_dp.planning.simulation import Expected, Simulated
+from blender_dp.planning.simulation import Simulated
+from blender_dp.planning.stated_errors import StatedErrors
 from blender_dp.stages import Floats
 
 _RANKS = (1, 10, 50, 100, 500, 1000, 5000)
@@ -24,9 +26,9 @@ class Rank:
     rank: int
     share: float
     listed: float
-    standard_error: float | None
+    standard_error: Expected | None
     """The error that the release will state; None if the query was not listed in any simulated collection."""
-    error: float | None
+    error: Expected | None
     """The actual error: the stated one times the calibration of the forecast."""
 
 
@@ -69,7 +71,7 @@ def forecast(setting: Setting, found: Simulated, top: int | None = None) -> Fore
         calibration=_number(calibration),
         coverage=_number(found.coverage()),
         ranks=_ranks(setting, probable, stated, calibration),
-        worst_error=_worst(setting, probable, stated * calibration, top),
+        worst_error=_worst(setting, probable, stated.mean * calibration, top),
         f_c=float(design.f_c),
         subset_size=design.size,
         runs=len(found.outcomes),
@@ -87,13 +89,14 @@ def _probable(setting: Setting) -> Floats:
     return on_final_list(setting.listed, shares, *setting.cutoff, setting.parameters.max_queries)
 
 
-def _ranks(setting: Setting, probable: Floats, stated: Floats, calibration: float) -> tuple[Rank, ...]:
-    shares = setting.outline.query_shares
-    places = [rank - 1 for rank in _RANKS if rank <= min(setting.parameters.max_queries, setting.head)]
-    return tuple(
-        Rank(i + 1, float(shares[i]), float(probable[i]), _number(stated[i]), _number(stated[i] * calibration))
-        for i in places
-    )
+def _ranks(setting: Setting, probable: Floats, stated: StatedErrors, calibration: float) -> tuple[Rank, ...]:
+    most = min(setting.parameters.max_queries, setting.head)
+    return tuple(_rank(setting, probable, stated, calibration, rank) for rank in _RANKS if rank <= most)
+
+
+def _rank(setting: Setting, probable: Floats, stated: StatedErrors, calibration: float, rank: int) -> Rank:
+    share, error = float(setting.outline.query_shares[rank - 1]), stated.expected(rank - 1)
+    return Rank(rank, share, float(probable[rank - 1]), error, error and error.times(calibration))
 
 
 def _worst(setting: Setting, probable: Floats, errors: Floats, top: int | None) -> float | None:

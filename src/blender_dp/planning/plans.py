@@ -20,6 +20,8 @@ from blender_dp.release.manifest import Sizes
 from blender_dp_device.arithmetic import Number
 from blender_dp_device.records.checks import at_least_one, open_unit
 
+_DESIGNS = 4  # collections that choose their own channel, as all real ones do; it takes as long as the rest of one
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -96,7 +98,8 @@ def plan_of(setting: Setting, runs: int | None = None, rounds: int = ROUNDS) -> 
         raise ParameterError("rounds", f"{rounds} a year are too many", f"Use at most {MOST_ROUNDS:,}")
     sizes, p, promises = setting.sizes, setting.parameters, setting.collection.promises()
     opt_in_users = sizes.discovery + sizes.calibration
-    found = simulated(setting, usual_runs(setting) if runs is None else at_least_one(runs, "runs"), yardsticks=True)
+    several = usual_runs(setting) if runs is None else at_least_one(runs, "runs")
+    found = simulated(setting, several, yardsticks=True, designs=_DESIGNS)
     members = (opt_in_users, sizes.clients)
     return Plan(
         shape=setting.outline.name,

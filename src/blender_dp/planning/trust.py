@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from blender_dp.planning.expected import Expected
 from blender_dp.planning.setting import Setting
-from blender_dp.planning.simulation import Expected, Simulated, simulated
+from blender_dp.planning.simulation import Simulated, simulated
 
 _CLIENTS = 2  # of a collection in which everyone else opts in
 _RUNS = 3  # with everyone's records there is little noise to average over

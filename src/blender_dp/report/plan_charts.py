@@ -39,4 +39,5 @@ def _points(x: float, found: Forecast) -> Iterator[Point]:
     yield Point(_NDCG, "NDCG", x, found.ndcg.mean, found.ndcg.low, found.ndcg.high)
     for rank in found.ranks:
         if rank.error is not None and rank.listed >= 0.5:
-            yield Point(_ERROR, f"rank {rank.rank}", x, rank.error / rank.share)
+            relative = rank.error.times(1 / rank.share)
+            yield Point(_ERROR, f"rank {rank.rank}", x, relative.mean, relative.low, relative.high)
