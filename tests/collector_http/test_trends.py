@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import time
 from collections.abc import Iterator
@@ -106,8 +107,28 @@ def test_the_command_fetches_verifies_and_smooths_the_releases(campaign):
     live, name, rounds = campaign
     printed = json.loads(run(live.url, "--campaign", name, "--json", "-n", "2"))
     assert printed["releases"] == ["round 1", "round 2"]
+    assert (printed["key"], printed["key_is_pinned"]) == (live.service.signer.public, False)
     expected = trends_over([released(live, one) for one in rounds]).series[:2]
     assert printed["series"] == json.loads(json.dumps([asdict(one) for one in expected]))
+
+
+def test_a_pinned_key_must_have_signed_every_release(campaign):
+    live, name, _ = campaign
+    key = live.service.signer.public
+    assert json.loads(run(live.url, "--campaign", name, "--key", key, "--json"))["key_is_pinned"]
+    with pytest.raises(BlenderError, match="not signed by the pinned key"):
+        run(live.url, "--campaign", name, "--key", base64.b64encode(bytes(32)).decode())
+    with pytest.raises(BlenderError, match="key: is not an Ed25519 key"):
+        run(live.url, "--campaign", name, "--key", key[:-4])
+
+
+def test_the_command_says_where_the_key_comes_from(campaign):
+    live, name, _ = campaign
+    key, options = live.service.signer.public, ["trends", live.url, "--campaign", name]
+    taken, pinned = (CliRunner().invoke(app, [*options, *more]).stderr for more in ([], ["--key", key]))
+    assert "the key was taken from the collector itself" in " ".join(taken.split())
+    assert f"--key {key}" in " ".join(taken.split())
+    assert "signed by the key that you passed" in " ".join(pinned.split())
 
 
 def test_the_command_refuses_a_release_that_another_key_signed_or_another_round_made(campaign, monkeypatch):

@@ -10,6 +10,7 @@ import typer
 from blender_dp.cli.bars import progress_bar
 from blender_dp.cli.options import AsJson, listed, parameter_options
 from blender_dp.cli.output import note, print_json, print_table
+from blender_dp.cli.reading_options import given_reading, reading_options
 from blender_dp.parameters import PARTS
 from blender_dp.parameters.grid_axes import AXES
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 _MEASURES = {"listed": "listed", "query_l1": "query L1", "record_l1": "record L1", "ndcg": "NDCG"}
 
 
+@reading_options
 @parameter_options(*AXES, lists=True)
 def evaluate(
     source: Annotated[
@@ -36,7 +38,7 @@ def evaluate(
     ] = None,
     workers: Annotated[int | None, typer.Option(min=1, help="Number of processes; by default one per core.")] = None,
     as_json: AsJson = False,
-    **axes: Any,  # noqa: ANN401 (an option for each parameter that can be an axis)
+    **axes: Any,  # noqa: ANN401 (an option for each parameter that can be an axis, and for reading logs)
 ) -> None:
     """Measure the error of a grid of collections: shapes or logs × ε × δ × opt-in shares × any parameters × seeds.
 
@@ -48,6 +50,7 @@ def evaluate(
       blender-dp evaluate aol --epsilon 1,2,4 --delta 1e-5 --profile paper,tight
       blender-dp evaluate aol yandex --epsilon 4 --delta 1e-7 --opt-in 0.01,0.05 --max-queries 10,50 --out grid.csv
       blender-dp evaluate log.csv --epsilon 4 --delta 1e-6 --randomiser subset,two-stage --seeds 20
+      blender-dp evaluate log.csv --user who --delimiter ';' --epsilon 4 --delta 1e-6
       blender-dp evaluate --grid grid.toml --json
     """
     from blender_dp.evaluation.grid import Grid, read_grid
@@ -58,7 +61,7 @@ def evaluate(
     if out is not None:
         check_suffix(out)
     own = {"source": source, "opt_in": opt_in and opt_in.split(","), "users": users, "seeds": seeds}
-    given = {name: value for name, value in own.items() if value}
+    given = {name: value for name, value in own.items() if value} | given_reading(axes)
     checked = Grid.of({**(read_grid(grid) if grid else {}), **given, **listed(axes)})
     with progress_bar("collections", quiet=as_json) as show, cells_folder(out) as folder:
         rows = run_settings(checked.settings, checked.seeds, folder=folder, workers=workers or cores(), progress=show)

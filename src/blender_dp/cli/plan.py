@@ -10,11 +10,13 @@ import typer
 
 from blender_dp.cli.options import AsJson, given, parameter_options
 from blender_dp.cli.output import check_writable, note, print_json
+from blender_dp.cli.reading_options import reading_of, reading_options
 from blender_dp.cli.svg_process import Draw, svg_process
 from blender_dp.errors import ParameterError
 from blender_dp.extras import needs
 
 if TYPE_CHECKING:
+    from blender_dp.evaluation.sources import PopulationSource
     from blender_dp.planning import Plan, Setting, Solution, Tradeoff, Want
 
 _PARAMETERS = (
@@ -26,6 +28,7 @@ _PICTURES = (".svg", ".png")
 _MOST_WANTED = 10**9
 
 
+@reading_options
 @parameter_options(*_PARAMETERS, given_only=True)
 def plan(
     shape: Annotated[
@@ -48,7 +51,7 @@ def plan(
         Path | None, typer.Option(metavar="FILE", help="Draw the result over --over (or --solve) as .svg or .png.")
     ] = None,
     as_json: AsJson = False,
-    **parameters: Any,  # noqa: ANN401 (an option for each parameter of a collection)
+    **parameters: Any,  # noqa: ANN401 (an option for each parameter of a collection, and for reading a log)
 ) -> None:
     """Predict what a collection would find and what it would cost its users, before anyone's data are collected.
 
@@ -60,16 +63,19 @@ def plan(
       blender-dp plan zipf:1.1 --users 2000000 --epsilon 2 --delta 1e-7 --opt-in 0.01
       blender-dp plan aol --epsilon 4 --delta 1e-6 --over opt-in --plot opt-in.svg
       blender-dp plan aol --epsilon 4 --delta 1e-6 --want queries=100,ndcg=0.95 --solve opt-in
+      blender-dp plan log.csv --user who --delimiter ';' --epsilon 4 --delta 1e-6
       blender-dp plan release --epsilon 4 --delta 1e-7 --users 1000000 --json
     """
     _check_picture(plot)
     with svg_process() if plot and plot.suffix == ".svg" else nullcontext() as draw:  # it loads while the plan is made
         from blender_dp.cli.plan_output import print_plan, print_solution, print_tradeoff
+        from blender_dp.evaluation.sources import PopulationSource
         from blender_dp.planning import plan_of, tradeoff
         from blender_dp.planning import solve as solved
 
         wanted = _want(want, solve)
-        setting = _setting(shape, opt_in, users, wanted, solve, given(parameters))
+        source = PopulationSource(shape, reading=reading_of(parameters))
+        setting = _setting(source, opt_in, users, wanted, solve, given(parameters))
         curve = tradeoff(setting, over or solve or "opt-in") if over or plot else None
         if curve and plot:
             _draw(curve, plot, draw)
@@ -94,7 +100,7 @@ def _document(result: Plan | Solution | Tradeoff | None) -> dict[str, Any]:
 
 
 def _setting(
-    shape: str, opt_in: str, users: int | None, want: Want | None, solve: str | None, values: dict[str, Any]
+    source: PopulationSource, opt_in: str, users: int | None, want: Want | None, solve: str | None, values: dict[str, Any]
 ) -> Setting:
     from blender_dp.parameters import Parameters
     from blender_dp.planning import setting_of
@@ -107,7 +113,7 @@ def _setting(
         )
     if want and want.queries:
         values.setdefault("max_queries", want.queries)
-    return setting_of(shape, opt_in, users, Parameters(**values))
+    return setting_of(source, opt_in, users, Parameters(**values))
 
 
 def _want(text: str | None, solve: str | None) -> Want | None:

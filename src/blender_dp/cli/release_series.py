@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -14,12 +15,36 @@ from blender_dp.cli.operate import client
 from blender_dp.errors import BlenderError, DocumentError, ParameterError
 from blender_dp.release import Release
 from blender_dp.release.files import RELEASE
+from blender_dp_device.agent.agent import checked_key
 from blender_dp_device.digests import document_digest
 from blender_dp_device.wire.documents import verified_content
 
 Named = list[tuple[str, Release]]
 _MOST_ROUNDS = 52  # of a collector's trends
 _SHOWN = 20  # names of campaigns in an error
+
+
+@dataclass(frozen=True)
+class Collected:
+    """Releases with their names; those of a collector with the key that verified them."""
+
+    releases: Named
+    key: str | None = None
+    """The collector's public key; None if the releases are files, which are not verified."""
+    is_pinned: bool = False
+    """False: the key was taken from the collector itself, so it only proves that all releases have the same origin."""
+
+    @property
+    def note(self) -> str | None:
+        """How far the releases can be trusted, if they come from a collector."""
+        if self.key is None:
+            return None
+        if self.is_pinned:
+            return "All releases are signed by the key that you passed."
+        return (
+            "All releases are signed, but the key was taken from the collector itself. To be sure whose releases they are, "
+            f"compare it with the key that the operator publishes elsewhere, and pass it: --key {self.key}"
+        )
 
 
 def is_url(source: str) -> bool:
@@ -35,14 +60,19 @@ def is_one_release(sources: Sequence[str]) -> bool:
     )
 
 
-def read_series(sources: Sequence[str], campaign: str | None) -> Named:
-    """The releases with their names, in the order of the sources; within a folder, by name, with numbers in order."""
+def read_series(sources: Sequence[str], campaign: str | None, key: str | None = None) -> Collected:
+    """The releases with their names, in the order of the sources; within a folder, by name, with numbers in order.
+
+    The releases of a collector are verified with `key`; without it, with the key that the collector itself publishes.
+    """
     urls = [source for source in sources if is_url(source)]
     if urls and len(sources) > 1:
         raise ParameterError("releases", "a collector and other sources", "Pass either the URL of a collector or files")
     if urls:
-        return _from_collector(urls[0], campaign)
-    return [(_name(path), load_release(path)) for source in sources for path in _releases(Path(source))]
+        return _from_collector(urls[0], campaign, None if key is None else checked_key(key))
+    if key is not None:
+        raise ParameterError("key", "files are not signed", "Leave it out, or pass the URL of a collector")
+    return Collected([(_name(path), load_release(path)) for source in sources for path in _releases(Path(source))])
 
 
 def _releases(path: Path) -> list[Path]:
@@ -63,7 +93,7 @@ def _name(path: Path) -> str:
     return path.resolve().parent.name if path.name == RELEASE else path.stem if path.is_file() else path.resolve().name
 
 
-def _from_collector(url: str, campaign: str | None) -> Named:
+def _from_collector(url: str, campaign: str | None, pinned: str | None) -> Collected:
     """All releases of a campaign, each verified with the collector's key and by the digest in its address."""
     with closing(client(url)) as collector, _well_formed():
         campaigns = collector.get("/v1/campaigns", **({} if campaign is None else {"campaign": campaign}))
@@ -71,11 +101,12 @@ def _from_collector(url: str, campaign: str | None) -> Named:
             names = ", ".join(one["name"] for one in campaigns[:_SHOWN]) or "none"
             raise ParameterError("campaign", f"the collector has several or none: {names}", "Choose one with --campaign")
         chosen = quote(campaigns[0]["id"], safe="")
-        key = collector.get("/v1/rounds/current", campaign=chosen)["key"]
+        key = pinned or collector.get("/v1/rounds/current", campaign=chosen)["key"]
         rounds = collector.get(f"/v1/campaigns/{chosen}/trends", n=1)["rounds"]
         if len(rounds) > _MOST_ROUNDS:
             raise DocumentError("collector", f"has more than {_MOST_ROUNDS} rounds in its trends", "Do not use it")
-        return [_verified(collector.document(f"/v1/releases/{one['release']}"), one, key, chosen) for one in rounds]
+        found = [_verified(collector.document(f"/v1/releases/{one['release']}"), one, key, chosen) for one in rounds]
+        return Collected(found, key, pinned is not None)
 
 
 @contextmanager

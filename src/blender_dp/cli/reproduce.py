@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from blender_dp.cli.bars import progress_bar
 from blender_dp.cli.options import AsJson
 from blender_dp.cli.output import note, print_files, print_json, print_table, say
+from blender_dp.cli.reading_options import reading_of, reading_options
 
 if TYPE_CHECKING:
     from blender_dp.evaluation.reproduction.run import Finished
 
 
+@reading_options
 def reproduce(
     figures: Annotated[list[str], typer.Argument(help="Names of figures, such as figure-13; all; or list, to see them.")],
     log: Annotated[
@@ -25,6 +27,7 @@ def reproduce(
     out_folder: Annotated[Path, typer.Option("--out", help="Folder for the files.")] = Path("reproduction"),
     workers: Annotated[int | None, typer.Option(min=1, help="Number of processes; by default one per core.")] = None,
     as_json: AsJson = False,
+    **reading: Any,  # noqa: ANN401 (the options for reading the log)
 ) -> None:
     """Make the papers' tables and figures again: data, pictures, and a page that says what agrees.
 
@@ -36,9 +39,11 @@ def reproduce(
       blender-dp reproduce figure-12 figure-13 --seeds 5
       blender-dp reproduce all
       blender-dp reproduce all --log AOL-user-ct-collection --out aol
+      blender-dp reproduce figure-13 --log log.csv --user who --delimiter ';'
     """
     from blender_dp.evaluation.reproduction.run import catalogue, chosen, reproduce
     from blender_dp.evaluation.runs import cores
+    from blender_dp.evaluation.sources import PopulationSource
     from blender_dp.report.figure_files import write_figures
 
     if figures == ["list"]:
@@ -48,10 +53,11 @@ def reproduce(
         else:
             print_table("", {"name": False, "title": False, "source": False}, rows)
         return
-    wanted = chosen(figures, log)
+    own = None if log is None else PopulationSource(log, reading=reading_of(reading))
+    wanted = chosen(figures, own)
     cells = out_folder / ".cells"
     with progress_bar("collections", quiet=as_json) as show:
-        run = reproduce(wanted, seeds, log=log, folder=cells, workers=workers or cores(), progress=show, step=_step(as_json))
+        run = reproduce(wanted, seeds, log=own, folder=cells, workers=workers or cores(), progress=show, step=_step(as_json))
         finished = list(run)
     population = (
         "Synthetic populations with the shapes of the AOL and Yandex logs." if log is None else f"Population: {log}."

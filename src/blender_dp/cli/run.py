@@ -14,6 +14,7 @@ from blender_dp.cli.loading import loading
 from blender_dp.cli.options import AsJson, Engine, Force, MaxBad, Memory, parameter_options
 from blender_dp.cli.output import Steps, check_writable, print_files, print_json, print_tally, privacy_warnings, say
 from blender_dp.cli.promise import print_promise
+from blender_dp.cli.reading_options import reading_of, reading_options
 from blender_dp.cli.svg_process import svg_process
 from blender_dp.errors import LogError, ParameterError
 from blender_dp_device.arithmetic import exact
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 EXACT = "The numbers under 'log' are exact, not private. Do not publish them."
 
 
+@reading_options
 @parameter_options()
 def run(
     log: Annotated[list[str], typer.Argument(help="The log: files, folders, patterns such as 'logs/*.csv.gz', or URIs.")],
@@ -32,20 +34,6 @@ def run(
     out_folder: Annotated[Path, typer.Option("--out", help="Folder for the files.")],
     users: Annotated[
         int | None, typer.Option(min=1, help="Number of users in the log, if you know it: checked before it is read.")
-    ] = None,
-    user: Annotated[str, typer.Option(metavar="COLUMN", help="Column with the user.")] = "user",
-    query: Annotated[str, typer.Option(metavar="COLUMN", help="Column with the query.")] = "query",
-    url: Annotated[str, typer.Option(metavar="COLUMN", help="Column with the clicked URL.")] = "url",
-    no_url: Annotated[bool, typer.Option("--no-url", help="The log has no URLs: queries are single items.")] = False,
-    log_format: Annotated[
-        str | None,
-        typer.Option("--format", help="csv, tsv, jsonl, parquet, aol or yandex; by default detected from the files."),
-    ] = None,
-    delimiter: Annotated[
-        str | None, typer.Option(metavar="CHARACTER", help="Field separator of a CSV file, such as ';' or tab.")
-    ] = None,
-    encoding: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Encoding of text files, such as latin-1; UTF-8 by default.")
     ] = None,
     csv: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Also write the estimates here, as CSV for a spreadsheet.")
@@ -62,7 +50,7 @@ def run(
     ] = "",
     force: Force = False,
     as_json: AsJson = False,
-    **parameters: Any,  # noqa: ANN401 (an option for each parameter of a collection)
+    **parameters: Any,  # noqa: ANN401 (an option for each parameter of a collection, and for reading the log)
 ) -> None:
     """Make a private release from a log.
 
@@ -84,16 +72,15 @@ def run(
             from blender_dp.cli.files import output_folder, write_folder
             from blender_dp.cli.outlook import Outlook
             from blender_dp.engines.choice import chosen_engine
-            from blender_dp.logs import Columns, find
             from blender_dp.pipeline.blender import Blender
 
         if csv is not None:
             check_writable(csv)
-        blender = Blender(**parameters)
+        reading, blender = reading_of(parameters), Blender(**parameters)
         opted_in, key_bytes = _opt_in(opt_in), _key(key)
         counting, outlook = chosen_engine(engine, memory), Outlook(blender.collection)
         outlook.before(opted_in, users, quiet=as_json)
-        source = find(log, log_format, Columns(user, query, None if no_url else url), delimiter=delimiter, encoding=encoding)
+        source = reading.find(log)
         started = time.monotonic()
         with output_folder(out_folder, replace=force), Steps(quiet=as_json).shown() as step, watched(counting, step):
             outcome = _Outcome(lambda tally: step.remark(counted(tally, time.monotonic() - started)))

@@ -27,6 +27,10 @@ def trends(
     name: Name = None,
     n: Annotated[int, typer.Option("-n", min=1, help="Number of queries to show.")] = 10,
     plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the trends: .svg, .png or .html.")] = None,
+    key: Annotated[
+        str | None,
+        typer.Option(metavar="KEY", help="With a collector: its public key, which must have signed every release."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Show the most popular queries: of one release, or over several, smoothed. This spends no privacy budget.
@@ -36,26 +40,29 @@ def trends(
       blender-dp trends blender-demo -n 50 --json
       blender-dp trends june july august
       blender-dp trends releases/ --plot trends.html
-      blender-dp trends https://collector.example --campaign searches
+      blender-dp trends https://collector.example --campaign searches --key KEY
     """
     from blender_dp.cli.release_series import is_one_release, read_series
     from blender_dp.release.series import trends_over
 
     _check_plot(plot)
-    if is_one_release(releases) and plot is None:
+    if is_one_release(releases) and plot is None and key is None:
         _show_release(Path(releases[0]), n, as_json=as_json)
         return
-    named = read_series(releases, name)
-    loaded = [release for _, release in named]
-    over = trends_over(loaded, [label for label, _ in named])
+    found = read_series(releases, name, key)
+    loaded = [release for _, release in found.releases]
+    over = trends_over(loaded, [label for label, _ in found.releases])
     if plot is not None:
         _draw(loaded, over, n, plot)
     if as_json:
-        print_json({"releases": over.names, "series": [asdict(one) for one in over.series[:n]]})
+        signed = {} if found.key is None else {"key": found.key, "key_is_pinned": found.is_pinned}
+        print_json({**signed, "releases": over.names, "series": [asdict(one) for one in over.series[:n]]})
         return
     print_table(_title(over), _COLUMNS, [_row(one) for one in over.series[:n]], fold=False)
     if plot is not None:
         say(f"Drawn: {plot}")
+    if found.note:
+        note(found.note)
 
 
 def _show_release(path: Path, n: int, *, as_json: bool) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
@@ -13,11 +13,13 @@ from typing import Any
 
 from blender_dp.errors import DocumentError, ParameterError
 from blender_dp.evaluation.sources import PopulationSource
+from blender_dp.logs import Reading
 from blender_dp.parameters import PROFILES, Parameters
 from blender_dp.parameters.grid_axes import AXES
 from blender_dp_device.records.checks import at_least_one, open_unit
 
 _OWN = ("source", "users", "opt_in", "seeds")
+_READING = tuple(field.name for field in fields(Reading))
 _MOST_USERS, _MOST_CELLS = 10**8, 10**6
 
 
@@ -53,10 +55,13 @@ class Grid:
         """Check every value and every combination. Axes are lists, or single values; all but ε and δ have defaults.
 
         `source` is one or more shapes, releases or logs (by default `aol`), `users` their number of users, `opt_in` one or
-        more shares (0.05), `seeds` the number of repetitions (5), and every other name a parameter of a collection.
+        more shares (0.05), `seeds` the number of repetitions (5), and every other name a parameter of a collection, or one
+        of the fields of `Reading`, which say how to read the logs.
         """
-        if unknown := sorted(set(values) - {*_OWN, *AXES}):
-            raise ParameterError(unknown[0], "is not an axis of a grid", f"Use some of: {', '.join((*_OWN, *AXES))}")
+        if unknown := sorted(set(values) - {*_OWN, *_READING, *AXES}):
+            raise ParameterError(
+                unknown[0], "is not an axis of a grid", f"Use some of: {', '.join((*_OWN, *_READING, *AXES))}"
+            )
         for name in ("epsilon", "delta"):
             if name not in values:
                 raise ParameterError(
@@ -66,7 +71,8 @@ class Grid:
         axes = {name: _listed(values[name]) for name in AXES if name in values}
         names, opt_in = _listed(values.get("source", "aol")), _listed(values.get("opt_in", "0.05"))
         _check_size({"source": names, "opt_in": opt_in, **axes}, seeds)
-        sources = [PopulationSource(_text(name), _users(values.get("users"))) for name in names]
+        users, reading = _users(values.get("users")), _reading(values)
+        sources = [PopulationSource(_text(name), users, reading) for name in names]
         fix = "Pass shares of the users who opt in, such as 0.05"
         shares = [open_unit(share, "opt_in", fix) for share in opt_in]
         parameters = [Parameters(**dict(zip(axes, chosen, strict=True))) for chosen in product(*axes.values())]
@@ -94,6 +100,14 @@ def _users(value: Any) -> int | None:  # noqa: ANN401 (checked here)
             "users", f"{value} are too many to draw one by one", f"Use at most {_MOST_USERS:,}, or 'blender-dp plan'"
         )
     return None if value is None else at_least_one(value, "users")
+
+
+def _reading(values: Mapping[str, Any]) -> Reading:
+    given = {name: values[name] for name in _READING if values.get(name) is not None}
+    for name, value in given.items():
+        if not isinstance(value, bool if name == "no_url" else str):
+            raise ParameterError(name, f"{value!r} is invalid", 'Use a text, such as user = "AnonID", or no_url = true')
+    return Reading(**given)
 
 
 def _check_size(axes: Mapping[str, Sequence[Any]], seeds: int) -> None:

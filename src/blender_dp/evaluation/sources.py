@@ -14,7 +14,7 @@ import pyarrow as pa
 from blender_dp.errors import GroupError, ParameterError
 from blender_dp.evaluation.population import Population
 from blender_dp.evaluation.shapes import is_shape, shape_of
-from blender_dp.logs import Source, find
+from blender_dp.logs import PLAIN_READING, Reading, Source, find
 from blender_dp.logs.bad_rows import check_tally, largest_bad_share
 from blender_dp.release import Release
 
@@ -31,6 +31,8 @@ class PopulationSource:
     name: str
     users: int | None = None
     """By default as many as the shape, release or log has."""
+    reading: Reading = PLAIN_READING
+    """How to read a log."""
 
     @property
     def varies(self) -> bool:
@@ -50,8 +52,18 @@ class PopulationSource:
         """The users' records as counts."""
         if self.varies:
             return Population.of_shape(shape_of(self.name, self.users), seed)
-        whole = _read(self.name)
+        whole = self._read()
         return whole if self.users is None else whole.resized(self.users, seed)
+
+    def _read(self) -> Population:
+        path = Path(self.name)
+        release = path / "release.json" if path.is_dir() else path
+        if release.suffix == ".json" and release.is_file():
+            return population_of_release(Release.load(release))
+        if not path.exists() and "*" not in self.name and "://" not in self.name:
+            fix = "Use aol, yandex, zipf:EXPONENT, a release or a log"
+            raise ParameterError("shape", f"{self.name!r} is neither a shape nor a file", fix)
+        return population_of_log(self.reading.find(self.name))
 
 
 def population_of_log(
@@ -90,17 +102,6 @@ def population_of_release(release: Release) -> Population:
             known.append((row.query, row.url, count))
     named = pa.Table.from_pylist([dict(zip(_COUNTED.names, row, strict=True)) for row in known], _COUNTED)
     return Population.of_counts(pa.concat_tables([named, _own_records(alone, levels)]), users)
-
-
-def _read(name: str) -> Population:
-    path = Path(name)
-    release = path / "release.json" if path.is_dir() else path
-    if release.suffix == ".json" and release.is_file():
-        return population_of_release(Release.load(release))
-    if not path.exists() and "*" not in name and "://" not in name:
-        fix = "Use aol, yandex, zipf:EXPONENT, a release or a log"
-        raise ParameterError("shape", f"{name!r} is neither a shape nor a file", fix)
-    return population_of_log(name)
 
 
 def _whole(batches: Iterator[pa.RecordBatch]) -> pa.Table:

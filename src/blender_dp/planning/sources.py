@@ -10,7 +10,7 @@ from blender_dp.evaluation.sources import PopulationSource, population_of_releas
 from blender_dp.planning.outline import Outline
 from blender_dp.release import Release
 
-Planned = str | Path | Release | Population | Outline
+Planned = str | Path | PopulationSource | Release | Population | Outline
 
 
 def outline_of(planned: Planned) -> Outline:
@@ -21,7 +21,7 @@ def outline_of(planned: Planned) -> Outline:
         return Outline.of_population("population", planned)
     if isinstance(planned, Release):
         return Outline.of_population("release", population_of_release(planned))
-    name = str(planned)
-    if is_shape(name):
-        return Outline.of_shape(name, shape_of(name))
-    return Outline.of_population(name, PopulationSource(name).population())
+    source = planned if isinstance(planned, PopulationSource) else PopulationSource(str(planned))
+    if is_shape(source.name):
+        return Outline.of_shape(source.name, shape_of(source.name, source.users))
+    return Outline.of_population(source.name, source.population())

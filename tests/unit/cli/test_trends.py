@@ -94,6 +94,12 @@ def test_a_folder_without_releases_and_mixed_sources_are_refused(tmp_path, folde
         run(folder, "https://collector.example")
 
 
+def test_a_key_for_files_is_refused(folder):
+    for source in (folder, folder / "round-1"):
+        with pytest.raises(BlenderError, match="key: files are not signed"):
+            run(source, "--key", "A" * 43 + "=")
+
+
 def test_the_same_release_twice_is_refused(folder):
     with pytest.raises(BlenderError, match="two of them are the same"):
         run(folder / "round-1", folder / "round-1")

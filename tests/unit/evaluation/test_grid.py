@@ -6,6 +6,7 @@ import pytest
 
 from blender_dp import DocumentError, ParameterError
 from blender_dp.evaluation.grid import Grid, by_population, read_grid
+from blender_dp.logs import Reading
 
 BASE = {"epsilon": 4, "delta": "1e-5"}
 
@@ -30,9 +31,16 @@ def test_names_of_settings_differ():
     assert len({setting.name for setting in grid.settings}) == 16
 
 
+def test_a_grid_says_how_to_read_its_logs():
+    (setting,) = Grid.of({**BASE, "source": "log.csv", "user": "who", "no_url": True}).settings
+    assert setting.source.reading == Reading(user="who", no_url=True)
+
+
 @pytest.mark.parametrize(
     ("values", "field"),
     [
+        ({"user": 3}, "user"),
+        ({"no_url": "yes"}, "no_url"),
         ({"epsilon": [4, -1]}, "epsilon"),
         ({"delta": 2}, "delta"),
         ({"opt_in": [0.05, 1]}, "opt_in"),

@@ -5,6 +5,7 @@ import pytest
 
 from blender_dp import Blender, Columns, Entropy, GroupError, ParameterError, aol_like
 from blender_dp.evaluation.sources import PopulationSource, population_of_release
+from blender_dp.logs import Reading
 
 
 def named(of):
@@ -26,6 +27,13 @@ def test_a_log_gives_one_canonical_record_per_user(tmp_path):
     assert counted.users == 3
     assert sorted(named(counted).values()) == [1, 2]
     assert PopulationSource(str(path), 500).population(1).users == 500
+
+
+def test_a_log_is_read_with_its_own_columns_and_delimiter(tmp_path):
+    path = tmp_path / "log.csv"
+    path.write_text("who;what\n1;a\n2;a\n3;b\n")
+    reading = Reading(user="who", query="what", no_url=True, delimiter=";")
+    assert named(PopulationSource(str(path), reading=reading).population()) == {("a", None): 2, ("b", None): 1}
 
 
 @pytest.mark.parametrize("name", ["logs", "logs/1.csv", "logs/*.csv", "*/?.csv"])

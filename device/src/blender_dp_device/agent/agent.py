@@ -59,7 +59,7 @@ class Agent:
         least_seconds: float = LEAST_SECONDS,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self._key = _checked_key(key)
+        self._key = checked_key(key)
         self._campaign = _checked_campaign(campaign)
         self.epsilon = checked_epsilon(epsilon)
         self.lifetime_epsilon = _not_negative(lifetime_epsilon, "lifetime_epsilon")
@@ -321,7 +321,7 @@ def _not_negative(value: Number, field: str) -> Fraction:
     return number
 
 
-def _checked_key(key: str) -> str:
+def checked_key(key: str) -> str:
     """The key, if valid: otherwise a typing mistake would look like a dishonest collector."""
     try:
         if len(base64.b64decode(key, validate=True)) == _KEY_BYTES:

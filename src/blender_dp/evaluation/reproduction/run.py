@@ -21,7 +21,6 @@ from blender_dp.evaluation.reproduction.tables import Checked, Populations, Tabl
 from blender_dp.evaluation.rivals import local_hashing, query_ndcg
 from blender_dp.evaluation.runs import Progress, finished_rows, silent
 from blender_dp.evaluation.sources import PopulationSource
-from blender_dp.logs import find
 from blender_dp.sampling import Entropy
 
 _BAND = (5, 95)  # percentiles of the seeds
@@ -46,21 +45,21 @@ class Finished:
     remark: str = ""
 
 
-def logs(log: str | None = None) -> tuple[Data, Data]:
+def logs(log: PopulationSource | None = None) -> tuple[Data, Data]:
     """The papers' two logs: the built-in shapes, or a log of your own.
 
     A log in the format of AOL's or Yandex's stands for that one, and any other log for both.
     """
-    kind = None if log is None else find(log).format
-    aol = PopulationSource(log if log is not None and kind != "yandex" else "aol")
-    yandex = PopulationSource(log if log is not None and kind != "aol" else "yandex")
+    kind = None if log is None else log.reading.find(log.name).format
+    aol = PopulationSource("aol") if log is None or kind == "yandex" else log
+    yandex = PopulationSource("yandex") if log is None or kind == "aol" else log
     return (
         Data("AOL", aol, "1e-5", "0.05", 50, (10, 25, 50)),
         Data("Yandex", yandex, "1e-7", "0.03", 500, (10, 25, 50, 100, 500)),
     )
 
 
-def catalogue(log: str | None = None) -> dict[str, Figure | TableFigure]:
+def catalogue(log: PopulationSource | None = None) -> dict[str, Figure | TableFigure]:
     """All figures by name, in the order of the papers; those of the 2017 paper last."""
     both = logs(log)
     every: list[Figure | TableFigure] = [*tables(*both), *curves(*both)]
@@ -68,7 +67,7 @@ def catalogue(log: str | None = None) -> dict[str, Figure | TableFigure]:
     return {name: named[name] for name in sorted(named, key=_order)}
 
 
-def chosen(names: Sequence[str], log: str | None = None) -> list[Figure | TableFigure]:
+def chosen(names: Sequence[str], log: PopulationSource | None = None) -> list[Figure | TableFigure]:
     """The figures with these names; `all` is every one."""
     known = catalogue(log)
     if unknown := [name for name in names if name not in known and name != "all"]:
@@ -80,7 +79,7 @@ def reproduce(
     figures: Sequence[Figure | TableFigure],
     seeds: int,
     *,
-    log: str | None = None,
+    log: PopulationSource | None = None,
     folder: Path | None = None,
     workers: int = 1,
     progress: Progress = silent,

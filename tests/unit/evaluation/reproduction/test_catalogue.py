@@ -7,6 +7,7 @@ import pytest
 from blender_dp import ParameterError
 from blender_dp.evaluation.reproduction.figure import Figure
 from blender_dp.evaluation.reproduction.run import catalogue, chosen, reproduce
+from blender_dp.evaluation.sources import PopulationSource
 from tests.unit.evaluation.reproduction.fakes import made_up
 
 NAMES = [
@@ -43,11 +44,11 @@ def test_settings_use_the_papers_parameters():
 def test_a_log_replaces_the_shape_that_it_is_like(tmp_path):
     log = tmp_path / "log.csv"
     log.write_text("user,query,url\n1,a,https://b.example/\n")
-    figures = catalogue(str(log)).values()
+    figures = catalogue(PopulationSource(str(log))).values()
     assert {setting.source.name for one in figures if isinstance(one, Figure) for setting in one.settings} == {str(log)}
     aol = tmp_path / "user-ct-test-collection-01.txt"
     aol.write_text("AnonID\tQuery\tQueryTime\tItemRank\tClickURL\n1\ta\t2006-03-01 00:00:00\t1\thttp://b.example\n")
-    figures = catalogue(str(aol)).values()
+    figures = catalogue(PopulationSource(str(aol))).values()
     sources = {setting.source.name for one in figures if isinstance(one, Figure) for setting in one.settings}
     assert sources == {str(aol), "yandex"}
 
