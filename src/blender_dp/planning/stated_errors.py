@@ -31,7 +31,7 @@ class StatedErrors:
         listed = np.bincount(numbers, minlength=queries)
         total = np.bincount(numbers, weights=errors, minlength=queries)
         mean = np.divide(total, listed, out=np.full(queries, np.nan), where=listed > 0)
-        squares = np.bincount(numbers, weights=(errors / mean[numbers] - 1) ** 2, minlength=queries)
+        squares = np.bincount(numbers, weights=(errors / mean[numbers] - 1) ** 2, minlength=queries).astype(float)
         return cls(listed, mean, squares)
 
     def expected(self, query: int) -> Expected | None:
