@@ -16,6 +16,7 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 from blender_dp.cli.app import app
+from blender_dp.cli.invitation import Invitation
 from blender_dp.collector.http.app import bare_app
 from blender_dp.mechanisms.two_stage_response.weights import weights
 from blender_dp.release.document import json_schema
@@ -38,6 +39,7 @@ MESSAGES = {
     "reports-answer": messages.ReportsAnswer,
     "record": messages.RecordMessage,
     "record-answer": messages.RecordAnswer,
+    "invitation": Invitation,
     "signed-document": messages.SignedDocument,
     "content-opening": messages.OpeningContent,
     "content-head-list": messages.HeadListContent,

@@ -16,6 +16,7 @@ EXTRAS = {
         "prometheus_client",
         "psycopg",
         "rfc8785",
+        "segno",
         "sqlalchemy",
         "uvicorn",
     ),

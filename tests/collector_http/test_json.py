@@ -80,6 +80,7 @@ def test_every_subcommand_prints_one_document(live, command, tmp_path, monkeypat
 
     campaign = run("campaign create", "searches", *CAMPAIGN)["id"]
     assert [one["id"] for one in run("campaign list")] == [campaign]
+    assert run("campaign invite", "searches")["invitation"]["campaign"] == campaign
     opened = run("round open", "searches")
     for i, token in enumerate(run("campaign enrol", "searches", "--count", "150")["tokens"]):
         live.upload(opened["id"], token, *RECORDS[i % len(RECORDS)])

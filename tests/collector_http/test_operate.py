@@ -22,7 +22,7 @@ def command(live, monkeypatch, capsys):
         made.append(connect(url, token))
         return made[-1]
 
-    for name in ("operate", "round", "ledger", "simulate"):
+    for name in ("operate", "invite", "round", "ledger", "simulate"):
         monkeypatch.setattr(importlib.import_module(f"blender_dp.cli.{name}"), "client", kept)
 
     def run(*words: str) -> tuple[int, str, str]:

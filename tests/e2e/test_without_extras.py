@@ -36,6 +36,7 @@ OPERATOR = {  # verbs that call a collector, which may run anywhere
     "campaign create": ("searches", *CREATE),
     "campaign list": ("--token", "t"),
     "campaign enrol": ("searches", "--token", "t"),
+    "campaign invite": ("searches",),
     "round open": ("searches", "--token", "t"),
     "round list": ("--token", "t"),
     "round make-list": ("--token", "t"),

@@ -13,6 +13,7 @@ from blender_dp.cli.compare import compare
 from blender_dp.cli.demo import demo
 from blender_dp.cli.disagreement import disagreement
 from blender_dp.cli.evaluate import evaluate
+from blender_dp.cli.invite import invite
 from blender_dp.cli.ledger import ledger
 from blender_dp.cli.operate import campaign
 from blender_dp.cli.output import fail
@@ -57,6 +58,7 @@ for verb in (
     ledger,
 ):
     app.command(cls=WithSettings if verb is serve else None)(verb)
+campaign.command()(invite)
 app.add_typer(campaign, name="campaign")
 app.add_typer(round_, name="round")
 

@@ -24,7 +24,7 @@ Name = Annotated[
 LOCAL = "http://127.0.0.1:8000"
 _MAX_BYTES = 64_000_000  # a long ledger, or a release of many queries
 
-campaign = typer.Typer(help="Create campaigns and enrol opt-in users.", no_args_is_help=True)
+campaign = typer.Typer(help="Create campaigns, enrol opt-in users and invite devices.", no_args_is_help=True)
 
 
 @campaign.command("create")

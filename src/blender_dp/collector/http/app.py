@@ -11,6 +11,7 @@ from fastapi import FastAPI
 
 from blender_dp.collector.http import contribution_routes, operator_routes, public_routes
 from blender_dp.collector.http.home_page import add_home
+from blender_dp.collector.http.join_page import add_join
 from blender_dp.collector.http.limits import Limits
 from blender_dp.collector.http.openapi import describe
 from blender_dp.collector.http.operations_routes import add_operations
@@ -36,6 +37,7 @@ def create_app(settings: Settings) -> FastAPI:
     app.state.service = service
     add_operations(app, service)
     add_home(app, service)
+    add_join(app)
     app.add_middleware(Limits, service=service)
     end_traces = _trace(app, settings.traces)
     return app

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from dataclasses import dataclass
 from html import escape
 from typing import Any
@@ -11,6 +9,7 @@ from typing import Any
 import msgspec
 from fastapi import FastAPI, Request, Response
 
+from blender_dp.collector.http.html_page import html_page, page_headers
 from blender_dp.collector.http.service import Service
 from blender_dp.collector.round_states import MEANINGS, State
 from blender_dp.release.manifest import package_versions
@@ -24,23 +23,7 @@ _LINKS = {
     "/v1/openapi.json": "the API (OpenAPI)",
     "/__version__": "versions",
 }
-_STYLE = """
-:root { color-scheme: light dark; font: 1rem/1.5 system-ui, sans-serif; }
-body { max-width: 46rem; margin: 3rem auto; padding: 0 1rem; }
-h1 { font-size: 1.6rem; } h2 { font-size: 1.15rem; margin-top: 2rem; }
-code { font-family: ui-monospace, monospace; overflow-wrap: anywhere; }
-.wide { overflow-x: auto; }
-table { border-collapse: collapse; width: 100%; }
-th, td { text-align: left; padding: .35rem .75rem .35rem 0; border-bottom: 1px solid #8884; vertical-align: top; }
-"""
-_STYLE_HASH = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
-_HEADERS = {
-    "Cache-Control": f"public, max-age={_SECONDS}",
-    "Vary": "Accept",
-    "Content-Security-Policy": f"default-src 'none'; style-src 'sha256-{_STYLE_HASH}'; base-uri 'none'; form-action 'none'; "
-    "frame-ancestors 'none'",
-    "Referrer-Policy": "no-referrer",
-}
+_HEADERS = {**page_headers(_SECONDS), "Vary": "Accept"}
 
 
 @dataclass(frozen=True)
@@ -106,15 +89,14 @@ def _page(key: str, campaigns: list[_Shown]) -> str:
     rows = "".join(_row(one) for one in campaigns)
     head = "<tr><th>name</th><th>privacy of a round</th><th>newest round</th><th>published</th></tr>"
     table = f'<div class="wide"><table>{head}{rows}</table></div>' if campaigns else "<p>None yet.</p>"
-    return (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>blender-dp collector</title>'
-        f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{_STYLE}</style></head><body><main>'
+    return html_page(
+        "blender-dp collector",
         "<h1>A blender-dp collector</h1>"
         "<p>It learns which queries are popular, with differential privacy: opt-in users contribute records, from which a "
         "noisy list is made; all other users report about that list, randomised on their own devices. What it publishes is "
         "signed, and the privacy cost of every round is in a public ledger.</p>"
         f"<h2>Public key</h2><p>Devices pin it (Ed25519): <code>{escape(key)}</code></p>"
-        f"<h2>Campaigns</h2>{table}<h2>More</h2><ul>{links}</ul></main></body></html>"
+        f"<h2>Campaigns</h2>{table}<h2>More</h2><ul>{links}</ul>",
     )
 
 

@@ -1,0 +1,72 @@
+"""An invitation: everything that a device pins before it participates in a campaign, as a file or as a link.
+
+A device believes an invitation that its user accepts, and never takes these values from the collector.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from dataclasses import asdict
+from typing import Annotated, Any, Literal
+
+from blender_dp.errors import ParameterError
+from blender_dp_device.arithmetic import EXACT_TEXT, Number, exact
+from blender_dp_device.records.checks import checked_delta, checked_epsilon
+from blender_dp_device.wire.messages import Identifier, message, rule
+
+SCHEMA: Literal["blender-dp/invitation/1"] = "blender-dp/invitation/1"
+_URL = (
+    r"^(https://[0-9A-Za-z.:\[\]-]{1,260}|http://(localhost|127\.0\.0\.1)(:[0-9]{1,5})?)"
+    r"(/[0-9A-Za-z._~%!$&'()*+,;=:@/-]{0,500}[0-9A-Za-z._~%!$&'()*+,;=:@-])?$"
+)
+_Exact = Annotated[str, rule("An exact number in lowest terms, such as 4 or 7/3.", pattern=EXACT_TEXT)]
+
+
+@message
+class Invitation:
+    """What a device needs to participate in a campaign. None of it comes from the collector's responses."""
+
+    schema: Literal["blender-dp/invitation/1"]
+    collector: Annotated[str, rule("URL without a slash at its end; plain http only on this machine.", pattern=_URL)]
+    key: Annotated[str, rule("The collector's public key (Ed25519, base64).", pattern=r"^[A-Za-z0-9+/]{43}=$")]
+    campaign: Identifier
+    epsilon: Annotated[_Exact, rule("The ε of every round.")]
+    delta: Annotated[_Exact, rule("The largest δ of a round that an opt-in user's record is uploaded to.")]
+    lifetime_epsilon: Annotated[_Exact, rule("The ε that a device may spend in all rounds together.")]
+    name: Annotated[str, rule("The campaign's name, to show to the user.", pattern=r"^[a-z0-9][a-z0-9-]{0,62}$")]
+
+    @classmethod
+    def of(
+        cls, *, collector: str, key: str, campaign: str, epsilon: Number, delta: Number, lifetime_epsilon: Number, name: str
+    ) -> Invitation:
+        """Check the values, and convert the numbers to their exact form."""
+        collector = collector.rstrip("/")
+        if not re.fullmatch(_URL, collector):
+            fix = "Pass --public-url https://..., the address that devices use"
+            raise ParameterError("public-url", "is not https, or not a plain address", fix)
+        per_round, lifetime = checked_epsilon(epsilon), exact(lifetime_epsilon, "lifetime-epsilon")
+        if lifetime < per_round:
+            fix = "Allow one round at least"
+            raise ParameterError("lifetime-epsilon", f"{lifetime_epsilon} is less than the ε of one round, {epsilon}", fix)
+        return cls(
+            schema=SCHEMA,
+            collector=collector,
+            key=key,
+            campaign=campaign,
+            epsilon=str(per_round),
+            delta=str(checked_delta(delta)),
+            lifetime_epsilon=str(lifetime),
+            name=name,
+        )
+
+    def to_document(self) -> dict[str, Any]:
+        """The invitation as JSON values."""
+        return asdict(self)
+
+    @property
+    def link(self) -> str:
+        """The invitation as a link. It is in the fragment, which browsers do not send to any server."""
+        text = json.dumps(self.to_document(), separators=(",", ":")).encode()
+        return f"{self.collector}/join#{base64.urlsafe_b64encode(text).decode().rstrip('=')}"
