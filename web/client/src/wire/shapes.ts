@@ -9,9 +9,9 @@ import { BlenderError, DocumentError } from "../errors.ts";
 import { DIGEST, IDENTIFIER, WIRE_NUMBER } from "../generated/patterns.ts";
 
 /** Return what `read` returns; throw `DocumentError` for anything that cannot be read or has another shape. */
-export async function asDocument<Value>(source: string, read: () => Value | Promise<Value>): Promise<Value> {
+export function asDocument<Value>(source: string, read: () => Value): Value {
   try {
-    return await read();
+    return read();
   } catch (error) {
     if (error instanceof BlenderError) throw error;
     throw new DocumentError(source, "cannot be read, or does not have the expected shape", "It is not used");

@@ -1,0 +1,345 @@
+/**
+ * One device over its lifetime: it verifies, charges its account, sends, and searches offline.
+ *
+ * The account is stored before a report leaves. A report that may not have arrived is sent again unchanged, at no cost.
+ */
+
+import type { Fraction, Numeric } from "../arithmetic.ts";
+import { Device } from "../channel/device.ts";
+import { type DocumentDigest, documentDigest, hex } from "../digests.ts";
+import { randomBytes } from "../entropy.ts";
+import { BlenderError, DocumentError, NoResponseError, ParameterError, ResponseError, StateError } from "../errors.ts";
+import { checkedDelta, checkedEpsilon } from "../records/checks.ts";
+import { uploadRecord, usableRecords } from "../records/upload.ts";
+import { verifiedContent } from "../wire/documents.ts";
+import { asDocument, digestName, identifier, list } from "../wire/shapes.ts";
+import { type Row, Suggester } from "../wire/suggestions.ts";
+import type { Account, Limits, Sent, Uploaded } from "./account.ts";
+import { AccountStore } from "./accountStore.ts";
+import { CollectorClient } from "./collector.ts";
+import { reportBody, uploadBody } from "./outgoing.ts";
+import { checkedCampaign, checkedKey, notNegative } from "./pinned.ts";
+import { type Content, type Opening, verifiedBundle, verifiedList, verifiedOpening } from "./verification.ts";
+
+const LEAST_SECONDS = 86_400; // no campaign needs more than one round a day
+const GONE = [404, 409]; // the round is over, or no longer known
+
+/** What a user or an application pins. None of it comes from the collector. Numbers are read exactly: 0.1 is 1/10. */
+export interface AgentOptions {
+  /** The collector's address: https, or http on this machine. */
+  readonly collector: string;
+  /** The collector's public key (Ed25519, base64). */
+  readonly key: string;
+  /** The campaign's id. */
+  readonly campaign: string;
+  /** What one round may cost. */
+  readonly epsilon: Numeric;
+  /** What all rounds together may cost. */
+  readonly lifetimeEpsilon: Numeric;
+  /** The largest δ of a round that an opt-in user's record is uploaded to; without it nothing is uploaded. */
+  readonly delta?: Numeric | null;
+  /** The minimum time between two rounds; one day by default. */
+  readonly leastSeconds?: number;
+  /** The database with the account; "blender-dp" by default. Another one is another device, with a budget of its own. */
+  readonly database?: string;
+  /** The time in seconds since 1970; the browser's clock by default. */
+  readonly clock?: () => number;
+  /** How long a request and its response may take; 120 seconds by default. */
+  readonly seconds?: number;
+}
+
+/** What the account contains, to show to its user. */
+export interface AccountView {
+  /** Every report that has left this device. */
+  readonly sent: readonly Sent[];
+  /** Every upload of this device, withdrawn or not. */
+  readonly uploaded: readonly Uploaded[];
+  /** The ε of all reports and uploads, exactly, as "4" or "7/3". */
+  readonly spent: string;
+  /** The ε that this device may still spend in its lifetime. */
+  readonly left: string;
+  /** When something was last charged, in seconds since 1970; null if nothing was. */
+  readonly charged: number | null;
+}
+
+interface Pointer {
+  readonly id: string;
+  readonly state: unknown;
+  readonly opening: unknown;
+  readonly headList: unknown;
+  readonly bundle: unknown;
+}
+
+/** A device with its own account that participates in one campaign. Tabs and workers may share an account. */
+export class Agent {
+  #search: { digest: unknown; suggester: Suggester } | null = null;
+
+  private constructor(
+    private readonly store: AccountStore,
+    private readonly collector: CollectorClient,
+    private readonly key: string,
+    private readonly campaign: string,
+    private readonly limits: Limits,
+    private readonly delta: Fraction | null,
+    private readonly clock: () => number,
+  ) {}
+
+  /** Check the settings and open the account; nothing is sent. */
+  static async open(options: AgentOptions): Promise<Agent> {
+    const { delta = null, leastSeconds = LEAST_SECONDS, clock = () => Date.now() / 1000 } = options;
+    const collector = new CollectorClient(options.collector, options.seconds);
+    const [key, campaign] = [checkedKey(options.key), checkedCampaign(options.campaign)];
+    const limits = {
+      epsilon: checkedEpsilon(options.epsilon),
+      lifetimeEpsilon: notNegative(options.lifetimeEpsilon, "lifetimeEpsilon"),
+      leastSeconds: Number(notNegative(leastSeconds, "leastSeconds") && leastSeconds),
+    };
+    const maxDelta = delta === null ? null : checkedDelta(delta);
+    const store = await AccountStore.open(options.database ?? "blender-dp");
+    return new Agent(store, collector, key, campaign, limits, maxDelta, clock);
+  }
+
+  /** Everything that has left this device and what it cost, to show to its user. */
+  async account(): Promise<AccountView> {
+    const account = await this.store.read();
+    const spent = account.spent(this.limits.epsilon);
+    const left = this.limits.lifetimeEpsilon.minus(spent);
+    return { sent: account.sent, uploaded: account.records, spent: `${spent}`, left: `${left}`, charged: account.charged };
+  }
+
+  /** Whether the user has opted out. */
+  async optedOut(): Promise<boolean> {
+    return await this.store.optedOut();
+  }
+
+  /**
+   * Send nothing from now on, in any tab: no request follows one that is under way. It is permanent.
+   *
+   * Only `withdraw`, which the user asks for, still works.
+   */
+  async optOut(): Promise<void> {
+    await this.store.optOut();
+  }
+
+  /**
+   * Report one record in the current round, unless already done; nothing is sent after an opt-out.
+   *
+   * Reports of earlier rounds that may not have arrived are sent again first. Returns the report in the account, or null if
+   * there is nothing to report in. If nobody searched, call it with null: not reporting would reveal that.
+   */
+  async takePart(query: string | null, url: string | null = null): Promise<Sent | null> {
+    const records = usableRecords(query, url); // before any request: the time it takes must not be observable
+    const pointer = await this.#pointer("round");
+    const listed = pointer?.state === "listed" ? pointer : null;
+    if (!(await this.optedOut())) await this.#sendAgain(listed?.id);
+    const account = await this.store.read();
+    if (!listed || account.record(this.campaign, listed.id)) return null; // no device is in both groups
+    const known = account.report(this.campaign, listed.id);
+    const sent = known ?? (await this.#report(listed, records, account.newest[this.campaign] ?? 0));
+    return sent && !sent.arrived ? await this.#deliver(sent) : sent;
+  }
+
+  /**
+   * Upload an opt-in user's record in the open round, in place of an earlier one of that round.
+   *
+   * Call it in every round, with or without a record: one that is missing, looks personal or is too long is uploaded as no
+   * record, in a message of the same length, because the number of opt-in users is public. Nothing leaves, not even the
+   * token, unless the pinned key has signed the opening of the round, with this device's ε and at most its δ. All uploads of
+   * a round share one receipt and one charge. From then on this device does not report in that round, whatever happens to
+   * the upload, and after a withdrawal it does not upload to it again.
+   */
+  async upload(token: string, query: string | null, url: string | null = null): Promise<Uploaded | null> {
+    const maxDelta = this.delta;
+    if (!maxDelta) {
+      throw new ParameterError("delta", "is not set, but an upload needs a limit", "Pass Agent.open a delta, such as 1e-6");
+    }
+    const record = uploadRecord(query, url); // before any request: the time it takes must not be observable
+    const pointer = await this.#pointer("round");
+    if (pointer?.state !== "open") return null;
+    const fetched = await this.#fetch("opening", pointer.opening);
+    if (!fetched) return null;
+    const opening = verifiedOpening(fetched.content, { ...this.#expected(pointer), maxDelta });
+    const uploaded = await this.#chargeUpload(opening);
+    if (!uploaded || uploaded.withdrawn || (await this.optedOut())) return null;
+    const headers = { Authorization: `Bearer ${token}` };
+    const response = await this.collector.post(
+      `/v1/rounds/${uploaded.round_id}/records`,
+      uploadBody(record, uploaded.receipt),
+      headers,
+    );
+    if (asDocument("response", () => (response as Content).receipt) !== uploaded.receipt) {
+      throw new DocumentError("response", "names a different receipt from the one sent", "Withdraw the record");
+    }
+    return uploaded;
+  }
+
+  /** Withdraw all records whose lists are not made yet, even after an opt-out, and return their number. */
+  async withdraw(): Promise<number> {
+    let count = 0;
+    for (const one of (await this.store.read()).records) {
+      if (one.campaign !== this.campaign || one.withdrawn) continue; // another campaign does not concern this collector
+      try {
+        await this.collector.delete(`/v1/records/${one.receipt}`);
+      } catch (error) {
+        if (isGone(error)) continue; // it may be in a list already, or still on its way
+        throw error;
+      }
+      count++;
+      await this.store.change((account) => account.withdraw(one));
+    }
+    return count;
+  }
+
+  /** Fetch and verify the bundle for offline search, and return whether there is one; an older one is refused. */
+  async refreshBundle(): Promise<boolean> {
+    const pointer = await this.#pointer("released");
+    const fetched = pointer && (await this.#fetch("bundle", pointer.bundle));
+    if (!fetched) return false;
+    const [round] = verifiedBundle(fetched.content, this.campaign);
+    await this.store.change(
+      (account) => {
+        if (round < (account.bundles[this.campaign] ?? 0)) {
+          throw new DocumentError("bundle", "is older than the one on this device", "Ask the collector's operator");
+        }
+        account.bundles[this.campaign] = round;
+      },
+      { digest: fetched.digest, body: fetched.body },
+    );
+    return true;
+  }
+
+  /** The typed query and the most popular ones that start with it, from the verified bundle, offline. */
+  async search(typed: string, n = 8): Promise<Row[]> {
+    const digest = await this.store.bundleDigest();
+    if (this.#search?.digest !== digest || !this.#search) {
+      this.#search = { digest, suggester: new Suggester(await this.#rows()) };
+    }
+    return this.#search.suggester.matching(typed, n);
+  }
+
+  async #rows(): Promise<readonly Row[]> {
+    const body = await this.store.bundle();
+    if (body === undefined) return [];
+    const bytes = body instanceof Uint8Array ? new Uint8Array(body) : new Uint8Array();
+    const content = await verifiedContent(bytes, "bundle", this.key, "bundle");
+    return content.campaign === this.campaign ? verifiedBundle(content, this.campaign)[1] : [];
+  }
+
+  /** The collector's pointer to a round. It is not signed, so signed documents must confirm it. Null after an opt-out. */
+  async #pointer(which: "round" | "released"): Promise<Pointer | null> {
+    if (await this.optedOut()) return null;
+    await this.store.read(); // a device whose account cannot be read sends no requests; its user can still opt out
+    const current = await this.collector.get(`/v1/rounds/current?campaign=${this.campaign}`);
+    if (await this.optedOut()) return null;
+    return asDocument("current round", () => {
+      const pointer = (current as Record<string, Content | null>)[which];
+      if (pointer === null) return null;
+      if (pointer === undefined) throw new TypeError();
+      const { id, state, opening, head_list: headList, bundle } = pointer;
+      return { id: identifier(id), state, opening, headList, bundle };
+    });
+  }
+
+  /** A document that has the digest in its address and the pinned key's signature. Null after an opt-out. */
+  async #fetch(kind: "opening" | "head-list" | "bundle", name: unknown) {
+    const path = asDocument("current round", () => `/v1/${kind}s/${digestName(name)}`);
+    if (await this.optedOut()) return null;
+    const body = await this.collector.document(path);
+    const digest: DocumentDigest = await documentDigest(body);
+    if (digest !== name) throw new DocumentError(path, "does not match the digest in its address", "It is not used");
+    return { digest, body, content: await verifiedContent(body, kind, this.key, kind.replace("-", " ")) };
+  }
+
+  #expected({ id }: Pointer) {
+    return { campaign: this.campaign, roundId: id, epsilon: this.limits.epsilon, now: this.#now() };
+  }
+
+  #now(): number {
+    const now = this.clock();
+    if (!Number.isFinite(now)) throw new StateError("clock", "does not show a time", "Set the clock");
+    return now;
+  }
+
+  /** Verify the list of a round, make a report against it from the record with as many levels, and charge it. */
+  async #report(pointer: Pointer, records: ReturnType<typeof usableRecords>, newest: number): Promise<Sent | null> {
+    const fetched = await this.#fetch("head-list", pointer.headList);
+    if (!fetched) return null;
+    const { round, reportingList } = await verifiedList(fetched.content, { ...this.#expected(pointer), newest });
+    const { headList } = reportingList;
+    const { epsilon } = this.limits;
+    const report = await new Device(reportingList, { epsilon }).randomise(records[headList.levels]);
+    const body = reportBody(fetched.digest, report.cells, headList.cellCount);
+    const entry = {
+      campaign: this.campaign,
+      round,
+      round_id: pointer.id,
+      epsilon: `${epsilon}`,
+      body,
+      arrived: false,
+      over: false,
+    };
+    return await this.#chargeReport(entry);
+  }
+
+  /** Charge a report to the account before it leaves. If another tab was faster, its report is returned. */
+  async #chargeReport(sent: Sent): Promise<Sent | null> {
+    if (await this.optedOut()) return null;
+    return await this.store.change((account) => {
+      if (account.record(sent.campaign, sent.round_id)) return null; // an upload has started: no device is in both groups
+      const known = account.report(sent.campaign, sent.round_id);
+      if (!known) account.charge(sent, this.limits.epsilon, this.limits, this.#now());
+      return known ?? sent;
+    });
+  }
+
+  /** Charge an upload to the account before it leaves. All uploads of a round are charged once. */
+  async #chargeUpload(opening: Opening): Promise<Uploaded | null> {
+    if (await this.optedOut()) return null;
+    return await this.store.change((account: Account) => {
+      const known = account.record(opening.campaign, opening.round_id);
+      if (known && known.round !== opening.round) {
+        throw new DocumentError("opening", "gives this round a different number than before", "Nothing is uploaded");
+      }
+      if (known) return known;
+      const { campaign, round, round_id, epsilon, delta } = opening;
+      const receipt = hex(randomBytes(32));
+      const entry = { campaign, round_id, receipt, round, epsilon: `${epsilon}`, delta: `${delta}`, withdrawn: false };
+      account.charge(entry, epsilon, this.limits, this.#now());
+      return entry;
+    });
+  }
+
+  /** Resend reports of earlier rounds that may not have arrived, unless their round is over. */
+  async #sendAgain(current: string | undefined): Promise<void> {
+    for (const one of (await this.store.read()).sent) {
+      if (one.campaign !== this.campaign || one.arrived || one.over || one.round_id === current) continue;
+      try {
+        await this.#deliver(one);
+      } catch (error) {
+        if (isGone(error)) await this.#settle(one, false);
+        else if (error instanceof NoResponseError)
+          return; // try again later
+        else if (!(error instanceof BlenderError)) throw error; // otherwise refused, or the response is invalid
+      }
+    }
+  }
+
+  async #deliver(sent: Sent): Promise<Sent | null> {
+    if (await this.optedOut()) return null;
+    const response = await this.collector.post(`/v1/rounds/${sent.round_id}/reports`, sent.body);
+    const refused = asDocument("response", () => list((response as Content).refused));
+    if (refused.length) {
+      const fix = "It stays charged, and the same report is sent again";
+      throw new StateError("report", "was refused by the collector", fix);
+    }
+    return await this.#settle(sent, true);
+  }
+
+  #settle(sent: Sent, arrived: boolean): Promise<Sent> {
+    return this.store.change((account) => account.settle(sent, arrived));
+  }
+}
+
+function isGone(error: unknown): boolean {
+  return error instanceof ResponseError && GONE.includes(error.status);
+}
