@@ -1,6 +1,6 @@
 import { defineConfig } from "vitest/config";
 
 export default defineConfig({
-  resolve: { conditions: ["source"] }, // the extension's tests run against the client's source, not its last build
+  ssr: { resolve: { conditions: ["source"] } }, // the extension's tests run against the client's source, not its last build
   test: { include: ["client/tests/**/*.test.ts", "extension/tests/**/*.test.ts"], environment: "node" },
 });

@@ -77,6 +77,11 @@ export class AccountStore {
     return await this.#get(BUNDLE, "body");
   }
 
+  /** Delete the stored bundle; the account remembers its round. */
+  async forgetBundle(): Promise<void> {
+    await this.#write([BUNDLE], (transaction) => transaction.objectStore(BUNDLE).clear());
+  }
+
   async #change<T>(rule: (account: Account) => T, bundle?: StoredBundle): Promise<() => T> {
     let outcome: () => T = () => {
       throw unreadable();

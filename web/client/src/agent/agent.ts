@@ -122,6 +122,15 @@ export class Agent {
   }
 
   /**
+   * The id and state of the current round, so that an application can choose one record per round.
+   *
+   * The collector has not signed it; what is sent depends only on signed documents.
+   */
+  async currentRound(): Promise<{ readonly id: string; readonly state: unknown } | null> {
+    return await this.#pointer("round");
+  }
+
+  /**
    * Report one record in the current round, unless already done; nothing is sent after an opt-out.
    *
    * Reports of earlier rounds that may not have arrived are sent again first. Returns the report in the account, or null if
@@ -206,6 +215,11 @@ export class Agent {
       { digest: fetched.digest, body: fetched.body },
     );
     return true;
+  }
+
+  /** Delete the stored bundle. An older one is still refused later. */
+  async forgetBundle(): Promise<void> {
+    await this.store.forgetBundle();
   }
 
   /** The typed query and the most popular ones that start with it, from the verified bundle, offline. */
