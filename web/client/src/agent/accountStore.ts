@@ -64,7 +64,9 @@ export class AccountStore {
    */
   async change<T>(rule: (account: Account) => T, bundle?: StoredBundle): Promise<T> {
     const locked = () => this.#change(rule, bundle);
-    return await stored(() => navigator.locks.request(`blender-dp:${this.name}`, locked)).then((outcome) => outcome());
+    const { outcome } = await stored(() => navigator.locks.request(`blender-dp:${this.name}`, locked));
+    if ("error" in outcome) throw outcome.error;
+    return outcome.value;
   }
 
   /** The digest of the stored bundle. */
@@ -82,26 +84,20 @@ export class AccountStore {
     await this.#write([BUNDLE], (transaction) => transaction.objectStore(BUNDLE).clear());
   }
 
-  async #change<T>(rule: (account: Account) => T, bundle?: StoredBundle): Promise<() => T> {
-    let outcome: () => T = () => {
-      throw unreadable();
-    };
+  async #change<T>(rule: (account: Account) => T, bundle?: StoredBundle): Promise<Changed<T>> {
+    let changed: Changed<T> | undefined;
     await this.#write(bundle ? [ACCOUNT, BUNDLE] : [ACCOUNT], (transaction) => {
       const accounts = transaction.objectStore(ACCOUNT);
       const request = accounts.get(ACCOUNT);
-      request.onsuccess = () => {
-        outcome = attempted(() => {
-          const account = parsed(request.result);
-          const before = JSON.stringify(account);
-          const result = attempted(() => rule(account));
-          if (JSON.stringify(account) !== before) accounts.put(JSON.stringify(account), ACCOUNT);
-          const value = result();
-          for (const [key, part] of Object.entries(bundle ?? {})) transaction.objectStore(BUNDLE).put(part, key);
-          return value;
-        });
-      };
+      request.onsuccess = guarded(transaction, () => {
+        changed = applied(rule, request.result);
+        if (changed.text !== undefined) accounts.put(changed.text, ACCOUNT);
+        if (!bundle || "error" in changed.outcome) return;
+        for (const [key, part] of Object.entries(bundle)) transaction.objectStore(BUNDLE).put(part, key);
+      });
     });
-    return outcome;
+    if (!changed) throw unreadable();
+    return changed;
   }
 
   async #get(store: string, key: string): Promise<unknown> {
@@ -124,16 +120,35 @@ function parsed(text: unknown): Account {
   return text === undefined ? new Account() : Account.parse(text);
 }
 
-/** The outcome of an act, to be returned or thrown later. */
-function attempted<T>(act: () => T): () => T {
+/** What a rule has returned or thrown, and the account after it, if it has changed. */
+interface Changed<T> {
+  readonly outcome: { readonly value: T } | { readonly error: unknown };
+  readonly text: string | undefined;
+}
+
+function applied<T>(rule: (account: Account) => T, text: unknown): Changed<T> {
+  let [before, account]: [string, Account | undefined] = ["", undefined];
+  let outcome: Changed<T>["outcome"];
   try {
-    const value = act();
-    return () => value;
+    account = parsed(text);
+    before = JSON.stringify(account);
+    outcome = { value: rule(account) };
   } catch (error) {
-    return () => {
-      throw error;
-    };
+    outcome = { error };
   }
+  const after = JSON.stringify(account);
+  return { outcome, text: after === before ? undefined : after };
+}
+
+/** An act that undoes the whole transaction if it fails. */
+function guarded(transaction: IDBTransaction, act: () => void): () => void {
+  return () => {
+    try {
+      act();
+    } catch {
+      transaction.abort();
+    }
+  };
 }
 
 /** Any failure of the browser's storage as an error of ours; its own text is for developers. */

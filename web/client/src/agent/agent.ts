@@ -140,7 +140,8 @@ export class Agent {
     const records = usableRecords(query, url); // before any request: the time it takes must not be observable
     const pointer = await this.#pointer("round");
     const listed = pointer?.state === "listed" ? pointer : null;
-    if (!(await this.optedOut())) await this.#sendAgain(listed?.id);
+    if (await this.optedOut()) return null;
+    await this.#sendAgain(listed?.id);
     const account = await this.store.read();
     if (!listed || account.record(this.campaign, listed.id)) return null; // no device is in both groups
     const known = account.report(this.campaign, listed.id);
