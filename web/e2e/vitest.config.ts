@@ -6,7 +6,7 @@ export default defineConfig({
   root: fileURLToPath(new URL("..", import.meta.url)),
   resolve: { conditions: ["source"] },
   test: {
-    include: ["e2e/**/*.test.ts"],
+    include: ["e2e/**/*.test.ts", "client/tests/slow/**/*.test.ts"],
     environment: "node",
     fileParallelism: false,
     testTimeout: 60_000,

@@ -34,6 +34,24 @@ export interface HeadListDocument {
   channel?: { randomiser: "subset"; epsilon: string; f_c: string; m_c: number; subset_size: number } | { randomiser: "two-stage"; epsilon: string; f_c: string; m_c: number; delta: string };
 }
 
+/** What a device needs to participate in a campaign. None of it comes from the collector's responses. */
+export interface Invitation {
+  schema: "blender-dp/invitation/1";
+  /** URL without a slash at its end; plain http only on this machine. */
+  collector: string;
+  /** The collector's public key (Ed25519, base64). */
+  key: string;
+  campaign: string;
+  /** The ε of every round. */
+  epsilon: string;
+  /** The largest δ of a round that an opt-in user's record is uploaded to. */
+  delta: string;
+  /** The ε that a device may spend in all rounds together. */
+  lifetime_epsilon: string;
+  /** The campaign's name, to show to the user. */
+  name: string;
+}
+
 /** The content of a signed `opening`: what a round promises to opt-in users before they upload. */
 export interface OpeningContent {
   campaign: string;
