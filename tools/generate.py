@@ -20,6 +20,7 @@ from blender_dp.cli.invitation import Invitation
 from blender_dp.collector.http.app import bare_app
 from blender_dp.mechanisms.two_stage_response.weights import weights
 from blender_dp.release.document import json_schema
+from blender_dp.report import theme
 from blender_dp_device.channel import Channel, Device
 from blender_dp_device.channel.subset import SubsetChannel
 from blender_dp_device.records.head_list import CHANNEL_SCHEMA, HeadList
@@ -115,6 +116,7 @@ def outputs() -> Iterator[tuple[Path, str]]:
     yield ROOT / "spec/openapi.json", _json(bare_app().openapi())
     yield ROOT / "docs/reference/command.md", command_reference()
     yield ROOT / "docs/architecture.md", architecture()
+    yield ROOT / "web/extension/src/pages/generated/colours.css", f"{theme.variables()}\n"
 
 
 def local_alg_vectors() -> dict[str, Any]:

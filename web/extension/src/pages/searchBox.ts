@@ -1,0 +1,70 @@
+/** Offline search while typing. Results are links: a click opens the page, and arrow keys move between them. */
+import { ask, type Suggestion } from "../shared/messages.ts";
+import { element, show } from "./dom.ts";
+import { counted, percent, text } from "./texts.ts";
+
+/** The box and its results. `suggest` is the background's answer to what was typed. */
+export function searchBox(suggest = (typed: string) => ask("suggest", { typed })): HTMLElement {
+  const list = element("ul", { class: "results" });
+  const found = element("p", { class: "hidden", role: "status" });
+  const input = element("input", {
+    type: "search",
+    id: "search",
+    autocomplete: "off",
+    spellcheck: "false",
+    placeholder: text("searchPlaceholder"),
+    oninput: () => type(input.value, suggest, list, found),
+  });
+  const label = element("label", { for: "search", class: "hidden" }, text("searchPlaceholder"));
+  return element(
+    "search",
+    { class: "search", onkeydown: (event) => move(event as KeyboardEvent, input, list) },
+    label,
+    input,
+    list,
+    found,
+  );
+}
+
+/** Shows the results of what was typed, unless something else has been typed meanwhile. */
+async function type(
+  typed: string,
+  suggest: (typed: string) => Promise<Suggestion[]>,
+  list: HTMLElement,
+  found: HTMLElement,
+): Promise<void> {
+  list.dataset.typed = typed;
+  const results = typed.trim() ? await suggest(typed).catch(() => []) : [];
+  if (list.dataset.typed !== typed) return;
+  show(list, ...results.map(result));
+  show(found, typed.trim() ? (results.length ? counted("searchFound", results.length) : text("searchNothing")) : "");
+  found.className = typed.trim() && !results.length ? "soft" : "hidden";
+}
+
+function result({ query, share, urls }: Suggestion): HTMLElement {
+  const address = urls.map(([url]) => url).find((url) => /^https?:\/\//.test(url));
+  const lines = [
+    element("span", { class: "query" }, query),
+    element("span", { class: "small soft" }, text("searchShare", percent(share, 2))),
+    address ? element("span", { class: "small soft url" }, address.replace(/^https?:\/\//, "")) : null,
+  ];
+  const link = { href: address ?? null, target: "_blank", rel: "noreferrer noopener" };
+  return element("li", {}, address ? element("a", link, ...lines) : element("div", {}, ...lines));
+}
+
+/** Arrow keys move between the box and the results, Enter in the box opens the first result, Escape empties the box. */
+function move(event: KeyboardEvent, input: HTMLInputElement, list: HTMLElement): void {
+  const stops: HTMLElement[] = [input, ...list.querySelectorAll("a")];
+  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+  if (step) stops[stops.indexOf(document.activeElement as HTMLElement) + step]?.focus();
+  else if (event.key === "Enter" && event.target === input) stops[1]?.click();
+  else if (event.key === "Escape" && input.value) clear(input);
+  else return;
+  event.preventDefault();
+}
+
+function clear(input: HTMLInputElement): void {
+  input.value = "";
+  input.dispatchEvent(new Event("input"));
+  input.focus();
+}
