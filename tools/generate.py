@@ -30,6 +30,7 @@ from blender_dp_device.wire import messages
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tools"))
+from hostile_collectors import hostile_collectors  # noqa: E402
 from import_graph import graph_section  # noqa: E402
 from web_tables import web_tables  # noqa: E402
 from web_types import web_types  # noqa: E402
@@ -107,6 +108,7 @@ def outputs() -> Iterator[tuple[Path, str]]:
     """Every generated file with its content; the README's output is tested by running its commands."""
     yield ROOT / "spec/vectors/local_alg.json", _json(local_alg_vectors())
     yield ROOT / "spec/vectors/subset.json", _json(subset_vectors())
+    yield ROOT / "spec/vectors/hostile_collectors.json", _json(hostile_collectors())
     yield ROOT / "spec/schemas/release.json", _json(json_schema())
     schemas = {**{name: message_schema(name) for name in MESSAGES}, "head-list": head_list_schema()}
     for name, schema in schemas.items():

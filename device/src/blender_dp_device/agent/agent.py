@@ -114,7 +114,7 @@ class Agent:
         listed = pointer if pointer and pointer["state"] == "listed" else None
         self._send_again(listed["id"] if listed else None)
         account = self._file.read()
-        if listed is None or account.record(self._campaign, listed["id"]):
+        if listed is None or self.opted_out or account.record(self._campaign, listed["id"]):
             return None  # no device is in both groups, whatever happened to the upload
         sent = account.report(self._campaign, listed["id"]) or self._charge_report(self._randomise(listed, records))
         return sent if sent is None or sent.arrived else self._deliver(sent)
@@ -302,7 +302,7 @@ class Agent:
             return None
         response = self._collector.post_bytes(f"/v1/rounds/{sent.round_id}/reports", sent.body.encode())
         with as_document("response"):
-            refused = [str(one["reason"]) for one in response["refused"]]
+            refused = [str(one["reason"]) for one in [] + response["refused"]]
         if refused:
             raise StateError("report", "was refused by the collector", "It stays charged, and the same report is sent again")
         return self._settle(sent, arrived=True)

@@ -20,7 +20,7 @@ def bundle_rows(content: dict[str, Any]) -> list[Row]:
             "share": finite(row["share"]),
             "urls": [[text(url), finite(probability)] for url, probability in row["urls"]],
         }
-        for row in content["queries"]
+        for row in [] + content["queries"]  # which must be a list: an empty object is not one
     ]
 
 

@@ -1,6 +1,6 @@
 /** Signed documents: an Ed25519 signature over exact bytes. */
 
-import { isObject } from "../digests.ts";
+import { canonicalJson, isObject } from "../digests.ts";
 import { DocumentError } from "../errors.ts";
 import { DOMAIN } from "../generated/names.ts";
 
@@ -30,7 +30,9 @@ export async function verifiedContent(
     const signature = base64(text(body.subarray(rest, rest + SIGNATURE_CHARACTERS)));
     const publicKey = await crypto.subtle.importKey("raw", base64(key), "Ed25519", false, ["verify"]);
     if (!(await crypto.subtle.verify("Ed25519", publicKey, signature, await signed.arrayBuffer()))) throw refused;
-    content = JSON.parse(text(body.subarray(start.length, place)));
+    const written = text(body.subarray(start.length, place));
+    content = JSON.parse(written);
+    if (canonicalJson(content) !== written) throw refused; // such as 1.0, which is not an integer everywhere
   } catch {
     throw refused;
   }

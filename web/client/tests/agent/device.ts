@@ -1,22 +1,16 @@
-/** Devices in Node: IndexedDB and Web Locks as browsers have them, in memory, and a collector that a test commands. */
-import { IDBFactory } from "fake-indexeddb";
-import { afterEach, beforeEach, vi } from "vitest";
+/** Devices in Node, and a collector that a test commands. */
+import { afterEach, beforeEach } from "vitest";
 import { FakeCollector, PINNED } from "../../../e2e/fakeCollector.ts";
 import { Agent, type AgentOptions } from "../../src/index.ts";
+import "./storage.ts";
 
 export let fake: FakeCollector;
 
 beforeEach(async () => {
-  vi.stubGlobal("indexedDB", new IDBFactory());
-  vi.stubGlobal("isSecureContext", true);
-  vi.stubGlobal("navigator", { locks: new Locks() });
   fake = await FakeCollector.start();
 });
 
-afterEach(async () => {
-  await fake.close();
-  vi.unstubAllGlobals();
-});
+afterEach(() => fake.close());
 
 /** Start the device again, with these changes to its settings. */
 export function agent(changed: Partial<AgentOptions> = {}): Promise<Agent> {
@@ -38,18 +32,4 @@ export function finished<T>(request: IDBRequest<T>): Promise<T> {
     request.onsuccess = () => resolve(request.result);
     request.onerror = () => reject(request.error);
   });
-}
-
-/** Exclusive locks: the next act starts when the one before has ended. */
-export class Locks {
-  readonly #last = new Map<string, Promise<unknown>>();
-
-  request<T>(name: string, act: () => Promise<T>): Promise<T> {
-    const result = (this.#last.get(name) ?? Promise.resolve()).then(act, act);
-    this.#last.set(
-      name,
-      result.catch(() => {}),
-    );
-    return result;
-  }
 }
