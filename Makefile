@@ -15,7 +15,7 @@ PARALLEL := --numprocesses 3 --dist loadfile --no-loadscope-reorder
 VERSIONS := 3.12 3.13
 
 .DEFAULT_GOAL := help
-.PHONY: help demo check fast-tests web web-check browsers test versions lint types coverage mutants bench bench-engine bench-utility bench-collector bench-rivals spec clean
+.PHONY: help demo check fast-tests web web-check browsers test versions lint types coverage mutants bench bench-engine bench-utility bench-collector bench-rivals spec docs clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -82,8 +82,11 @@ bench-rivals: $(VENV)/.dev  ## compare with other libraries and write docs/rival
 spec: $(VENV)/.dev  ## regenerate spec/ and the generated parts of docs/
 	$(BIN)/python tools/generate.py
 
+docs: $(VENV)/.docs  ## build the documentation site into .site/html; it needs no server and no network
+	@$(BIN)/python -m tools.docs_site
+
 clean:  ## remove everything that make created
-	rm -rf web/node_modules web/*/dist .venv .venv-* .bench blender-demo .coverage .coverage.* .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .site web/node_modules web/*/dist .venv .venv-* .bench blender-demo .coverage .coverage.* .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 
 $(VENV)/.uv:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "blender-dp needs Python 3.11 or newer; run: make PYTHON=python3.11")'
@@ -98,5 +101,9 @@ $(VENV)/.installed: $(VENV)/.uv pyproject.toml device/pyproject.toml constraints
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.installed
-	@$(INSTALL) --editable device --editable '.[collector,plots,tracing]' --group dev
+	@$(INSTALL) --editable device --editable '.[collector,plots,tracing]' --group dev --group docs
+	@touch $@
+
+$(VENV)/.docs: $(VENV)/.installed
+	@$(INSTALL) --group docs
 	@touch $@

@@ -43,8 +43,9 @@ def _ignored(_: Tally | Sizes | int) -> None:
 class Blender:
     """Runs one collection over two groups of users.
 
-    >>> Blender(epsilon=4, delta=1e-5, max_queries=50)
-    Blender(epsilon=4, delta=1/100000, f_o=19/20, m_o=1, m_c=1, max_queries=50, project=True, robust=True, profile='tight')
+    Examples:
+        >>> Blender(epsilon=4, delta=1e-5, max_queries=50).parameters.epsilon
+        Fraction(4, 1)
     """
 
     @takes(Parameters)
