@@ -4,6 +4,7 @@ import { Device } from "../../src/channel/device.ts";
 import { channelOf } from "../../src/channel/subset.ts";
 import { TwoStageChannel } from "../../src/channel/twoStage.ts";
 import { ReportingList } from "../../src/records/reportingList.ts";
+import { fromHex } from "./bytes.ts";
 import type { Check } from "./replay.ts";
 
 interface ChannelVectors {
@@ -47,8 +48,4 @@ function integers(list: ReportingList): unknown {
 
 function expectedIntegers({ truth, query_step, url_steps, size = 1 }: Case): unknown {
   return truth === undefined ? { queryStep: query_step, steps: url_steps, size } : { truth, steps: url_steps, size };
-}
-
-function fromHex(text: string): Uint8Array {
-  return Uint8Array.from(text.match(/../g) ?? [], (digits) => Number.parseInt(digits, 16));
 }

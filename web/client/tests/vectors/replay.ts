@@ -4,7 +4,10 @@
  */
 
 import { canonicalJson } from "../../src/digests.ts";
+import { replayAccounts } from "./accounts.ts";
+import { replayBodies } from "./bodies.ts";
 import { replayChannel } from "./channels.ts";
+import { replayDigests, replayRejections, replaySignatures } from "./documents.ts";
 import { replayCanonical, replayPersonal } from "./records.ts";
 
 /** Compares an actual value with the expected one. */
@@ -20,11 +23,19 @@ export interface Outcome {
 type Replay = (vectors: any, check: Check) => void | Promise<void>;
 
 const REPLAYS: { readonly [file: string]: Replay } = {
+  "accounts.json": replayAccounts,
+  "bodies.json": replayBodies,
   "canonical.json": replayCanonical,
+  "digests.json": replayDigests,
   "local_alg.json": replayChannel,
   "personal.json": replayPersonal,
+  "rejections.json": replayRejections,
+  "signatures.json": replaySignatures,
   "subset.json": replayChannel,
 };
+
+/** What only a server can replay: see `agent/hostileCollectors.test.ts`. */
+export const ELSEWHERE = ["hostile_collectors.json"];
 
 /** Replay every file; one that nothing replays is a difference, too. */
 export async function replay(files: { readonly [file: string]: unknown }): Promise<Outcome> {
