@@ -108,7 +108,7 @@ def outputs() -> Iterator[tuple[Path, str]]:
     """Every generated file with its content; the README's output is tested by running its commands."""
     yield ROOT / "spec/vectors/local_alg.json", _json(local_alg_vectors())
     yield ROOT / "spec/vectors/subset.json", _json(subset_vectors())
-    yield ROOT / "spec/vectors/hostile_collectors.json", _json(hostile_collectors())
+    yield ROOT / "spec/hostile_collectors.json", _json(hostile_collectors())
     yield ROOT / "spec/schemas/release.json", _json(json_schema())
     schemas = {**{name: message_schema(name) for name in MESSAGES}, "head-list": head_list_schema()}
     for name, schema in schemas.items():

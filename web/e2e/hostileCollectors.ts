@@ -24,13 +24,13 @@ export interface Table {
 }
 
 export const TABLE: Table = JSON.parse(
-  readFileSync(new URL("../../spec/vectors/hostile_collectors.json", import.meta.url), "utf8"),
+  readFileSync(new URL("../../spec/hostile_collectors.json", import.meta.url), "utf8"),
 );
 
-/** The settings of a device in a case, besides the collector's address. */
-export function settings({ steps }: Table["cases"][number]) {
+/** The settings of a device in a step, besides the collector's address. */
+export function settings(step: Step) {
   const { lifetime_epsilon: lifetimeEpsilon, least_seconds: leastSeconds, ...pinned } = TABLE.pinned;
-  const seconds = JSON.stringify(steps).includes('"endless"') ? 0.25 : 30;
+  const seconds = JSON.stringify(step).includes('"endless"') ? 1 : 30;
   return { ...pinned, lifetimeEpsilon, leastSeconds, seconds };
 }
 
