@@ -34,10 +34,17 @@ MATRIX: dict[tuple[str, str], dict[str, bool | int]] = {
     ("GET", "/v1/search"): ANYBODY,
     ("GET", "/v1/campaigns"): ANYBODY,
     ("GET", "/v1/campaigns/{campaign}/trends"): ANYBODY,
+    ("GET", "/v1/campaigns/{campaign}/rounds"): ANYBODY,
+    ("GET", "/v1/campaigns/{campaign}/changes"): ANYBODY,
+    ("GET", "/v1/campaigns/{campaign}/promise"): ANYBODY,
+    ("GET", "/v1/campaigns/{campaign}/audit"): ANYBODY,
+    ("GET", "/v1/releases/{digest}/files/{name}"): ANYBODY,
     ("GET", "/v1/ledger"): ANYBODY,
     ("POST", "/v1/rounds/{round_id}/reports"): ANYBODY,
     ("DELETE", "/v1/records/{receipt}"): ANYBODY,  # the receipt grants the right
     ("POST", "/v1/rounds/{round_id}/records"): OPT_IN,
+    ("GET", "/v1/operator/overview"): OPERATOR,
+    ("GET", "/v1/operator/plan"): OPERATOR,
     ("POST", "/v1/operator/campaigns"): OPERATOR,
     ("GET", "/v1/operator/campaigns"): OPERATOR,
     ("POST", "/v1/operator/campaigns/{campaign}/rounds"): OPERATOR,
@@ -56,6 +63,8 @@ BODIES = {
     "reports": {"reports": [REPORT]}, "records": {"query": "q"}, "campaigns": CAMPAIGN, "rounds": {},
     "enrolments": {"count": 1}, "abort": {"reason": "r"},
 }  # fmt: skip
+
+QUERIES = {"search": {"q": "a"}, "plan": {"epsilon": "4", "delta": "1e-6", "users": "1000", "opt_in": "0.5"}}
 
 
 def routes(app_routes: list[Any], prefix: str = "") -> Iterator[tuple[str, str]]:
@@ -91,10 +100,10 @@ def test_every_route_has_a_row(world):
 @pytest.mark.parametrize(("method", "path"), MATRIX, ids=lambda part: part)
 def test_who_may_do_what(world, method, path, role):
     live, campaign, round_id, given = world
-    where = path.format(digest="0" * 64, receipt="0" * 64, campaign=campaign, round_id=round_id)
+    where = path.format(digest="0" * 64, receipt="0" * 64, campaign=campaign, round_id=round_id, name="release.json")
     if path.endswith(("/abort", "/campaigns/{campaign}/rounds")):
         where = where.replace(round_id, "0" * 32).replace(campaign, "0" * 32)  # nothing changes for the other rows
-    parameters = {"q": "a"} if path.endswith("/search") else None
+    parameters = QUERIES.get(path.rpartition("/")[2])
     with live.http(given[role]) as http:
         answer = http.request(method, where, params=parameters, json=BODIES.get(path.rpartition("/")[2]))
     expected = MATRIX[method, path][role]

@@ -97,7 +97,7 @@ def test_private_strings_appear_nowhere(tmp_path, caplog, capfd):
             for method, path in MATRIX:
                 for given_token in (None, token, live.token, CANARY):
                     for part in (CANARY, "0" * 64):
-                        where = path.format(digest=part, receipt=part, campaign=part[:32], round_id=part[:32])
+                        where = path.format(digest=part, receipt=part, campaign=part[:32], round_id=part[:32], name=part)
                         headers = {"X-Canary": CANARY, "User-Agent": CANARY, "Idempotency-Key": CANARY, "Cookie": CANARY}
                         if given_token:
                             headers["Authorization"] = f"Bearer {given_token}"

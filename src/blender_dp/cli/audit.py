@@ -5,7 +5,6 @@ from __future__ import annotations
 import decimal
 import math
 from dataclasses import replace
-from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -70,7 +69,7 @@ def audit(
     shipped = expected if tables is None else Tables.load(tables, expected)
     findings = audit_tables(shipped, audited.parameters, audited.head_list)
     if as_json:
-        print_json({"findings": [_finding(f) for f in findings], "tables": shipped.to_document()})
+        print_json({"findings": [finding.to_document() for finding in findings], "tables": shipped.to_document()})
     else:
         _show(findings, audited.parameters.m_c)
     if not all(finding.holds for finding in findings):
@@ -154,20 +153,3 @@ def _shown(epsilon: float) -> str:
     if math.isinf(epsilon):
         return "inf"
     return f"{decimal.Decimal(str(epsilon)).quantize(decimal.Decimal('1e-9'), decimal.ROUND_CEILING):f}"
-
-
-def _decimal(value: Fraction) -> str:
-    """A decimal number of forty digits, rounded up; the fraction itself can have thousands."""
-    context = decimal.Context(prec=40, rounding=decimal.ROUND_CEILING)
-    return str(context.divide(decimal.Decimal(value.numerator), decimal.Decimal(value.denominator)))
-
-
-def _finding(finding: Finding) -> dict[str, object]:
-    return {
-        "mechanism": finding.mechanism,
-        "claimed_epsilon": str(finding.claim.epsilon),
-        "claimed_delta": str(finding.claim.delta),
-        "worst_epsilon": finding.epsilon if math.isfinite(finding.epsilon) else None,
-        "exact_delta": _decimal(finding.delta),
-        "verdict": "holds" if finding.holds else "violated",
-    }

@@ -5,6 +5,7 @@ Every transition is one transaction. Repeating a transition changes nothing.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -65,12 +66,51 @@ TRANSITIONS: tuple[Transition, ...] = (
     Transition("closed", "abort", "aborted", "aborted", _ABORTERS, destroys="reports"),
 )  # fmt: skip
 
+_MEMBERS: dict[Group, str] = {"opt-in": "opt-in users", "client": "clients"}
+_DOES: dict[Event, str] = {
+    "open": "Opens a round: opt-in users can contribute records.",
+    "freeze": "Stops accepting records and makes the head list.",
+    "close": "Stops accepting reports and makes the release.",
+    "abort": "Ends the round without a release. What was spent stays spent, and your reason becomes public.",
+}
+
 _BY_STATE_AND_EVENT = {(one.before, one.event): one for one in TRANSITIONS}
 
 
 def transition(state: State | None, event: Event) -> Transition | None:
     """The transition that an event causes in a state; None if the event does not apply to it."""
     return _BY_STATE_AND_EVENT.get((state, event))
+
+
+def transitions_of(recorded: Iterable[str]) -> list[Transition]:
+    """The transitions behind the stored texts of a round's events; the detail after a colon does not matter."""
+    state: State | None = None
+    taken: list[Transition] = []
+    for text in recorded:
+        name = text.partition(":")[0]
+        if step := next((one for one in TRANSITIONS if (one.before, one.recorded_as) == (state, name)), None):
+            taken.append(step)
+            state = step.after
+    return taken
+
+
+def steps_from(state: State | None) -> tuple[Transition, ...]:
+    """What an operator can do in a state; in one that nothing leads out of, and before the first round: open a round."""
+    start = None if state is None or state in OVER else state
+    return tuple(one for one in TRANSITIONS if one.before == start and "operator" in one.actors)
+
+
+def in_words(step: Transition, cost: str) -> str:
+    """What a step does, together with the work that follows by itself, and what cannot be undone.
+
+    `cost` is what a round costs one person, such as "ε = 4".
+    """
+    chain = [step, *(one for one in TRANSITIONS if one.before == step.after and one.actors == ("worker",))]
+    spenders = [_MEMBERS[one.spends] for one in chain if one.spends]
+    destroyed = [one.destroys for one in chain if one.destroys]
+    spends = f" It spends {cost} of the budget of {' and of '.join(spenders)}." if spenders else " It spends nothing."
+    destroys = f" It destroys {'; '.join(destroyed)}." if destroyed else ""
+    return _DOES[step.event] + spends + destroys + ("" if step.event == "open" else " This cannot be undone.")
 
 
 def states_after(state: State) -> frozenset[State]:
@@ -94,11 +134,10 @@ EXPORTABLE: frozenset[State] = frozenset({"closed", "released"})
 
 def as_markdown() -> str:
     """The table for the documentation."""
-    groups = {None: "–", "opt-in": "opt-in users", "client": "clients"}
     head = "| State | Event | Next state | Triggered by | Spends the budget of | Publishes | Destroys |"
     rows = [
         f"| {one.before or '–'} | {one.event} | {one.after} | {', '.join(one.actors)} "
-        f"| {groups[one.spends]} | {', '.join(one.publishes) or '–'} | {one.destroys or '–'} |"
+        f"| {_MEMBERS[one.spends] if one.spends else '–'} | {', '.join(one.publishes) or '–'} | {one.destroys or '–'} |"
         for one in TRANSITIONS
     ]
     return "\n".join([head, "|---|---|---|---|---|---|---|", *rows])

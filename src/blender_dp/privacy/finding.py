@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import decimal
 import math
 from dataclasses import dataclass
 from fractions import Fraction
 
 from blender_dp.privacy.loss import Loss
+from blender_dp_device.arithmetic import decimal_context
+
+_DIGITS = 40  # the exact fraction can have thousands
 
 
 @dataclass(frozen=True)
@@ -26,6 +30,18 @@ class Finding:
     def holds(self) -> bool:
         """Whether the integers satisfy the claim."""
         return self.delta <= self.claim.delta
+
+    def to_document(self) -> dict[str, object]:
+        """Everything as JSON values. The exact δ is a decimal number, rounded up."""
+        divide = decimal_context(_DIGITS, decimal.ROUND_CEILING).divide
+        return {
+            "mechanism": self.mechanism,
+            "claimed_epsilon": str(self.claim.epsilon),
+            "claimed_delta": str(self.claim.delta),
+            "worst_epsilon": self.epsilon if math.isfinite(self.epsilon) else None,
+            "exact_delta": str(divide(decimal.Decimal(self.delta.numerator), decimal.Decimal(self.delta.denominator))),
+            "verdict": "holds" if self.holds else "violated",
+        }
 
 
 def nothing_holds(mechanism: str, claim: Loss) -> Finding:

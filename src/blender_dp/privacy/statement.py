@@ -22,11 +22,17 @@ _OUTPUT = {"central": "any published result", "local": "any report"}
 
 
 def statement(group: str, users: int, model: str, epsilon: Fraction, delta: Fraction, reports_from: str) -> str:
-    """What the promise means for one member of the group. Numbers are exact, or rounded to never promise too much."""
+    """What the promise means for one member of a group of this size."""
+    words = meaning(model, epsilon, delta, reports_from)
+    return f"{group.capitalize()} ({users:,}): {words[0].lower()}{words[1:]}"
+
+
+def meaning(model: str, epsilon: Fraction, delta: Fraction, reports_from: str) -> str:
+    """What the promise means for one person. Numbers are exact, or rounded to never promise too much."""
     slack = f", plus a probability of {rounded_up(delta)}" if delta else ""
     return (
-        f"{group.capitalize()} ({users:,}): changing one person's data changes the probability of {_OUTPUT[model]} by at "
-        f"most a factor of {_factor(epsilon)} (e^{_exponent(epsilon)}){slack}. {_WHO_SEES[model, reports_from]}."
+        f"Changing one person's data changes the probability of {_OUTPUT[model]} by at most a factor of "
+        f"{_factor(epsilon)} (e^{_exponent(epsilon)}){slack}. {_WHO_SEES[model, reports_from]}."
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import anyio.to_thread
 from fastapi import FastAPI
 
-from blender_dp.collector.http import contribution_routes, operator_routes, public_routes
+from blender_dp.collector.http import campaign_routes, contribution_routes, operator_routes, public_routes
 from blender_dp.collector.http.home_page import add_home
 from blender_dp.collector.http.join_page import add_join
 from blender_dp.collector.http.limits import Limits
@@ -66,7 +66,7 @@ def bare_app(**more: Any) -> FastAPI:  # noqa: ANN401 (FastAPI's own)
         **more,
     )
     install(app)
-    for router in (public_routes.router, contribution_routes.router, operator_routes.router):
+    for router in (public_routes.router, campaign_routes.router, contribution_routes.router, operator_routes.router):
         app.include_router(router)
     describe(app)
     return app

@@ -18,13 +18,14 @@ def budgets_shown(budgets: Iterable[campaign_budgets.CampaignBudget]) -> list[Ca
             name=one.settings.name,
             epsilon=one.settings.epsilon,
             delta=one.settings.delta,
-            budget=[_line(budget, one.settings.period_days) for budget in one.budgets],
+            budget=[budget_line(budget, one.settings.period_days) for budget in one.budgets],
         )
         for one in budgets
     ]
 
 
-def _line(one: Budget, days: int | None) -> BudgetLine:
+def budget_line(one: Budget, days: int | None) -> BudgetLine:
+    """One limit of a campaign for one group; `days` is the campaign's period."""
     return BudgetLine(
         group=one.group,
         limit=one.limit,

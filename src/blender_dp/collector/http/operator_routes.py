@@ -30,8 +30,11 @@ from blender_dp.collector.http.messages import (
     RoundMessage,
 )
 from blender_dp.collector.http.openapi import may
+from blender_dp.collector.http.overview import overview
+from blender_dp.collector.http.planner import PlanAnswer, PlanQuery
 from blender_dp.collector.http.problems import ProblemError
 from blender_dp.collector.http.service import Service, service_of
+from blender_dp.collector.http.view_messages import Overview
 from blender_dp.collector.round_states import State, states_after
 from blender_dp.collector.rounds.facade import Rounds
 from blender_dp.collector.secrets import vault
@@ -94,6 +97,19 @@ def create_campaign(request: Request, message: CampaignMessage, key: Key = None)
         return CampaignAnswer(id=rounds.campaigns.create(settings), exposure=settings.exposure(), warnings=weak)
 
     return _once(request, key, "campaigns", settings.model_dump_json(), work)
+
+
+@router.get("/overview")
+async def watch(request: Request) -> Overview:
+    """Rounds, reports, budgets and health, for an operator who polls: concurrent requests share one response."""
+    service = service_of(request)
+    return await service.recent.get(overview, service)
+
+
+@router.get("/plan", response_model=PlanAnswer)
+async def plan(request: Request, query: Annotated[PlanQuery, Query()]) -> object:
+    """What one round would find, before anyone's data are collected: the list's length, errors and NDCG."""
+    return await service_of(request).planner.forecast(query)
 
 
 @router.get("/campaigns")

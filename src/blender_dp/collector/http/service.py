@@ -11,12 +11,15 @@ from typing import TypeVar, TypeVarTuple
 import anyio.to_thread
 from fastapi import Request
 
+from blender_dp.collector.http.campaign_facts import CampaignFacts
 from blender_dp.collector.http.campaign_trends import CampaignTrends
 from blender_dp.collector.http.document_cache import DocumentCache
 from blender_dp.collector.http.idempotency_keys import KeysInFlight
+from blender_dp.collector.http.planner import Planner
 from blender_dp.collector.http.problems import ProblemError
 from blender_dp.collector.http.rate_limit import Sources
 from blender_dp.collector.http.report_check import ReportCheck
+from blender_dp.collector.http.report_count import ReportCount
 from blender_dp.collector.http.response_cache import ResponseCache
 from blender_dp.collector.http.round_watch import Watch
 from blender_dp.collector.monitoring.log_lines import LOG, about
@@ -55,11 +58,14 @@ class Service:
         self.documents = DocumentCache(self.rounds.published)
         self.recent = ResponseCache()
         self.trends = CampaignTrends(self.rounds.lookup, self.rounds.published, self.recent)
+        self.facts = CampaignFacts(self.rounds.lookup, self.rounds.campaigns, self.documents, self.recent)
         store.on_commit.append(self._changed)
         self.watch = Watch(settings.stuck_seconds)
         self.worker = Worker(self.rounds, done=self._done, failed=self._failed)
         self.sources = Sources(settings.reports_per_minute) if settings.reports_per_minute else None
         self.metrics = Metrics()
+        self.report_count = ReportCount(self.rounds.contributions.count_reports)
+        self.planner = Planner(self.facts.release)
         self.under_way = 0
         self.bytes_under_way = 0
         self.keys_in_flight = KeysInFlight()

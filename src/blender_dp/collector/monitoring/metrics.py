@@ -9,6 +9,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -67,6 +68,14 @@ def _of_ended(folder: Path) -> list[tuple[Path, str]]:
     return [(file, match[1]) for file, match in files if not Path(f"/proc/{match[2]}").exists()]
 
 
+@dataclass(frozen=True)
+class Totals:
+    """Reports since the collector started: stored ones, duplicates included, and refused ones by reason."""
+
+    stored: float
+    refused: dict[str, float]
+
+
 class Metrics:
     """All metrics of one process."""
 
@@ -108,13 +117,27 @@ class Metrics:
 
     def text(self) -> bytes:
         """The metrics of all processes, in Prometheus' format."""
+        with self._all_processes() as registry:
+            return generate_latest(registry)
+
+    def totals(self) -> Totals:
+        """The reports of all processes since the start."""
+        with self._all_processes() as registry:
+            samples = [sample for metric in registry.collect() for sample in metric.samples]
+        stored = sum(sample.value for sample in samples if sample.name == "blender_dp_reports_total")
+        refused = {one.labels["reason"]: one.value for one in samples if one.name == "blender_dp_refused_total"}
+        return Totals(stored, refused)
+
+    @contextmanager
+    def _all_processes(self) -> Iterator[CollectorRegistry]:
         name = os.environ.get(_FOLDER)
         if name is None:
-            return generate_latest(self._registry)
+            yield self._registry
+            return
         together = CollectorRegistry()
         with _alone(Path(name)) as folder:
             for file, kind in _of_ended(folder):
                 if kind.startswith("gauge"):  # the supervisor adds up the others
                     file.unlink(missing_ok=True)
             MultiProcessCollector(together, name)  # type: ignore[no-untyped-call]
-            return generate_latest(together)
+            yield together

@@ -49,6 +49,17 @@ class Budget:
         """Whether one more round would exceed the limit."""
         return self.most is not None and self.after > self.most
 
+    def rounds_left(self, maximum: int) -> int | None:
+        """How many more rounds the limit allows, counted up to `maximum`; None if it allows any number."""
+        if self.most is None or not self._total((self.next,)):
+            return None
+        allowed, refused = 0, maximum + 1
+        while refused - allowed > 1:
+            middle = (allowed + refused) // 2
+            fits = self._total((*self.losses, *[self.next] * middle)) <= self.most
+            allowed, refused = (middle, refused) if fits else (allowed, middle)
+        return allowed
+
     def _total(self, losses: tuple[Loss, ...]) -> Fraction:
         return sum((one.delta for one in losses), Fraction(0)) if self.limit == "max_delta" else _composed(losses)
 

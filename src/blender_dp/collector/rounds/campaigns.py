@@ -37,3 +37,8 @@ class Campaigns:
         """The id of a campaign given by its name or its id."""
         with self.store.read() as transaction:
             return campaign_rows.find_id(transaction, campaign)
+
+    def settings_of(self, campaign: str) -> CampaignSettings:
+        """The settings of a campaign given by its name or its id."""
+        with self.store.read() as transaction:
+            return campaign_rows.all_settings(transaction, campaign)[0][1]

@@ -4,9 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from blender_dp.collector.storage import round_rows
+from blender_dp.collector.storage import event_rows, report_rows, round_rows
+from blender_dp.collector.storage.event_rows import Event
 from blender_dp.collector.storage.round_rows import ListedRound, Round
 from blender_dp.collector.storage.store import Store
+
+
+@dataclass(frozen=True)
+class History:
+    """A round, what happened to it, and whether the collector still stores reports of it."""
+
+    round: ListedRound
+    events: tuple[Event, ...]
+    has_reports: bool
 
 
 @dataclass(eq=False)
@@ -44,3 +54,11 @@ class Lookup:
         """The latest released rounds of one campaign, oldest first."""
         with self.store.read() as transaction:
             return round_rows.released(transaction, campaign, limit)
+
+    def history(self, campaign: str, before: str | None, limit: int) -> list[History]:
+        """The latest rounds of one campaign with their events, newest first; only those opened `before` another."""
+        with self.store.read() as transaction:
+            latest = round_rows.latest_opened(transaction, campaign, before, limit)
+            ids = [one.id for one in latest]
+            happened, holding = event_rows.of_rounds(transaction, ids), report_rows.have_reports(transaction, ids)
+        return [History(one, tuple(happened[one.id]), one.id in holding) for one in latest]

@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from typing import NamedTuple
+
 import sqlalchemy as sa
 
 from blender_dp.collector.storage.schema import events
 from blender_dp.collector.storage.transactions import Transaction
+
+
+class Event(NamedTuple):
+    """What happened to a round, and when, in seconds since 1970, to the hour."""
+
+    what: str
+    at: int
 
 
 def insert(transaction: Transaction, round_id: str, event: str, at: int) -> None:
@@ -30,6 +40,15 @@ def round_ends(transaction: Transaction) -> dict[str, int]:
         sa.or_(events.c.what == "closed", events.c.what.startswith("aborted"))
     )
     return {round_id: int(at) for round_id, at in transaction.execute(ended)}
+
+
+def of_rounds(transaction: Transaction, round_ids: Collection[str]) -> dict[str, list[Event]]:
+    """What happened to each of these rounds, oldest first."""
+    chosen = sa.select(events.c.round, events.c.what, events.c.at).where(events.c.round.in_(round_ids))
+    found: dict[str, list[Event]] = {round_id: [] for round_id in round_ids}
+    for row in transaction.execute(chosen.order_by(events.c.number)):
+        found[row.round].append(Event(row.what, row.at))
+    return found
 
 
 def redate(transaction: Transaction, latest: int) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -82,6 +82,11 @@ class EndedRound:
     state: State
     released_at: int | None
     keep_days: int
+
+
+def have_reports(transaction: Transaction, round_ids: Collection[str]) -> set[str]:
+    """Those of these rounds that have reports."""
+    return set(transaction.scalars(sa.select(rounds.c.id).where(rounds.c.id.in_(round_ids), _HAS_REPORTS)))
 
 
 def ended_rounds_with_reports(transaction: Transaction) -> list[EndedRound]:

@@ -1,0 +1,101 @@
+"""Plans for operators: what a campaign would find, before it exists. Computed in a thread, one at a time, and remembered."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any
+
+import anyio
+from pydantic import BaseModel, ConfigDict, Field
+
+from blender_dp.collector.campaign import CampaignSettings, Decimal
+from blender_dp.collector.http.response_cache import ResponseCache
+from blender_dp_device.digests import DocumentDigest
+from blender_dp_device.wire.messages import DIGEST_PATTERN
+
+if TYPE_CHECKING:
+    from blender_dp.release import Release
+
+_SHAPE = rf"^(aol|yandex|zipf:[0-9](\.[0-9]{{1,3}})?|{DIGEST_PATTERN[1:-1]})$"
+_DIGEST_LENGTH = 64
+_REMEMBERED = 256
+_DEFAULTS = CampaignSettings.model_fields
+
+
+class PlanQuery(BaseModel):
+    """What to plan. The shape is a built-in one, or the digest of a release: never a path."""
+
+    model_config = ConfigDict(frozen=True)
+
+    epsilon: Decimal
+    delta: Decimal
+    users: Annotated[int, Field(ge=100, le=10**9, description="All users, opt-in users included.")]
+    opt_in: Annotated[Decimal, Field(description="The share of the users who opt in, such as 0.05.")]
+    max_queries: Annotated[int, Field(ge=1, le=10_000)] = _DEFAULTS["max_queries"].default
+    f_o: Decimal = _DEFAULTS["f_o"].default
+    shape: Annotated[str, Field(pattern=_SHAPE, description="aol, yandex, zipf:1.1, or the digest of a release.")] = "aol"
+
+
+class ExpectedShown(BaseModel):
+    """An expected value, and the range that contains 95 % of all collections."""
+
+    mean: float
+    low: float
+    high: float
+
+
+class RankShown(BaseModel):
+    """One query of the true ranking: its share, how probably it is listed, and its error if it is."""
+
+    rank: int
+    share: float
+    listed: float
+    error: ExpectedShown | None
+
+
+class PlanAnswer(BaseModel):
+    """What one round would find, and what it would cost a person."""
+
+    queries: Annotated[ExpectedShown, Field(description="How many queries are listed.")]
+    query_l1: ExpectedShown
+    record_l1: ExpectedShown
+    ndcg: ExpectedShown
+    ranks: list[RankShown]
+    needed_count: Annotated[int, Field(description="A record that so many discovery users have is probably listed.")]
+    opt_in_users: int
+    runs: Annotated[int, Field(description="How many collections were simulated.")]
+    warnings: list[str]
+
+
+class Planner:
+    """Answers what a round would find."""
+
+    def __init__(self, release_of: Callable[[DocumentDigest], Release]) -> None:
+        self._release_of = release_of
+        self._known = ResponseCache(math.inf, most=_REMEMBERED, threads=anyio.CapacityLimiter(1))
+
+    async def forecast(self, query: PlanQuery) -> dict[str, Any]:
+        """The forecast for one round."""
+        return await self._known.get(self._forecast, query)
+
+    def _forecast(self, query: PlanQuery) -> dict[str, Any]:
+        from blender_dp.parameters import Parameters  # noqa: PLC0415 (slow to import, as are those below)
+        from blender_dp.planning import forecasts, listing, setting_of, simulation  # noqa: PLC0415
+        from blender_dp.privacy.limits import weaknesses  # noqa: PLC0415
+
+        named = query.shape
+        shape = self._release_of(DocumentDigest(named)) if len(named) == _DIGEST_LENGTH else named
+        parameters = Parameters(
+            epsilon=query.epsilon, delta=query.delta, max_queries=query.max_queries, f_o=query.f_o, allow_weak_privacy=True
+        )
+        setting = setting_of(shape, query.opt_in, query.users, parameters)
+        found = simulation.simulated(setting, forecasts.usual_runs(setting))
+        opt_in_users = setting.sizes.discovery + setting.sizes.calibration
+        return {
+            **asdict(forecasts.forecast(setting, found)),
+            "needed_count": listing.needed_count(setting.of_count),
+            "opt_in_users": opt_in_users,
+            "warnings": [str(one) for one in weaknesses(parameters.epsilon, parameters.delta, opt_in_users)],
+        }
