@@ -1,18 +1,7 @@
-// Bundles the extension once for each browser.
+// Builds the extension for each browser, as it is shipped: dist/chromium and dist/firefox.
 import { fileURLToPath } from "node:url";
-import { build } from "esbuild";
+import { bundle } from "./bundle.js";
 
-const root = fileURLToPath(new URL("..", import.meta.url));
-
-for (const browser of ["chromium", "firefox"]) {
-  await build({
-    entryPoints: [`${root}src/background/background.ts`],
-    outdir: `${root}dist/${browser}`,
-    bundle: true,
-    format: "esm",
-    target: "es2022",
-    conditions: ["source"],
-    charset: "utf8",
-    logLevel: "warning",
-  });
+for (const browser of /** @type {const} */ (["chromium", "firefox"])) {
+  await bundle(browser, fileURLToPath(new URL(`../dist/${browser}`, import.meta.url)));
 }

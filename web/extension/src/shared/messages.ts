@@ -50,7 +50,7 @@ export interface Odds {
 export interface Suggestion {
   query: string;
   share: number;
-  urls: [url: string, probability: number][];
+  urls: readonly (readonly [url: string, probability: number])[];
 }
 
 /** Everything that the popup shows. Times are seconds since 1970. */

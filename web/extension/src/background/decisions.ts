@@ -1,0 +1,96 @@
+/** What the user decides in the extension's pages, made durable before anything else happens. */
+import { ParameterError, randomBytes, readInvitation, StateError } from "@blender-dp/client";
+import type { Messages } from "../shared/messages.ts";
+import { hostPattern } from "../shared/permission.ts";
+import { deleteData, finishLeaving } from "./deletion.ts";
+import { withNetwork, withoutNetwork } from "./network.ts";
+import { agentOf } from "./participant.ts";
+import { requirePermission, returnPermission } from "./permission.ts";
+import { nextTime, setAlarm } from "./schedule.ts";
+import { changeSettings, readSettings, type Settings, storeRefusal } from "./settings.ts";
+
+const TOKEN = /^[!-~]{1,200}$/;
+
+/** Join one of the groups, or decline. */
+export async function consent({ answer, token }: Messages["consent"]["fields"]): Promise<void> {
+  await refuseIfLeft();
+  if (answer === "declined") return decline();
+  if (answer === "opt-in" && !TOKEN.test(token ?? "")) {
+    throw new ParameterError("token", "is missing or invalid", "Paste the token that the curator gave you");
+  }
+  const drawn = randomBytes(32);
+  await changeSettings(({ choiceKey }) => ({
+    consent: answer,
+    token: answer === "opt-in" ? (token ?? null) : null,
+    choiceKey: choiceKey ?? drawn,
+  }));
+}
+
+/** Pin the collector of an invitation. */
+export async function invitation({ text }: Messages["invitation"]["fields"]): Promise<void> {
+  const before = await refuseIfLeft();
+  if (before.consent !== "client" && before.consent !== "opt-in") {
+    throw new StateError("consent", "is missing", "Decide first whether you want to participate");
+  }
+  const { collector } = readInvitation(text);
+  await requirePermission(collector);
+  const nextTurn = nextTime(Date.now() / 1000);
+  await withoutNetwork(() => changeSettings(() => ({ invitation: text, nextTurn, problem: null })));
+  await setAlarm();
+  const old = before.invitation === null ? collector : readInvitation(before.invitation).collector;
+  if (hostPattern(old) !== hostPattern(collector)) await returnPermission(old);
+}
+
+/** Pause or continue. A pause takes effect before the response. */
+export async function pause({ paused }: Messages["pause"]["fields"]): Promise<void> {
+  await refuseIfLeft();
+  const nextTurn = nextTime(Date.now() / 1000);
+  await changeSettings(() => (paused ? { paused } : { paused, nextTurn }));
+  if (paused) await withoutNetwork(async () => {});
+  await setAlarm();
+}
+
+/** Delete what is stored, apart from what was spent. */
+export async function deleteEverything(): Promise<void> {
+  await deleteData();
+  const choiceKey = randomBytes(32);
+  await changeSettings((current) => (current.choiceKey ? { choiceKey } : {}));
+}
+
+/** Withdraw uploads, also during a pause, and return their number. */
+export async function withdraw(): Promise<number> {
+  await refuseIfLeft();
+  let withdrawn = 0;
+  const work = async () => {
+    withdrawn = (await (await agentOf(await readSettings()))?.withdraw()) ?? 0;
+  };
+  if (!(await withNetwork(work, true))) throw new StateError("collector", "is being contacted", "Try again in a moment");
+  return withdrawn;
+}
+
+/** Leave for ever. From the first line on, no request is allowed. */
+export async function leave(): Promise<void> {
+  await changeSettings(() => ({ left: true, token: null, choiceKey: null, nextTurn: null, problem: null }));
+  await finishLeaving();
+  await setAlarm();
+  await returnPermissions(await readSettings());
+}
+
+async function decline(): Promise<void> {
+  const before = await readSettings();
+  await storeRefusal();
+  if (before.consent === "none" || before.consent === "declined") return;
+  await deleteData();
+  await setAlarm();
+  await returnPermissions(before);
+}
+
+async function refuseIfLeft(): Promise<Settings> {
+  const settings = await readSettings();
+  if (settings.left) throw new StateError("participation", "has ended for ever", "There is nothing more to decide");
+  return settings;
+}
+
+async function returnPermissions({ invitation }: Settings): Promise<void> {
+  if (invitation !== null) await returnPermission(readInvitation(invitation).collector);
+}

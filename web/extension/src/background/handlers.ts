@@ -1,0 +1,57 @@
+/** What each message does, and the response to it. */
+import { BlenderError } from "@blender-dp/client";
+import type { Message, Problem } from "../shared/messages.ts";
+import { storeSearch } from "./capture.ts";
+import * as decisions from "./decisions.ts";
+import { suggestions } from "./participant.ts";
+import { allowed } from "./senders.ts";
+import { currentStatus } from "./status.ts";
+
+const FORBIDDEN: Problem = { subject: "message", problem: "is not allowed from here", fix: "Use the extension's own pages" };
+const FAILED: Problem = { subject: "extension", problem: "has failed", fix: "Restart the browser" };
+
+/** Respond to a message, whoever sent it. */
+export async function respond(
+  message: unknown,
+  sender: chrome.runtime.MessageSender,
+): Promise<{ value: unknown } | { error: Problem }> {
+  const known = allowed(message, sender);
+  if (!known) return { error: FORBIDDEN };
+  try {
+    return { value: await outcome(known) };
+  } catch (error) {
+    if (!(error instanceof BlenderError)) return { error: FAILED };
+    return { error: { subject: error.subject, problem: error.problem, fix: error.fix } };
+  }
+}
+
+async function outcome(message: Message): Promise<unknown> {
+  switch (message.type) {
+    case "suggest":
+      return suggestions(message.typed);
+    case "searched":
+      return storeSearch(message.query, null);
+    case "opened":
+      return storeSearch(message.query, message.url);
+    case "withdraw":
+      return { withdrawn: await decisions.withdraw(), status: await currentStatus() };
+    case "status":
+      break;
+    case "consent":
+      await decisions.consent(message);
+      break;
+    case "invitation":
+      await decisions.invitation(message);
+      break;
+    case "pause":
+      await decisions.pause(message);
+      break;
+    case "deleteEverything":
+      await decisions.deleteEverything();
+      break;
+    case "leave":
+      await decisions.leave();
+      break;
+  }
+  return currentStatus();
+}

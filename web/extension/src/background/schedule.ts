@@ -1,0 +1,34 @@
+/**
+ * When turns are taken: at random times, so that neither the time of a report nor its distance from the last one says
+ * anything about the user. The time is stored, because alarms do not survive everywhere that the user's browser does.
+ */
+import { randomBytes } from "@blender-dp/client";
+import { changeSettings, isActive, readSettings } from "./settings.ts";
+import { PERIOD_SECONDS } from "./timing.ts";
+
+export const ALARM = "turn";
+
+const UNIT = 2 ** 32;
+
+/** A random time from half a period to one and a half periods from now. */
+export function nextTime(now: number, random = new DataView(randomBytes(4).buffer).getUint32(0)): number {
+  return now + PERIOD_SECONDS / 2 + (PERIOD_SECONDS * random) / UNIT;
+}
+
+/** Set the alarm for the stored time, or clear it. Called on every start, and after every change. */
+export async function setAlarm(): Promise<void> {
+  const settings = await readSettings();
+  if (!isActive(settings) || settings.nextTurn === null) {
+    await chrome.alarms.clear(ALARM);
+    return;
+  }
+  const when = settings.nextTurn * 1000;
+  const current = await chrome.alarms.get(ALARM);
+  if (current?.scheduledTime !== when) await chrome.alarms.create(ALARM, { when });
+}
+
+/** Store the next time and set the alarm, before the turn: a turn that fails is not repeated at once. */
+export async function planNext(now: number): Promise<void> {
+  await changeSettings(() => ({ nextTurn: nextTime(now) }));
+  await setAlarm();
+}

@@ -1,0 +1,71 @@
+/** What the user has decided, and when the next turn is. Read from disk whenever it is needed, changed in one transaction. */
+import type { Consent } from "../shared/messages.ts";
+import { reading, writing } from "./database.ts";
+
+export interface Settings {
+  consent: Consent;
+  /** The invitation as it was pasted; it is verified again whenever it is read. */
+  invitation: string | null;
+  /** What the curator issued to an opt-in user. */
+  token: string | null;
+  paused: boolean;
+  /** Whether the user has left for ever. */
+  left: boolean;
+  /** The key of the choice of records, drawn once. */
+  choiceKey: Uint8Array<ArrayBuffer> | null;
+  /** When the next turn is due, in seconds since 1970. */
+  nextTurn: number | null;
+  /** Why the last turn failed. */
+  problem: string | null;
+}
+
+const KEY = "settings";
+const NOTHING: Settings = {
+  consent: "none",
+  invitation: null,
+  token: null,
+  paused: false,
+  left: false,
+  choiceKey: null,
+  nextTurn: null,
+  problem: null,
+};
+
+/** The settings as stored; those of someone who was never asked if there are none. */
+export async function readSettings(): Promise<Settings> {
+  const stored = await reading(["settings"], (transaction) => transaction.objectStore("settings").get(KEY), {});
+  return { ...NOTHING, ...stored };
+}
+
+/** Change some settings, depending on the others. Once the user has left, nothing can be changed. */
+export function changeSettings(change: (current: Settings) => Partial<Settings>): Promise<void> {
+  return writing(["settings"], (transaction) => {
+    const store = transaction.objectStore("settings");
+    const request = store.get(KEY);
+    request.onsuccess = () => {
+      const current: Settings = { ...NOTHING, ...request.result };
+      if (!current.left) store.put({ ...current, ...change(current) }, KEY);
+    };
+  });
+}
+
+/** Store that the user declined, and nothing else. */
+export function storeRefusal(): Promise<void> {
+  return writing(["settings"], (transaction) => {
+    const store = transaction.objectStore("settings");
+    const request = store.get(KEY);
+    request.onsuccess = () => {
+      if (!request.result?.left) store.put({ consent: "declined" }, KEY);
+    };
+  });
+}
+
+/** Whether the user participates, apart from a pause. */
+export function hasJoined({ consent, invitation, left }: Settings): boolean {
+  return (consent === "client" || consent === "opt-in") && invitation !== null && !left;
+}
+
+/** Whether searches are stored and turns are taken. */
+export function isActive(settings: Settings): boolean {
+  return hasJoined(settings) && !settings.paused;
+}

@@ -1,0 +1,141 @@
+/** Consent, invitation, pause, deletion and leaving, with the real client and its account in a database. */
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { storeSearch } from "../../src/background/capture.ts";
+import * as decisions from "../../src/background/decisions.ts";
+import { agentOf } from "../../src/background/participant.ts";
+import { setAlarm } from "../../src/background/schedule.ts";
+import { readSettings } from "../../src/background/settings.ts";
+import { currentStatus } from "../../src/background/status.ts";
+import { type Asked, freshBrowser, HOST, invitation, stored } from "./browser.ts";
+
+let asked: Asked;
+
+beforeEach(() => {
+  asked = freshBrowser();
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+async function joined(): Promise<void> {
+  await decisions.consent({ answer: "client" });
+  asked.granted.add(HOST);
+  await decisions.invitation({ text: invitation() });
+}
+
+test("before an answer nothing is stored, whatever is searched or shown", async () => {
+  await storeSearch("weather", "https://weather.example/");
+  expect((await currentStatus()).consent).toBe("none");
+  await setAlarm();
+  expect(await stored()).toEqual({});
+  await expect(decisions.invitation({ text: invitation() })).rejects.toThrow("consent: is missing");
+  expect(await stored()).toEqual({});
+});
+
+test("declining stores the refusal and nothing else", async () => {
+  await decisions.consent({ answer: "declined" });
+  await storeSearch("weather", null);
+  expect(await stored()).toEqual({ "blender-dp-extension": [{ consent: "declined" }] });
+});
+
+test("declining later deletes everything but the refusal, and gives the permission back", async () => {
+  await joined();
+  await storeSearch("weather", null);
+  await decisions.consent({ answer: "declined" });
+  expect((await stored())["blender-dp-extension"]).toEqual([{ consent: "declined" }]);
+  expect(asked).toEqual({ granted: new Set(), alarms: new Map() });
+});
+
+test("an opt-in user needs a token that can be sent", async () => {
+  for (const token of [undefined, "", "a b", "a\r\nX: y", "ä"]) {
+    await expect(decisions.consent({ answer: "opt-in", ...(token === undefined ? {} : { token }) })).rejects.toThrow(
+      "token",
+    );
+  }
+  expect(await stored()).toEqual({});
+  await decisions.consent({ answer: "opt-in", token: "0".repeat(64) });
+  await decisions.consent({ answer: "client" });
+  expect((await readSettings()).token).toBeNull();
+});
+
+test("an invitation needs the permission for its collector, and plans a turn", async () => {
+  await decisions.consent({ answer: "client" });
+  await expect(decisions.invitation({ text: invitation() })).rejects.toThrow("permission");
+  expect((await currentStatus()).invitation).toBeNull();
+  asked.granted.add(HOST);
+  await decisions.invitation({ text: invitation() });
+  const { nextRound, odds, spent, remaining } = await currentStatus();
+  expect(asked.alarms.get("turn")).toBe((nextRound ?? 0) * 1000);
+  expect({ odds, spent, remaining }).toEqual({ odds: { epsilon: "4", factor: Math.exp(4) }, spent: "0", remaining: "48" });
+});
+
+test("another collector takes the place of the first one, whose permission is given back", async () => {
+  await joined();
+  asked.granted.add("http://localhost/*");
+  await decisions.invitation({ text: invitation({ collector: "http://localhost:8000" }) });
+  expect(asked.granted).toEqual(new Set(["http://localhost/*"]));
+});
+
+test.each([
+  "javascript:alert(1)",
+  "http://collector.example",
+  "https://user:secret@collector.example",
+  "https://collector.example/?x=1",
+  "https://collector.example/#x",
+  "file:///etc/passwd",
+  "https://",
+  "chrome-extension://own",
+  "http://localhost.evil.example",
+  "http://127.0.0.1.evil.example",
+  "",
+])("an invitation to %j is refused", async (collector) => {
+  await decisions.consent({ answer: "client" });
+  await expect(decisions.invitation({ text: invitation({ collector }) })).rejects.toThrow("invitation");
+  expect((await readSettings()).invitation).toBeNull();
+});
+
+test("searches are stored in canonical form, and not if they look personal or participation is paused", async () => {
+  await joined();
+  await storeSearch("  WEATHER ", "HTTPS://Weather.example:443");
+  await storeSearch("jane.doe@mail.example", null);
+  await decisions.pause({ paused: true });
+  await storeSearch("paused", null);
+  expect((await currentStatus()).stored).toBe(1);
+  expect(asked.alarms.size).toBe(0);
+  await decisions.pause({ paused: false });
+  expect(asked.alarms.size).toBe(1);
+});
+
+test("deleting everything keeps the group, what was spent, and nothing else", async () => {
+  await joined();
+  await storeSearch("weather", null);
+  const before = await readSettings();
+  await decisions.deleteEverything();
+  const after = await readSettings();
+  expect(await currentStatus()).toMatchObject({ stored: 0, consent: "client", remaining: "48" });
+  expect(after).toEqual({ ...before, choiceKey: after.choiceKey });
+  expect(after.choiceKey).not.toEqual(before.choiceKey);
+});
+
+test("leaving opts out for ever: no decision, search or alarm is accepted afterwards", async () => {
+  await joined();
+  await storeSearch("weather", null);
+  await decisions.leave();
+  expect(await (await agentOf(await readSettings()))?.optedOut()).toBe(true);
+  expect(asked).toEqual({ granted: new Set(), alarms: new Map() });
+  for (const decide of [
+    () => decisions.consent({ answer: "client" }),
+    () => decisions.consent({ answer: "declined" }),
+    () => decisions.invitation({ text: invitation() }),
+    () => decisions.pause({ paused: false }),
+    () => decisions.withdraw(),
+  ]) {
+    await expect(decide()).rejects.toThrow("participation: has ended for ever");
+  }
+  await decisions.deleteEverything();
+  await storeSearch("weather", null);
+  await setAlarm();
+  expect(await currentStatus()).toMatchObject({ left: true, stored: 0, nextRound: null });
+  expect(asked.alarms.size).toBe(0);
+});

@@ -1,0 +1,54 @@
+import { beforeAll, expect, test } from "vitest";
+import { freshBrowser } from "./browser.ts";
+
+let omnibox: typeof import("../../src/background/omnibox.ts");
+
+beforeAll(async () => {
+  freshBrowser();
+  omnibox = await import("../../src/background/omnibox.ts");
+});
+
+const row = (query: string, ...urls: string[]) => ({ query, share: 0.0209, urls: urls.map((url) => [url, 0.5] as const) });
+
+test("a suggestion names the query, its page and its share", () => {
+  const [suggestion] = omnibox.suggested([row("goo", "https://www.google.com/")], true);
+  expect(suggestion).toEqual({
+    content: "https://www.google.com/",
+    description: "<match>goo</match> <url>https://www.google.com/</url> <dim>2.09 %</dim>",
+  });
+});
+
+test("a query cannot become markup, nor make Chromium reject all suggestions", () => {
+  const hostile = `</match><url>"&'\u0000\u001f\u0085\ud800\uffff\ufffe`;
+  const [suggestion] = omnibox.suggested([row(hostile, "https://a.example/?x=<b>&y='")], true);
+  expect(suggestion?.description).toBe(
+    "<match>&lt;/match&gt;&lt;url&gt;&quot;&amp;&apos;</match> <url>https://a.example/?x=%3Cb%3E&amp;y=%27</url> <dim>2.09 %</dim>",
+  );
+});
+
+test("Firefox gets plain text", () => {
+  const [suggestion] = omnibox.suggested([row("a & b", "https://a.example/")], false);
+  expect(suggestion?.description).toBe("a & b – https://a.example/ (2.09 %)");
+});
+
+test.each([
+  "javascript:alert(1)",
+  "JaVaScRiPt:alert(1)",
+  " javascript:alert(1)",
+  "java\nscript:alert(1)",
+  "data:text/html,<script>alert(1)</script>",
+  "file:///etc/passwd",
+  "chrome://settings",
+  "moz-extension://own/popup.html",
+  "view-source:https://a.example/",
+  "blob:https://a.example/1",
+  "https://user:password@a.example/",
+  "//a.example/",
+  "not a URL",
+  "",
+])("%j is never opened", (url) => expect(omnibox.suggested([row("a", url)], true)).toEqual([]));
+
+test("the first page that can be opened is used", () => {
+  const [suggestion] = omnibox.suggested([row("a", "javascript:0", "https://second.example")], true);
+  expect(suggestion?.content).toBe("https://second.example/");
+});
