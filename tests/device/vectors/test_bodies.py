@@ -1,0 +1,24 @@
+"""Reports and uploads leave the device byte for byte as spec/vectors says."""
+
+from __future__ import annotations
+
+import pytest
+
+from blender_dp_device.agent import outgoing
+from blender_dp_device.agent.outgoing import report_body, upload_body
+from blender_dp_device.records.upload import upload_record
+from tests.device.vectors.files import vectors
+
+BODIES = vectors("bodies")
+
+
+@pytest.mark.parametrize("case", BODIES["reports"], ids=lambda case: f"{case['cells']} of {case['cell_count']}")
+def test_reports(case, monkeypatch):
+    monkeypatch.setattr(outgoing, "system_bytes", lambda count: bytes.fromhex(case["id"])[:count])
+    assert report_body(case["head_list"], case["cells"], case["cell_count"]) == case["body"]
+
+
+@pytest.mark.parametrize("case", BODIES["uploads"], ids=lambda case: case["name"])
+def test_uploads(case):
+    assert upload_body(upload_record(case["query"], case["url"]), case["receipt"]) == case["body"].encode()
+    assert len(case["body"].encode()) == outgoing.UPLOAD_BYTES
