@@ -51,7 +51,7 @@ export class FakeCollector {
     const fake = new FakeCollector();
     fake.publishList();
     fake.publishOpening();
-    Object.assign(fake, await serve((request) => fake.#answer(request)));
+    Object.assign(fake, await serve((request) => fake.respond(request)));
     return fake;
   }
 
@@ -113,7 +113,8 @@ export class FakeCollector {
     return digest;
   }
 
-  async #answer(request: Request): Promise<Answer | null> {
+  /** What it responds to a request. */
+  async respond(request: Request): Promise<Answer | null> {
     if (request.method === "OPTIONS") return { status: 204, headers: CORS };
     this.requests.push(request);
     const chosen = await this.instead(request);

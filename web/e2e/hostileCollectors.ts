@@ -23,9 +23,7 @@ export interface Table {
   cases: { name: string; steps: Step[] }[];
 }
 
-export const TABLE: Table = JSON.parse(
-  readFileSync(new URL("../../spec/hostile_collectors.json", import.meta.url), "utf8"),
-);
+export const TABLE: Table = JSON.parse(readFileSync(new URL("../../spec/hostile_collectors.json", import.meta.url), "utf8"));
 
 /** The settings of a device in a step, besides the collector's address. */
 export function settings(step: Step) {
@@ -33,6 +31,14 @@ export function settings(step: Step) {
   const seconds = JSON.stringify(step).includes('"endless"') ? 1 : 30;
   return { ...pinned, lifetimeEpsilon, leastSeconds, seconds };
 }
+
+/** The cases that depend on the browser: what is sent on the wire is unusual, and not only the text. */
+export const ON_THE_WIRE = TABLE.cases.filter(({ steps }) =>
+  steps.some(({ act, current, documents, answer }) => {
+    const responses = [current, answer, ...Object.values(documents ?? {})].filter((one) => typeof one === "object");
+    return (act === "report" || answer) && responses.some((one) => Object.keys(one).join() !== "body");
+  }),
+);
 
 const KINDS: Record<string, string> = {
   openings: "opening",
@@ -55,10 +61,11 @@ export class HostileCollector {
 
   static async start(): Promise<HostileCollector> {
     const collector = new HostileCollector();
-    return Object.assign(collector, await serve((request) => collector.#answer(request)));
+    return Object.assign(collector, await serve((request) => collector.respond(request)));
   }
 
-  #answer({ method, url, body }: Request): Answer | null {
+  /** What it responds to a request. */
+  respond({ method, url, body }: Request): Answer | null {
     if (method === "OPTIONS") return { status: 204, headers: CORS };
     const parts = url.pathname.split("/");
     const name = parts.at(-1) ?? "";
