@@ -26,7 +26,7 @@ export function watch(engine: Engine, page: Document, pass: (noticed: Noticed) =
 
   function notice(event: Event): void {
     const address = page.location.href;
-    if (!event.isTrusted || address === seen || page.visibilityState !== "visible") return;
+    if (!event.isTrusted || address === seen) return;
     seen = address;
     const found = searchedFor(engine, new URL(address), page);
     if (found === query) return;

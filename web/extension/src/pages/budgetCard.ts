@@ -6,10 +6,10 @@ import { PRIOR, surestText } from "./odds.ts";
 import { counted, percent, text } from "./texts.ts";
 
 /** The card, for someone with a collector. */
-export function budgetCard({ spent, remaining, left }: Status, epsilon: string): HTMLElement {
+export function budgetCard({ spent, remaining, left, consent }: Status, epsilon: string): HTMLElement {
   const share = used(spent, remaining);
   const total = String(approximate(spent) + approximate(remaining));
-  const worst = approximate(spent) > approximate(epsilon);
+  const worst = consent !== "opt-in" && approximate(spent) > approximate(epsilon); // a curator sees everything
   return element(
     "section",
     { class: "card", "aria-labelledby": "budget" },

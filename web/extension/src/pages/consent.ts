@@ -47,7 +47,7 @@ function askToken(): void {
   show(
     main,
     header(),
-    element("h1", {}, text("consentOptIn")),
+    element("h1", {}, text("consentVolunteer")),
     element("p", {}, text("consentOptInMore")),
     element(
       "form",
@@ -86,10 +86,18 @@ function done({ consent, invitation }: Status): void {
     header(),
     element("h1", { tabindex: -1 }, text(declined ? "doneDeclinedTitle" : "doneClientTitle")),
     element("p", { class: "lead" }, text(declined ? "doneDeclined" : "doneClient")),
-    ...(declined || invitation ? [] : [element("h2", {}, text("doneNext")), invitationForm(done)]),
-    declined || invitation ? element("button", { class: "start", onclick: () => window.close() }, text("closePage")) : null,
+    ...(declined || invitation ? [closing()] : nextStep()),
   );
   main.querySelector("h1")?.focus();
+}
+
+function closing(): HTMLElement {
+  return element("button", { class: "start", onclick: () => window.close() }, text("closePage"));
+}
+
+function nextStep(): HTMLElement[] {
+  const intro = element("p", { class: "soft" }, text("optionsIntro"));
+  return [element("h2", {}, text("doneNext")), intro, invitationForm(done)];
 }
 
 titled("consentTitle");

@@ -61,14 +61,14 @@ describe("the first page", () => {
   it("sends a yes, and then asks for an invitation", async () => {
     await press("Yes, with noise");
     expect(page.sent()).toEqual([{ type: "consent", answer: "client" }]);
-    expect(document.querySelector("h1")?.textContent).toBe("You take part");
+    expect(document.querySelector("h1")?.textContent).toBe("You are participating");
     expect(document.getElementById("link")).not.toBeNull();
   });
 
   it("sends a no", async () => {
     await press("No");
     expect(page.sent()).toEqual([{ type: "consent", answer: "declined" }]);
-    expect(document.body.textContent).toContain("You do not take part");
+    expect(document.body.textContent).toContain("You are not participating");
     expect(document.getElementById("link")).toBeNull();
   });
 
@@ -86,7 +86,7 @@ describe("the first page", () => {
   it("goes back from the token to the question", async () => {
     await press("Yes, as a volunteer");
     await press("Back");
-    expect(document.querySelector("h1")?.textContent).toBe("Do you want to take part?");
+    expect(document.querySelector("h1")?.textContent).toBe("Do you want to participate?");
   });
 });
 
