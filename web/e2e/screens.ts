@@ -1,0 +1,147 @@
+/** Every screen of the extension: a page, what the background responds, and what the user does before one looks at it. */
+import type { Page } from "puppeteer-core";
+import type { Status, Suggestion } from "../extension/src/shared/messages.ts";
+
+export interface Screen {
+  readonly name: string;
+  readonly page: "consent" | "popup" | "options";
+  /** The background's responses, by type of message. */
+  readonly responses: Readonly<Record<string, unknown>>;
+  readonly act?: (page: Page) => Promise<unknown>;
+}
+
+const CLIENT: Status = {
+  consent: "client",
+  invitation: {
+    collector: "https://collector.example",
+    campaign: "5a0c8ad7e0f14cf0a53f6c3a3d1f8c11",
+    name: "popular-searches",
+    epsilon: "4",
+    delta: "1/1000000",
+    lifetimeEpsilon: "48",
+  },
+  paused: false,
+  left: false,
+  stored: 17,
+  spent: "12",
+  remaining: "36",
+  lastReport: {
+    round: 3,
+    body: `${JSON.stringify({ reports: [{ id: "9f86d081884c7d659a2feaa0c55ad015", head_list: "a3bf4f1b2b0b822cd15d6c15b0f00a08".repeat(2), cells: [4, 19, 50] }] }).replaceAll('":', '": ')}  `,
+    arrived: true,
+    cells: [
+      { query: "weather", url: "https://weather.example/" },
+      { query: "maps", url: null },
+      { query: null, url: null },
+    ],
+  },
+  uploads: { rounds: 0, withdrawn: 0 },
+  odds: { epsilon: "4", factor: 54.6 },
+  nextRound: 1_794_920_400,
+  bundle: { queries: 50 },
+  problem: null,
+};
+
+const NEW: Status = {
+  ...CLIENT,
+  consent: "none",
+  invitation: null,
+  stored: 0,
+  spent: "0",
+  remaining: "0",
+  lastReport: null,
+  bundle: null,
+  odds: null,
+  nextRound: null,
+};
+
+const ROWS: Suggestion[] = [
+  { query: "weather", share: 0.0208, urls: [["https://weather.example/", 0.8]] },
+  { query: "weather tomorrow", share: 0.0062, urls: [["https://weather.example/tomorrow?days=1", 0.6]] },
+  { query: "web mail", share: 0.0011, urls: [] },
+];
+
+const INVITATION = {
+  schema: "blender-dp/invitation/1",
+  collector: "https://collector.example",
+  key: "11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=",
+  campaign: "5a0c8ad7e0f14cf0a53f6c3a3d1f8c11",
+  epsilon: "4",
+  delta: "1/1000000",
+  lifetime_epsilon: "48",
+  name: "popular-searches",
+};
+const LINK = `https://collector.example/join#${Buffer.from(JSON.stringify(INVITATION)).toString("base64url")}`;
+const REFUSED = { error: { subject: "collector", problem: "does not respond", fix: "Try again later" } };
+
+/** Every screen, in the order in which a user may meet them. */
+export const SCREENS: readonly Screen[] = [
+  consent("question", {}),
+  consent("token", {}, (page) => press(page, "Yes, as a volunteer")),
+  consent("token-invalid", {}, async (page) => {
+    await press(page, "Yes, as a volunteer");
+    await page.type("#token", "1234");
+    await press(page, "Volunteer");
+  }),
+  consent("yes", {}, (page) => press(page, "Yes, with noise")),
+  consent("no", { consent: "declined" }, (page) => press(page, "No")),
+  popup("new", NEW),
+  popup("declined", { ...NEW, consent: "declined" }),
+  popup("no-invitation", { ...NEW, consent: "client", stored: 1 }),
+  popup("first-round", { spent: "0", remaining: "48", lastReport: null, bundle: null }),
+  popup("client", {}),
+  popup("report", {}, (page) => page.click("summary")),
+  popup("search", {}, async (page) => {
+    await page.type("#search", "we");
+    await page.waitForSelector(".results a");
+    await page.keyboard.press("ArrowDown");
+  }),
+  popup("search-nothing", {}, async (page) => {
+    await page.type("#search", "zz");
+    await page.waitForSelector("[role=status].soft");
+  }),
+  popup("opt-in", { consent: "opt-in", lastReport: null, uploads: { rounds: 3, withdrawn: 1 } }),
+  popup("paused", { paused: true }),
+  popup("used-up", { spent: "48", remaining: "0" }),
+  popup("left", { left: true, nextRound: null, stored: 0 }),
+  popup("problem", { problem: "collector: does not respond. Try again later." }),
+  popup("refused", {}, (page) => press(page, "Pause")),
+  popup("question-delete", {}, (page) => press(page, "Delete everything")),
+  popup("question-leave", {}, (page) => press(page, "Leave permanently")),
+  options("empty", NEW),
+  options("invalid", NEW, (page) => read(page, "https://collector.example/join")),
+  options("preview", NEW, (page) => read(page, LINK)),
+  options("saved", NEW, async (page) => {
+    await read(page, LINK);
+    await press(page, "Accept");
+  }),
+  options("set", {}),
+];
+
+function popup(name: string, changes: Partial<Status>, act?: Screen["act"]): Screen {
+  const responses = { status: { value: { ...CLIENT, ...changes } }, pause: REFUSED };
+  return screen("popup", name, responses, act);
+}
+
+function options(name: string, changes: Partial<Status>, act?: Screen["act"]): Screen {
+  return screen("options", name, { status: { value: { ...CLIENT, ...changes } }, invitation: { value: CLIENT } }, act);
+}
+
+function consent(name: string, changes: Partial<Status>, act?: Screen["act"]): Screen {
+  return screen("consent", name, { consent: { value: { ...NEW, consent: "client", ...changes } } }, act);
+}
+
+function screen(page: Screen["page"], name: string, responses: object, act?: Screen["act"]): Screen {
+  const rows = { we: { value: ROWS }, zz: { value: [] } };
+  return { name: `${page}-${name}`, page, responses: { ...responses, ...rows }, ...(act && { act }) };
+}
+
+/** Presses the button with this label. */
+async function press(page: Page, label: string): Promise<void> {
+  await page.locator(`::-p-xpath(//button[starts-with(normalize-space(.), "${label}")])`).click();
+}
+
+async function read(page: Page, link: string): Promise<void> {
+  await page.$eval("#link", (area, value) => Object.assign(area, { value }), link);
+  await press(page, "Show what it says");
+}
