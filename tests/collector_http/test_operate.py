@@ -7,7 +7,8 @@ import json
 
 import pytest
 
-from blender_dp.cli import main, operate
+from blender_dp.cli import operate
+from blender_dp.cli.app import run_command
 from blender_dp_device import CollectorClient
 
 
@@ -28,7 +29,7 @@ def command(live, monkeypatch, capsys):
     def run(*words: str) -> tuple[int, str, str]:
         monkeypatch.setattr("sys.argv", ["blender-dp", *words])
         with pytest.raises(SystemExit) as ended:
-            main()
+            run_command()
         while made:
             made.pop().close()
         return int(ended.value.code or 0), *capsys.readouterr()

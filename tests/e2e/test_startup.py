@@ -13,8 +13,8 @@ HEAVY = {"duckdb", "fastapi", "ibis", "jinja2", "numpy", "pandas", "pyarrow", "s
 def loaded(*arguments: str, folder) -> set[str]:
     """The packages that the command has loaded when it exits."""
     script = (
-        f"import sys; sys.argv = ['blender-dp', *{arguments!r}]\nfrom blender_dp.cli import main\n"
-        "try: main()\nexcept SystemExit as end: assert not end.code, end.code\n"
+        f"import sys; sys.argv = ['blender-dp', *{arguments!r}]\nfrom blender_dp.cli.app import run_command\n"
+        "try: run_command()\nexcept SystemExit as end: assert not end.code, end.code\n"
         "print('loaded', *{name.partition('.')[0] for name, module in sys.modules.items() if module})"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, cwd=folder)

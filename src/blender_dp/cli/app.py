@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -19,6 +19,7 @@ from blender_dp.cli.operate import campaign
 from blender_dp.cli.output import fail
 from blender_dp.cli.pandas_import import avoid_pandas
 from blender_dp.cli.plan import plan
+from blender_dp.cli.quick_exit import quick_exit
 from blender_dp.cli.registry import registry
 from blender_dp.cli.reproduce import reproduce
 from blender_dp.cli.round import round_
@@ -75,7 +76,16 @@ def _options(
 
 
 def main() -> None:
-    """Run the command. Invalid input gives one line on standard error and exit code 2, never a traceback."""
+    """Run the command and end the process. Invalid input gives one line on standard error and exit code 2, no traceback."""
+    try:
+        run_command()
+    except SystemExit as end:
+        quick_exit(end)
+        raise
+
+
+def run_command() -> NoReturn:
+    """Run the command and raise `SystemExit` with its exit code."""
     avoid_pandas(sys.argv[1:])
     try:
         app()
@@ -85,3 +95,4 @@ def main() -> None:
         fail(f"{error.filename or 'file'}: {error.strerror or error}")
     except KeyboardInterrupt:
         sys.exit(130)
+    sys.exit(0)
