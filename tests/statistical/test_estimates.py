@@ -2,10 +2,13 @@
 
 Monte-Carlo runs of the shipped code: records drawn anew, reported and denoised, thousands of times. A variance measured
 over R runs has a relative standard error of about sqrt(2 / R); R is so large that 3 % is more than 4.9 standard errors.
+All runs are estimated at once, along the first axis of an array; the first test checks that this is the same as one by one.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -19,9 +22,11 @@ from blender_dp.mechanisms.two_stage_response.weights import weights
 from blender_dp.sampling.discrete import WORD, binomial
 from blender_dp.stages import blend, calibrate, denoise
 from blender_dp.stages.blending import optimal_weight
-from blender_dp.stages.layout import Layout
+from blender_dp.stages.calibration import OptInEstimate, noisy_shares, sample_variance
+from blender_dp.stages.denoising import ClientEstimate, denoised
+from blender_dp.stages.layout import Estimate, Layout
 from blender_dp_device.channel import Channel
-from blender_dp_device.channel.subset import SubsetChannel, slack_free
+from blender_dp_device.channel.subset import AnyChannel, SubsetChannel, slack_free
 from tests.statistical.checks import ALARM, Z, assert_mean, assert_ratio
 
 LIST = HeadList.of([("a", "x"), ("a", "y"), ("b", "x"), ("c", "x"), ("c", "y"), ("c", "z")])
@@ -29,7 +34,7 @@ LIST = HeadList.of([("a", "x"), ("a", "y"), ("b", "x"), ("c", "x"), ("c", "y"), 
 SHARES = np.array([0.10, 0.05, 0.02, 0.20, 0.03, 0.04, 0.03, 0.02, 0.01, 0.50])
 CHANNEL = Channel.of(LIST, Fraction(3), Fraction(1, 10**5), Fraction("0.7"))
 QUERIES = Layout(CHANNEL.url_counts).per_query(SHARES)
-RUNS, CLIENTS = 60_000, 1000
+RUNS, USERS = 60_000, 300  # the theorems hold for any number of users
 ERROR = (2 / RUNS) ** 0.5
 
 
@@ -46,43 +51,64 @@ def drawn_cells(count: int, entropy: Entropy, shares: np.ndarray = SHARES) -> np
     return np.minimum(np.searchsorted(np.cumsum(shares), uniform, side="right"), shares.size - 1).astype(np.int32)
 
 
-def counted(cells: np.ndarray, size: int) -> np.ndarray:
-    return np.apply_along_axis(np.bincount, 1, cells, minlength=size)
+def counted(cells: np.ndarray, runs: int, size: int) -> np.ndarray:
+    """How often each cell occurs in each of several runs of equal length."""
+    run = np.repeat(np.arange(runs), cells.size // runs)
+    return np.bincount(run * size + cells, minlength=runs * size).reshape(runs, size)
+
+
+@dataclass(frozen=True)
+class Runs:
+    """The estimates of many runs, one per row."""
+
+    cells: Estimate
+    queries: Estimate
+
+    def first(self, count: int) -> Iterator[tuple[Estimate, Estimate]]:
+        """The estimates of the first runs one by one."""
+        levels = (self.cells, self.queries)
+        return (tuple(Estimate(level.share[run], level.variance[run]) for level in levels) for run in range(count))
+
+
+def calibrated(counts: np.ndarray, head_list: HeadList, mechanism: LaplaceHistogram, entropy: Entropy) -> Runs:
+    """What `calibrate` returns for every row, if no query is dropped."""
+    layout, users, noise = Layout(head_list.url_counts), int(counts[0].sum()), mechanism.noise.variance
+    cells = noisy_shares(counts, layout, mechanism, entropy)
+    queries = layout.per_query(np.nan_to_num(cells))
+    return Runs(*(Estimate(share, sample_variance(share, users, noise)) for share in (cells, queries)))
+
+
+def client_estimates(channel: AnyChannel, shares: np.ndarray, entropy: Entropy, runs: int = RUNS, at_once: int = 5000) -> Runs:
+    """The estimates of every run from fresh records and fresh randomness."""
+    mechanism = SubsetResponse(channel) if isinstance(channel, SubsetChannel) else TwoStageResponse(channel)
+    counts = [
+        counted(mechanism.respond(drawn_cells(at_once * USERS, entropy, shares), entropy).ravel(), at_once, shares.size)
+        for _ in range(runs // at_once)
+    ]
+    return Runs(*denoised(np.concatenate(counts), USERS, channel))
+
+
+def opt_in_estimates(head_list: HeadList, shares: np.ndarray, entropy: Entropy, runs: int = RUNS) -> Runs:
+    counts = counted(drawn_cells(runs * USERS, entropy, shares), runs, shares.size)
+    return calibrated(counts, head_list, LaplaceHistogram.of(Fraction(1)), entropy)
 
 
 @pytest.fixture(scope="module")
 def client_runs():
-    """Every run's client estimate, from fresh records and fresh randomness."""
-    entropy = Entropy.seeded("client runs")
-    mechanism, size = TwoStageResponse(CHANNEL), SHARES.size
-    estimates = []
-    for _ in range(RUNS // 1000):
-        cells = drawn_cells(1000 * CLIENTS, entropy)
-        reports = mechanism.respond(cells, entropy).reshape(1000, CLIENTS)
-        estimates += [denoise(row, CHANNEL) for row in counted(reports, size)]
-    return estimates
+    return client_estimates(CHANNEL, SHARES, Entropy.seeded("client runs"))
 
 
 @pytest.fixture(scope="module")
 def opt_in_runs():
-    entropy = Entropy.seeded("opt-in runs")
-    mechanism, users = LaplaceHistogram.of(Fraction(1)), 300
-    cells = drawn_cells(RUNS * users, entropy).reshape(RUNS, users)
-    return [calibrate(row, LIST, mechanism, 10, entropy) for row in counted(cells, SHARES.size)]
+    return opt_in_estimates(LIST, SHARES, Entropy.seeded("opt-in runs"))
 
 
 @pytest.fixture(scope="module")
 def item_runs():
-    """Opt-in and client estimates of single items, from 300 fresh users each."""
-    entropy, users, size = Entropy.seeded("item runs"), 300, ITEM_SHARES.size
-    mechanism, channel = LaplaceHistogram.of(Fraction(1)), TwoStageResponse(ITEM_CHANNEL)
-    opt_in, client = [], []
-    for _ in range(ITEM_RUNS // 10_000):
-        cells = drawn_cells(2 * 10_000 * users, entropy, ITEM_SHARES).reshape(2, 10_000, users)
-        reports = channel.respond(cells[1].ravel(), entropy).reshape(10_000, users)
-        opt_in += [calibrate(row, ITEMS, mechanism, 3, entropy) for row in counted(cells[0], size)]
-        client += [denoise(row, ITEM_CHANNEL) for row in counted(reports, size)]
-    return opt_in, client
+    """Opt-in and client estimates of single items."""
+    entropy = Entropy.seeded("item runs")
+    opt_in = opt_in_estimates(ITEMS, ITEM_SHARES, entropy, ITEM_RUNS)
+    return opt_in, client_estimates(ITEM_CHANNEL, ITEM_SHARES, entropy, ITEM_RUNS)
 
 
 SUBSETS = {
@@ -95,15 +121,34 @@ SUBSETS = {
 @pytest.fixture(scope="module", params=SUBSETS)
 def subset_runs(request):
     """Client estimates from reports of several queries, and the true shares."""
-    entropy, users = Entropy.seeded(request.param), 300
     channel, shares = SUBSETS[request.param]
     assert isinstance(channel, SubsetChannel)
-    mechanism, estimates = SubsetResponse(channel), []
-    for _ in range(RUNS // 1000):
-        cells = drawn_cells(1000 * users, entropy, shares)
-        reports = mechanism.respond(cells, entropy).reshape(1000, users * channel.size)
-        estimates += [denoise(row, channel) for row in counted(reports, shares.size)]
+    estimates = client_estimates(channel, shares, Entropy.seeded(request.param))
     return estimates, {"cells": shares, "queries": Layout(channel.url_counts).per_query(shares)}
+
+
+@pytest.mark.parametrize(
+    ("head_list", "channel", "shares"),
+    [
+        pytest.param(LIST, CHANNEL, SHARES, id="records"),
+        pytest.param(ITEMS, ITEM_CHANNEL, ITEM_SHARES, id="items"),
+        pytest.param(LIST, *SUBSETS["two of four queries"], id="two of four queries"),
+    ],
+)
+def test_many_runs_at_once_are_the_same_as_one_by_one(head_list, channel, shares, entropy):
+    mechanism = LaplaceHistogram.of(Fraction(1))
+    for run in range(20):
+        counts = counted(drawn_cells(USERS * channel.size, entropy, shares), 1, shares.size)
+        streams = (Entropy.seeded(run), Entropy.seeded(run))
+        single = calibrate(counts[0], head_list, mechanism, len(head_list), streams[0])
+        assert_same(single, calibrated(counts, head_list, mechanism, streams[1]))
+        assert_same(denoise(counts[0], channel), Runs(*denoised(np.vstack([counts, counts]), USERS, channel)))
+
+
+def assert_same(single: OptInEstimate | ClientEstimate, runs: Runs) -> None:
+    for one, many in ((single.cells, runs.cells), (single.queries, runs.queries)):
+        np.testing.assert_allclose(many.share[-1], one.share, rtol=1e-12, atol=1e-15)
+        np.testing.assert_allclose(many.variance[-1], one.variance, rtol=1e-12, atol=1e-15)
 
 
 @pytest.mark.parametrize("level", ["cells", "queries"])
@@ -116,8 +161,8 @@ def test_estimates_from_several_queries_are_unbiased_with_their_variance(subset_
         assert_ratio(column.var(ddof=1), variance, tolerance=0.03, noise=ERROR)
 
 
-def stacked(runs, level: str, what: str) -> np.ndarray:
-    return np.array([getattr(getattr(run, level), what) for run in runs])
+def stacked(runs: Runs, level: str, what: str) -> np.ndarray:
+    return getattr(getattr(runs, level), what)
 
 
 @pytest.mark.parametrize(("level", "truth"), [("cells", SHARES), ("queries", QUERIES)])
@@ -136,7 +181,7 @@ def test_the_variance_follows_theorem_3_6(client_runs, level):
 
 def test_the_2017_variance_is_wrong(client_runs):
     """The conference version's covariance term makes the variance wrong by far more than the tolerance above."""
-    n, words = CLIENTS, float(CHANNEL.words)
+    n, words = USERS, float(CHANNEL.words)
     layout = Layout(CHANNEL.url_counts)
     k = len(CHANNEL.url_counts)
     t = 1 - CHANNEL.query_lie_bound / words
@@ -146,9 +191,9 @@ def test_the_2017_variance_is_wrong(client_runs):
     d = t * (1 - (k_q - 1) * false_url) - t * false_url
     c = s / k_q - t * false_url
     share = stacked(client_runs, "cells", "share")
-    query_share = np.array([layout.per_cell(run.queries.share) for run in client_runs])
+    query_share = layout.per_cell(client_runs.queries.share)
     r = share * d + t * false_url * query_share + s / k_q * (1 - query_share)
-    query_variance = np.array([layout.per_cell(run.queries.variance) for run in client_runs])
+    query_variance = layout.per_cell(client_runs.queries.variance)
     claimed = (r * (1 - r) / (n - 1) + c**2 * query_variance + 2 * n / (n - 1) * c * (k - 2 + t) / (k * t - 1) * r) / d**2
     ratio = claimed.mean(axis=0) / share.var(axis=0, ddof=1)
     assert (np.abs(ratio[:-1] - 1) > 0.25).all()
@@ -183,16 +228,24 @@ def test_spending_the_whole_budget_reduces_the_variance_of_single_items(item_run
     claimed = [[r * (1 - r) / slope**2 for r in (1 - slope) / 4 + slope * ITEM_SHARES] for slope in slopes]
     real = stacked(item_runs[1], "cells", "share").var(axis=0, ddof=1)
     for measured, expected, worse in zip(real, *claimed, strict=True):
-        assert_ratio(measured, expected / 300, tolerance=0.03, noise=ERROR)
-        assert measured < 0.7 * worse / 300
+        assert_ratio(measured, expected / USERS, tolerance=0.03, noise=ERROR)
+        assert measured < 0.7 * worse / USERS
+
+
+def squared_errors(head_list: HeadList, opt_in: Runs, client: Runs, truth: np.ndarray, cells: list[int]) -> np.ndarray:
+    """The sum of squared errors over 5000 runs of the blend, the opt-in users and the clients."""
+    runs = 5000
+    blended = [
+        blend(OptInEstimate(head_list, *o), ClientEstimate(*c, USERS), project=False).cells.share
+        for o, c in zip(opt_in.first(runs), client.first(runs), strict=True)
+    ]
+    shares = np.array([blended, opt_in.cells.share[:runs], client.cells.share[:runs]])
+    return ((shares[..., cells] - truth[cells]) ** 2).sum(axis=(1, 2))
 
 
 def test_blended_single_items_are_better_than_either_group(item_runs):
-    runs = 5000
-    opt_in, client = (group[:runs] for group in item_runs)
-    blends = [blend(o, c, project=False) for o, c in zip(opt_in, client, strict=True)]
-    errors = [((stacked(e, "cells", "share") - ITEM_SHARES) ** 2).sum() for e in (blends, opt_in, client)]
-    assert errors[0] < 0.95 * min(errors[1:])
+    blended, *groups = squared_errors(ITEMS, *item_runs, ITEM_SHARES, [0, 1, 2, 3])
+    assert blended < 0.95 * min(groups)
 
 
 def test_the_weights_are_optimal(client_runs, opt_in_runs):
@@ -215,7 +268,7 @@ def test_the_naive_variance_of_a_query_is_too_small(entropy):
     head_list = HeadList.of(("q", f"u{i}") for i in range(8))
     mechanism, users, runs = LaplaceHistogram.of(Fraction(1)), 100, 20_000
     counts = np.array([*[5] * 8, 0, 60])  # fixed, so that all variance comes from the noise
-    shares = np.array([calibrate(counts, head_list, mechanism, 1, entropy).queries.share[0] for _ in range(runs)])
+    shares = calibrated(np.tile(counts, (runs, 1)), head_list, mechanism, entropy).queries.share[:, 0]
     noise = mechanism.noise.variance / users**2
     kurtosis = 3 + 3 / 8  # of a sum of 8 Laplace noises
     assert_ratio(shares.var(ddof=1), 8 * noise, tolerance=0.06, noise=((kurtosis - 1) / runs) ** 0.5)
@@ -266,14 +319,6 @@ def test_blending_is_better_than_either_group(client_runs, opt_in_runs):
 
     Each margin is many times its standard error: 5000 runs measure mean squared errors to about 2 %.
     """
-    runs = 5000
-    blends = [blend(o, c, project=False) for o, c in zip(opt_in_runs[:runs], client_runs[:runs], strict=True)]
     # Σ_u over listed URLs and p_q over all URLs differ (a limit of the papers), so records are compared, not queries.
-    cells = [0, 1, 3, 5, 6, 7]
-
-    def error(estimates) -> float:
-        return float(((stacked(estimates, "cells", "share")[:, cells] - SHARES[cells]) ** 2).sum())
-
-    blended = error(blends)
-    assert blended < 0.9 * error(opt_in_runs[:runs])
-    assert blended < 0.9 * error(client_runs[:runs])
+    blended, *groups = squared_errors(LIST, opt_in_runs, client_runs, SHARES, [0, 1, 3, 5, 6, 7])
+    assert blended < 0.9 * min(groups)

@@ -38,7 +38,7 @@ def calibrate(
         fix = "Add opt-in users, or lower f_o; at least 2 are needed"
         raise GroupError("calibration users", f"{users} is too few for a variance", fix)
     layout = Layout(head_list.url_counts)
-    share = _noisy_shares(cell_counts, layout, mechanism, entropy)
+    share = noisy_shares(cell_counts, layout, mechanism, entropy)
     marginals = layout.per_query(np.nan_to_num(share))[:-1]
     order = np.argsort(-marginals, kind="stable")
     kept, dropped = np.sort(order[:max_queries]), order[max_queries:]
@@ -60,15 +60,20 @@ def sample_variance(share: Floats, users: int, noise: float) -> Floats:
     return (inside * (1 - inside) + noise / users) / (users - 1)
 
 
-def _noisy_shares(cell_counts: Integers, layout: Layout, mechanism: LaplaceHistogram, entropy: Entropy) -> Floats:
-    """Noisy shares of the listed records and of everything else; NaN for ⟨q, ⋆⟩, which is part of everything else."""
+def noisy_shares(cell_counts: Integers, layout: Layout, mechanism: LaplaceHistogram, entropy: Entropy) -> Floats:
+    """Noisy shares of the listed records and of everything else; NaN for ⟨q, ⋆⟩, which is part of everything else.
+
+    If the counts have further axes, those are separate groups of users.
+    """
     unlisted_urls = layout.star_cells[layout.counts > 1]  # a query with one cell is a single item, or ⟨⋆, ⋆⟩
     counts = cell_counts.copy()
-    counts[-1] += counts[unlisted_urls].sum()
-    counted = np.ones(counts.size, bool)
+    counts[..., -1] += counts[..., unlisted_urls].sum(axis=-1)
+    counted = np.ones(layout.cell_count, bool)
     counted[unlisted_urls] = False
-    share = np.full(counts.size, np.nan)
-    share[counted] = mechanism.release(counts[counted], entropy) / cell_counts.sum()
+    listed = counts[..., counted]
+    share = np.full(counts.shape, np.nan)
+    released = mechanism.release(listed.ravel(), entropy).reshape(listed.shape)
+    share[..., counted] = released / cell_counts.sum(axis=-1, keepdims=True)
     return share
 
 

@@ -27,6 +27,11 @@ def denoise(report_counts: Integers, channel: AnyChannel) -> ClientEstimate:
     query, is among them.
     """
     n = reports_in(report_counts, channel.size)
+    return ClientEstimate(*denoised(report_counts, n, channel), n)
+
+
+def denoised(report_counts: Integers, n: int, channel: AnyChannel) -> tuple[Estimate, Estimate]:
+    """The estimates by cell and by query. If the counts have further axes, those are collections of n reports each."""
     response = Response.of(channel)
     layout, t, s = response.layout, response.query_truth, response.query_lie
     r = report_counts / n
@@ -35,7 +40,7 @@ def denoise(report_counts: Integers, channel: AnyChannel) -> ClientEstimate:
     query_variance = r_query * (1 - r_query) / ((n - 1) * (t - s) ** 2)
     queries = Estimate(query_share, query_variance)
     if layout.cell_count == layout.counts.size:  # single items, or an empty list: every query is one cell
-        return ClientEstimate(queries, queries, n)
+        return queries, queries
 
     k = layout.per_cell(layout.counts.astype(float))
     false_url = layout.per_cell(response.false_url)
@@ -46,7 +51,7 @@ def denoise(report_counts: Integers, channel: AnyChannel) -> ClientEstimate:
     share = (r - a * of_query - s / k * (1 - of_query)) / d
     covariance = r * (1 - of_r) / (n * (t - s))
     variance = n / (n - 1) / d**2 * (r * (1 - r) / n + c**2 * of_variance + 2 * c * covariance)
-    return ClientEstimate(Estimate(share, variance), queries, n)
+    return Estimate(share, variance), queries
 
 
 def reports_in(report_counts: Integers, size: int) -> int:

@@ -36,9 +36,9 @@ class Layout:
         return self.ends - 1
 
     def per_query(self, values: Floats) -> Floats:
-        """Sum the values of each query's cells."""
-        return np.add.reduceat(values, self.starts)
+        """Sum the values of each query's cells, along the last axis."""
+        return np.add.reduceat(values, self.starts, axis=-1)
 
     def per_cell(self, values: Floats) -> Floats:
-        """Repeat each query's value for all of its cells."""
-        return np.repeat(values, self.counts)
+        """Repeat each query's value for all of its cells, along the last axis."""
+        return np.repeat(values, self.counts, axis=-1)
