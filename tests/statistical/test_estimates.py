@@ -78,7 +78,9 @@ def calibrated(counts: np.ndarray, head_list: HeadList, mechanism: LaplaceHistog
     return Runs(*(Estimate(share, sample_variance(share, users, noise)) for share in (cells, queries)))
 
 
-def client_estimates(channel: AnyChannel, shares: np.ndarray, entropy: Entropy, runs: int = RUNS, at_once: int = 5000) -> Runs:
+def client_estimates(
+    channel: AnyChannel, shares: np.ndarray, entropy: Entropy, runs: int = RUNS, at_once: int = 5000
+) -> Runs:
     """The estimates of every run from fresh records and fresh randomness."""
     mechanism = SubsetResponse(channel) if isinstance(channel, SubsetChannel) else TwoStageResponse(channel)
     counts = [
