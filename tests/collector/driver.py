@@ -11,16 +11,29 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import ibis.backends.duckdb  # noqa: F401 (imported late otherwise, by every process that is killed)
+import alembic.command
+import ibis.backends.duckdb
+import pandas as pd
+import pyarrow.acero
 import sqlalchemy as sa
+import sqlalchemy.dialects.postgresql.psycopg
+import sqlalchemy.dialects.sqlite.pysqlite
 
+import blender_dp.engines.duckdb
 from blender_dp.collector.rounds.date_correction import redate
 from blender_dp.collector.rounds.facade import Rounds
 from blender_dp.collector.server.preparation import prepare
 from blender_dp.collector.storage import crash_points as faults
+from blender_dp.collector.storage import parquet_export
 from blender_dp.collector.storage import store as store_module
 from blender_dp.errors import DocumentError, StateError
 from tests.collector.places import NOON, Place, report, settings
+
+# Imported late otherwise, by every process that is killed: half a second of work each.
+IMPORTED = (
+    alembic.command, blender_dp.engines.duckdb, ibis.backends.duckdb, pd, pyarrow.acero, parquet_export,
+    sqlalchemy.dialects.postgresql.psycopg, sqlalchemy.dialects.sqlite.pysqlite,
+)  # fmt: skip
 
 YEAR_SECONDS = 366 * 86_400
 EARLIER = (NOON - 400 * 86_400) // 3600 * 3600

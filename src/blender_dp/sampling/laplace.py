@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,7 +72,7 @@ class GridLaplace:
         mean_units = more / (1 - more)
         square_units = more * (1 + more) / (1 - more) ** 2
         mean_place, square_place = (
-            sum((Fraction(w, WORD) * Fraction(2 * f + 1, self.half_steps) ** power for f, w in enumerate(self.weights)))
+            Fraction(sum(w * (2 * f + 1) ** power for f, w in enumerate(self.weights)), WORD * self.half_steps**power)
             for power in (1, 2)
         )
         return float(square_units + 2 * mean_units * mean_place + square_place)
@@ -134,6 +134,7 @@ class GridLaplace:
         return np.array(self._sums, np.uint64)
 
 
+@lru_cache(maxsize=64)  # a collector makes the same noise again for every request that needs a collection
 def _place_weights(loss: Fraction, steps: int) -> tuple[int, ...]:
     """Weights ∝ e^(-loss·f/G), rounded down; the first place gets the remainder.
 
