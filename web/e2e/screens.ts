@@ -55,6 +55,9 @@ const NEW: Status = {
   nextRound: null,
 };
 
+const JOINED: Status = { ...NEW, consent: "client" };
+const UNLISTED = CLIENT.lastReport && { ...CLIENT.lastReport, cells: null };
+
 const ROWS: Suggestion[] = [
   { query: "weather", share: 0.0208, urls: [["https://weather.example/", 0.8]] },
   { query: "weather tomorrow", share: 0.0062, urls: [["https://weather.example/tomorrow?days=1", 0.6]] },
@@ -72,7 +75,7 @@ const INVITATION = {
   name: "popular-searches",
 };
 const LINK = `https://collector.example/join#${Buffer.from(JSON.stringify(INVITATION)).toString("base64url")}`;
-const REFUSED = { error: { subject: "collector", problem: "does not respond", fix: "Try again later" } };
+const REFUSED = { error: { subject: "collector", problem: "is being contacted", fix: "Try again in a moment" } };
 
 /** Every screen, in the order in which a user may meet them. */
 export const SCREENS: readonly Screen[] = [
@@ -103,15 +106,16 @@ export const SCREENS: readonly Screen[] = [
   popup("opt-in", { consent: "opt-in", lastReport: null, uploads: { rounds: 3, withdrawn: 1 } }),
   popup("paused", { paused: true }),
   popup("used-up", { spent: "48", remaining: "0" }),
-  popup("left", { left: true, nextRound: null, stored: 0 }),
-  popup("problem", { problem: "collector: does not respond. Try again later." }),
+  popup("left", { left: true, nextRound: null, stored: 0, bundle: null, lastReport: UNLISTED }),
+  popup("problem", { problem: "collector: does not respond (time limit). Check the URL, or try again." }),
   popup("refused", {}, (page) => press(page, "Pause")),
   popup("question-delete", {}, (page) => press(page, "Delete everything")),
   popup("question-leave", {}, (page) => press(page, "Leave permanently")),
-  options("empty", NEW),
-  options("invalid", NEW, (page) => read(page, "https://collector.example/join")),
-  options("preview", NEW, (page) => read(page, LINK)),
-  options("saved", NEW, async (page) => {
+  options("question", NEW),
+  options("empty", JOINED),
+  options("invalid", JOINED, (page) => read(page, "https://collector.example/join")),
+  options("preview", JOINED, (page) => read(page, LINK)),
+  options("saved", JOINED, async (page) => {
     await read(page, LINK);
     await press(page, "Accept");
   }),

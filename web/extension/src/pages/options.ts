@@ -9,13 +9,14 @@ import { text, titled } from "./texts.ts";
 
 const main = document.body.appendChild(element("main", { class: "page" }));
 
-function view({ invitation, left }: Status, saved: boolean): HTMLElement[] {
+function view({ invitation, left, consent }: Status, saved: boolean): HTMLElement[] {
+  const isAsked = consent === "client" || consent === "opt-in";
   return [
     header(),
     element("h1", {}, text("optionsTitle")),
     saved && invitation ? element("p", { class: "promise", role: "status" }, text("accepted", invitation.name)) : null,
     invitation ? current(facts(invitation)) : element("p", {}, text("optionsNone")),
-    left ? element("p", {}, text("aboutLeft")) : form(invitation !== null),
+    left ? element("p", {}, text("aboutLeft")) : isAsked ? form(invitation !== null) : question(),
   ].filter((part) => part !== null);
 }
 
@@ -31,6 +32,13 @@ function form(another: boolean): HTMLElement {
     element("p", { class: "soft" }, text("optionsIntro")),
     invitationForm((status) => show(main, ...view(status, true))),
   );
+}
+
+/** An invitation can only be accepted by someone who wants to participate. */
+function question(): HTMLElement {
+  const open = () => void chrome.tabs.create({ url: chrome.runtime.getURL("consent.html") });
+  const button = element("button", { class: "primary start", onclick: open }, text("choose"));
+  return element("section", { class: "stack" }, element("p", {}, text("aboutNone")), button);
 }
 
 titled("optionsTitle");

@@ -2,15 +2,23 @@
 import { BlenderError } from "@blender-dp/client";
 import { RefusedError } from "../shared/messages.ts";
 import { element } from "./dom.ts";
-import { text } from "./texts.ts";
+import { type Key, text } from "./texts.ts";
+
+/** What frequent problems mean for the user. Others are shown as they are. */
+const MEANINGS: readonly [problem: RegExp, meaning: Key][] = [
+  [/^collector: does not respond/, "problemCollector"],
+  [/^(response|bundle|opening|signed document|head list|\/v1\/)\b/, "problemUntrusted"],
+];
 
 /** A problem for people to read, such as "collector: does not respond. Try again later." Screen readers announce it. */
 export function problemBox(message: string): HTMLElement {
+  const meaning = MEANINGS.find(([problem]) => problem.test(message))?.[1];
   return element(
     "div",
     { class: "warning", role: "alert" },
     element("strong", {}, text("problemTitle")),
-    element("p", {}, sentence(message)),
+    element("p", {}, meaning ? text(meaning) : sentence(message)),
+    meaning ? element("p", { class: "small soft" }, message) : null,
   );
 }
 

@@ -5,6 +5,7 @@ import type { Message, Status } from "../../src/shared/messages.ts";
 import { CLIENT, installChrome, status } from "./fakeChrome.ts";
 
 const NEW = status({ consent: "none", invitation: null, lastReport: null, bundle: null, spent: "0", remaining: "0" });
+const JOINED = status({ ...NEW, consent: "client" });
 const TOKEN = "0a".repeat(32);
 const INVITATION = JSON.stringify({
   schema: "blender-dp/invitation/1",
@@ -23,7 +24,7 @@ async function load(page: "consent" | "options" | "popup", respond: (message: Me
   const api = installChrome((message) => {
     const response = respond(message);
     return response instanceof Error
-      ? { error: { subject: "collector", problem: "does not respond", fix: "Try later" } }
+      ? { error: { subject: "collector", problem: "is being contacted", fix: "Try later" } }
       : { value: response };
   });
   document.body.replaceChildren();
@@ -92,7 +93,7 @@ describe("the first page", () => {
 
 describe("the options", () => {
   it("show what an invitation says, and accept it only after permission and consent to it", async () => {
-    const { api, sent } = await load("options", ({ type }) => (type === "invitation" ? CLIENT : NEW));
+    const { api, sent } = await load("options", ({ type }) => (type === "invitation" ? CLIENT : JOINED));
     expect(document.body.textContent).toContain("No collector is set.");
     fill("link", INVITATION);
     await press("Show what it says");
@@ -121,7 +122,7 @@ describe("the options", () => {
   });
 
   it("explain what is wrong with an invitation, and send nothing", async () => {
-    const { sent } = await load("options", () => NEW);
+    const { sent } = await load("options", () => JOINED);
     fill("link", "https://collector.example/join#nonsense");
     await press("Show what it says");
     expect(document.querySelector("[role=alert]")?.textContent).toContain("The invitation is not");
@@ -129,7 +130,7 @@ describe("the options", () => {
   });
 
   it("open a file that is dropped, and refuse a large one", async () => {
-    await load("options", () => NEW);
+    await load("options", () => JOINED);
     const zone = document.querySelector(".drop") as HTMLElement;
     const drop = async (content: string) => {
       const transfer = { files: [new File([content], "invitation.json")], getData: () => "" };
@@ -143,6 +144,13 @@ describe("the options", () => {
     expect(document.querySelector(".facts")).toBeNull();
   });
 
+  it("lead to the question first", async () => {
+    const { api } = await load("options", () => NEW);
+    expect(document.getElementById("link")).toBeNull();
+    await press("Answer");
+    expect(api.tabs.create).toHaveBeenCalledWith({ url: "chrome-extension://id/consent.html" });
+  });
+
   it("offer no form to someone who has left", async () => {
     await load("options", () => status({ left: true }));
     expect(document.getElementById("link")).toBeNull();
@@ -153,7 +161,7 @@ describe("the popup", () => {
   it("shows a refusal of the background above what was shown before", async () => {
     await load("popup", ({ type }) => (type === "status" ? CLIENT : new Error()));
     await press("Pause");
-    expect(document.querySelector("[role=alert] p")?.textContent).toBe("The collector does not respond. Try later.");
+    expect(document.querySelector("[role=alert] p")?.textContent).toBe("The collector is being contacted. Try later.");
     expect(document.body.textContent).toContain("Enough for 11 more rounds.");
     await press("Pause");
     expect(document.querySelectorAll("[role=alert]")).toHaveLength(1);
@@ -165,6 +173,11 @@ describe("the popup", () => {
     expect(document.querySelector("dialog")?.textContent).toContain("You cannot undo this");
     await press("Cancel");
     expect(sent().map(({ type }) => type)).toEqual(["status"]);
-    await press("Leave permanently").catch(() => undefined);
+    await press("Leave permanently");
+    document.querySelector<HTMLElement>("dialog .danger")?.click();
+    await settle();
+    expect(sent().map(({ type }) => type)).toEqual(["status", "leave"]);
+    expect(document.body.textContent).toContain("You have left permanently.");
+    expect(document.querySelector("dialog")).toBeNull();
   });
 });

@@ -150,8 +150,21 @@ describe("others", () => {
   });
 
   it("see a problem in words, as text", () => {
-    const page = shown({ problem: "collector: does not respond. <b>Try</b> later." });
-    expect(page.querySelector("[role=alert] p")?.textContent).toBe("The collector does not respond. <b>Try</b> later.");
+    const page = shown({ problem: "budget: of this device is <b>used</b> up. Stop." });
+    expect(page.querySelector("[role=alert] p")?.textContent).toBe("The budget of this device is <b>used</b> up. Stop.");
     expect(page.querySelector("[role=alert] b")).toBeNull();
+  });
+
+  it.each([
+    [
+      "collector: does not respond (timeout). Check the URL, or try again.",
+      "The collector cannot be reached at the moment.",
+    ],
+    ["signed document: is not signed by the pinned key. Do not use it.", "something that cannot be trusted"],
+    ["/v1/bundles/ab: does not match the digest in its address. It is not used.", "something that cannot be trusted"],
+  ])("see what %s means for them, and the details", (problem, meaning) => {
+    const alert = shown({ problem }).querySelector("[role=alert]");
+    expect(alert?.textContent).toContain(meaning);
+    expect(alert?.textContent).toContain(problem);
   });
 });
