@@ -9,7 +9,7 @@ Json = dict[str, Any]
 INTRODUCTION = """# The collector's HTTP API
 
 Rendered from the machine-readable description, [openapi.json](../files/spec/openapi.json) (OpenAPI {version}).
-{description} What the bytes mean, and what a device must verify, is in [the specification](../spec/index.md).
+{description} What the bytes mean, and what a device must verify, is in [the protocol](../spec/protocol.md).
 
 """
 TABLE = "| {} | type | | meaning |\n|---|---|---|---|\n"
