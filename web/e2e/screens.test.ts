@@ -54,6 +54,18 @@ test.each(SCREENS)("$name", async (screen) => {
   await page.close();
 });
 
+test("the popup itself has its width, and grows for a question", async () => {
+  const consent = await running.page("/consent.html");
+  await consent.evaluate(() => chrome.runtime.sendMessage({ type: "consent", answer: "declined" }));
+  const worker = await (await running.browser.waitForTarget((target) => target.type() === "service_worker")).worker();
+  await worker?.evaluate("chrome.action.openPopup()");
+  const popup = await (await running.browser.waitForTarget((target) => target.url().endsWith("/popup.html"))).asPage();
+  await popup.waitForSelector("footer button");
+  expect(await popup.evaluate(() => innerWidth)).toBe(384);
+  await popup.evaluate(() => document.querySelector<HTMLElement>("footer button")?.click());
+  await expect.poll(() => popup.$eval("dialog", (dialog) => dialog.scrollHeight - dialog.clientHeight)).toBe(0);
+});
+
 async function opened(screen: Screen): Promise<Page> {
   const page = await running.browser.newPage();
   const problems: string[] = [];
