@@ -25,10 +25,10 @@ export interface Table {
 
 export const TABLE: Table = JSON.parse(readFileSync(new URL("../../spec/hostile_collectors.json", import.meta.url), "utf8"));
 
-/** The settings of a device in a step, besides the collector's address. */
-export function settings(step: Step) {
+/** The settings of a device in a step, besides the collector's address; it waits this long for a response without an end. */
+export function settings(step: Step, patience = 1) {
   const { lifetime_epsilon: lifetimeEpsilon, least_seconds: leastSeconds, ...pinned } = TABLE.pinned;
-  const seconds = JSON.stringify(step).includes('"endless"') ? 1 : 30;
+  const seconds = JSON.stringify(step).includes('"endless"') ? patience : 30;
   return { ...pinned, lifetimeEpsilon, leastSeconds, seconds };
 }
 
