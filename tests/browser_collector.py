@@ -10,19 +10,50 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from blender_dp.cli.invitation import Invitation
 from blender_dp.collector.storage.schema import reports
+from blender_dp_device.agent.agent import Agent
+from blender_dp_device.agent.client import CollectorClient
 from tests.collector_http.conftest import Live, listening
 
 
-def call(live: Live, name: str, *values: Any, **named: Any) -> Any:
-    """Call a method of the collector, or one of the two that it lacks."""
-    if name == "close":
-        live.operator("POST", f"/v1/operator/rounds/{values[0]}/close")
-        return live.reached(values[0], "released")
-    if name == "stored":
-        with live.service.rounds.store.read() as connection:
-            return connection.scalar(sa.select(sa.func.count()).select_from(reports))
-    return getattr(live, name)(*values, **named)
+def close(live: Live, round_id: str) -> dict[str, Any]:
+    """Close a round, and return what was released."""
+    live.operator("POST", f"/v1/operator/rounds/{round_id}/close")
+    released = live.reached(round_id, "released")
+    with live.http() as http:
+        return http.get(f"/v1/releases/{released['release']}").json()["content"]["release"]
+
+
+def stored(live: Live) -> int:
+    """The number of reports in the database."""
+    with live.service.rounds.store.read() as connection:
+        return connection.scalar(sa.select(sa.func.count()).select_from(reports))
+
+
+def invitation(live: Live, campaign: str) -> str:
+    """The link that invites devices to a campaign."""
+    limits = {"epsilon": 4, "delta": "1e-6", "lifetime_epsilon": 8}
+    return Invitation.of(
+        collector=live.url, key=live.service.signer.public, campaign=campaign, name="searches", **limits
+    ).link
+
+
+def take_part(live: Live, campaign: str, count: int, query: str, url: str) -> int:
+    """Let Python devices report, each with its own account, and return how many reports have arrived."""
+    collector, pinned = CollectorClient(live.url), {"key": live.service.signer.public, "campaign": campaign}
+    devices = [Agent(live.data / f"{i}", collector, **pinned, epsilon=4, lifetime_epsilon=4) for i in range(count)]
+    arrived = sum(device.take_part(query, url).arrived for device in devices)
+    collector.close()
+    return arrived
+
+
+CALLS = {one.__name__: one for one in (close, stored, invitation, take_part)}
+
+
+def call(live: Live, name: str, /, *values: Any, **named: Any) -> Any:
+    """Call one of the functions above, or a method of the collector."""
+    return CALLS[name](live, *values) if name in CALLS else getattr(live, name)(*values, **named)
 
 
 def main() -> None:

@@ -37,7 +37,7 @@ const act = (page: Page, name: "takePart" | "optOut" | "account" | "search" | "r
 const inWorker = (page: Page, query: string) =>
   page.evaluate(
     async (settings, given) => {
-      const text = `import { Agent } from "${location.origin}/client.js";
+      const text = `import { Agent } from "${location.origin}/blender-dp.js";
         const agent = await Agent.open(${JSON.stringify(settings)});
         postMessage(await agent.takePart(${JSON.stringify(given)}).catch(String));`;
       const worker = new Worker(URL.createObjectURL(new Blob([text], { type: "text/javascript" })), { type: "module" });

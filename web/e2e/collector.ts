@@ -15,6 +15,11 @@ export interface Round {
   head_list: string;
 }
 
+/** A release, as far as tests look at it; the last query is "any other". */
+export interface Release {
+  queries: { query: string | null; share: number; client_share: number; client_variance: number }[];
+}
+
 export class Collector {
   private constructor(
     readonly url: string,
@@ -54,8 +59,29 @@ export class Collector {
     return this.call("listed", [campaign, users]);
   }
 
-  /** Close a round, and wait until it is released. */
-  close(round: string): Promise<Round> {
+  /** Let an opt-in user upload a record. */
+  async upload(round: string, token: string, query: string, url: string): Promise<void> {
+    await this.call("upload", [round, token, query, url]);
+  }
+
+  /** Make the list of an open round. */
+  async list(round: string): Promise<Round> {
+    await this.call("operator", ["POST", `/v1/operator/rounds/${round}/list`]);
+    return await this.call("reached", [round, "listed"]);
+  }
+
+  /** The link that invites devices to a campaign. */
+  invitation(campaign: string): Promise<string> {
+    return this.call("invitation", [campaign]);
+  }
+
+  /** Let this many Python devices report a record; returns how many reports have arrived. */
+  takePart(campaign: string, count: number, query: string, url: string): Promise<number> {
+    return this.call("take_part", [campaign, count, query, url]);
+  }
+
+  /** Close a round, and return what is released. */
+  close(round: string): Promise<Release> {
     return this.call("close", [round]);
   }
 
@@ -66,6 +92,7 @@ export class Collector {
 
   /** Stop it. */
   async stop(): Promise<void> {
+    if (this.process.exitCode !== null) return;
     const ended = new Promise((resolve) => this.process.once("exit", resolve));
     this.process.stdin?.end();
     await ended;

@@ -32,7 +32,7 @@ export function readInvitation(file: string): Invitation {
   try {
     const fields = JSON.parse(encoded === undefined ? file : decoded(encoded));
     const invitation = checked(fields);
-    if (fields.schema === SCHEMA && (host === undefined || host === invitation.collector)) return invitation;
+    if (fields.schema === SCHEMA && (host === undefined || checkedUrl(host) === invitation.collector)) return invitation;
   } catch (error) {
     if (error instanceof ParameterError) throw new ParameterError(`invitation, ${error.subject}`, error.problem, error.fix);
   }
