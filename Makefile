@@ -29,7 +29,7 @@ check: $(VENV)/.dev  ## lint, check types and run the fast tests: after every ed
 fast-tests: $(VENV)/.dev  ## run the tests that need no server, browser or statistics
 	BLENDER_DP_HYPOTHESIS=fast $(BIN)/pytest --quiet --numprocesses 2 --dist worksteal -m 'not slow' tests/unit tests/device
 
-web:  ## build the browser client and the extension in web/ (needs Node 20)
+web:  ## build the browser client, the extension and the dashboard in web/ (needs Node 20)
 	@BLENDER_DP_NEEDS_WEB=1 tools/web build
 
 web-check:  ## lint, check types and run the fast tests of web/; skipped without Node

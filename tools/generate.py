@@ -36,7 +36,7 @@ from vectors.digests import digest_vectors  # noqa: E402
 from vectors.rejections import rejection_vectors  # noqa: E402
 from vectors.signatures import signature_vectors  # noqa: E402
 from web_tables import web_tables  # noqa: E402
-from web_types import web_types  # noqa: E402
+from web_types import api_types, web_types  # noqa: E402
 
 VECTORS = {
     "local_alg": local_alg_vectors,
@@ -88,6 +88,8 @@ def outputs() -> Iterator[tuple[Path, str]]:
     yield ROOT / "docs/reference/command.md", command_reference()
     yield ROOT / "docs/architecture.md", architecture()
     yield ROOT / "web/extension/src/pages/generated/colours.css", f"{theme.variables()}\n"
+    yield ROOT / "web/dashboard/src/generated/colours.css", f"{theme.variables()}\n"
+    yield ROOT / "web/dashboard/src/generated/api.ts", api_types(bare_app().openapi())
 
 
 def message_schema(name: str) -> dict[str, Any]:

@@ -23,6 +23,13 @@ def web_types(schemas: dict[str, Schema]) -> str:
     return _HEADER + "".join(f"\n{_interface(name, schema, names)}" for name, schema in sorted(interfaces.items()))
 
 
+def api_types(openapi: Schema) -> str:
+    """One interface for every schema of the collector's API."""
+    header = _HEADER.replace("spec/schemas", "spec/openapi.json")
+    schemas = openapi["components"]["schemas"]
+    return header + "".join(f"\n{_interface(name, schema, {})}" for name, schema in sorted(schemas.items()))
+
+
 def _title(file: str, schema: Schema) -> str:
     title = str(schema.get("title", ""))
     return title if title.isidentifier() else "".join(part.capitalize() for part in file.split("-")) + "Document"
@@ -71,7 +78,7 @@ def _of_kind(schema: Schema, names: dict[str, str]) -> str:
             fields = (f"{f}{'' if f in needed else '?'}: {_type(v, names)}" for f, v in schema["properties"].items())
             return "{ " + "; ".join(fields) + " }"
         case "object":
-            return "Record<string, unknown>"
+            return f"Record<string, {_type(schema.get('additionalProperties', True), names)}>"
         case kind:
             return _PLAIN.get(str(kind), "unknown")
 

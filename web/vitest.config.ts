@@ -6,7 +6,7 @@ export default defineConfig({
   resolve: { conditions }, // with a DOM
   ssr: { resolve: { conditions } }, // in Node
   test: {
-    include: ["client/tests/**/*.test.ts", "extension/tests/**/*.test.ts"],
+    include: ["client/tests/**/*.test.ts", "extension/tests/**/*.test.ts", "dashboard/tests/**/*.test.ts"],
     exclude: ["**/slow/**", "**/node_modules/**"], // `npm run e2e` runs the slow ones
     environment: "node",
   },

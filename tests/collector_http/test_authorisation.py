@@ -20,6 +20,7 @@ OPT_IN = {"nobody": 401, "opt-in": True, "opt-in elsewhere": 403, "operator": 40
 MATRIX: dict[tuple[str, str], dict[str, bool | int]] = {
     ("GET", "/"): ANYBODY,
     ("GET", "/join"): ANYBODY,
+    ("GET", "/dashboard/{name}"): ANYBODY,
     ("GET", "/v1/openapi.json"): ANYBODY,
     ("GET", "/__lbheartbeat__"): ANYBODY,
     ("GET", "/__heartbeat__"): ANYBODY,

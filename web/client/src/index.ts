@@ -5,7 +5,7 @@ export { type AccountView, Agent, type AgentOptions } from "./agent/agent.ts";
 export { type Invitation, readInvitation } from "./agent/invitation.ts";
 export { exact, Fraction, type Numeric } from "./arithmetic.ts";
 export { type Budget, Device, type Report } from "./channel/device.ts";
-export type { DocumentDigest, ListDigest } from "./digests.ts";
+export { canonicalJson, type DocumentDigest, documentDigest, type ListDigest } from "./digests.ts";
 export { randomBytes } from "./entropy.ts";
 export {
   BlenderError,
