@@ -126,6 +126,16 @@ def test_the_reference_has_every_public_name_route_and_schema(site: Path, pages:
 
 
 @pytest.mark.slow
+def test_every_proof_shows_mathematics_and_no_source_of_it(site: Path, pages: dict[Path, Tags]) -> None:
+    proofs = sorted((site / "proofs").glob("*.html"))
+    assert len(proofs) == len(list((ROOT / "src").rglob("proof.md")))
+    for path in [*proofs, site / "papers-to-code.html"]:
+        assert "math" in pages[path].tags
+        _, _, article = path.read_text(encoding="utf-8").partition("<article")
+        assert re.findall(r"\$[^<]*\$|\\[a-z]+", article.partition("</article>")[0]) == [], path.name
+
+
+@pytest.mark.slow
 @pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")
 def test_pages_and_search_work_in_a_browser_without_a_network(site: Path, pages: dict[Path, Tags]) -> None:
     problems: list[str] = []

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from functools import partial
+from importlib.metadata import distribution
 from pathlib import Path
 
 from tools.docs_site import openapi
@@ -17,6 +18,7 @@ from tools.docs_site.links import Links, outside_code
 from tools.docs_site.pages import ALIASES, ROOT, places
 
 HERE = Path(__file__).parent
+FONT = "ziamath/fonts/STIXTwoMath-Regular.ttf"
 # A comment that GitHub hides, and that mkdocstrings replaces with the documentation of a name.
 DOCUMENTED = re.compile(r"^<!-- documented: ([\w.]+) -->$", re.MULTILINE)
 
@@ -45,6 +47,7 @@ def assemble(folder: Path) -> None:
         _copy(ROOT / source, folder / "pages" / place)
     for name in ("site.css", "iframe-worker.js"):
         _copy(HERE / name, folder / "pages" / name)
+    _copy(Path(str(distribution("ziamath").locate_file(FONT))), folder / "pages/mathematics.ttf")
     _copy(HERE / "zensical.toml", folder / "zensical.toml")
 
 
