@@ -41,13 +41,10 @@ afterAll(async () => {
 
 test.each(SCREENS)("$name", async (screen) => {
   const page = await opened(screen);
+  if (PICTURES && !screen.name.includes("question-")) await fitWindow(page, WIDTHS[screen.page]);
   for (const theme of ["light", "dark"]) {
     await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: theme }]);
-    if (PICTURES)
-      await page.screenshot({
-        path: `${PICTURES}/${screen.name}-${theme}.png`,
-        fullPage: !screen.name.includes("question-"),
-      });
+    if (PICTURES) await page.screenshot({ path: `${PICTURES}/${screen.name}-${theme}.png` });
     expect(await violations(page, theme), theme).toEqual([]);
   }
   expect(await tooWide(page)).toEqual([]);
@@ -79,6 +76,14 @@ async function opened(screen: Screen): Promise<Page> {
   await page.evaluate(() => new Promise(requestAnimationFrame));
   expect(problems).toEqual([]);
   return page;
+}
+
+/** Makes the window as high as the page. */
+async function fitWindow(page: Page, width: number): Promise<void> {
+  await page.setViewport({
+    width,
+    height: await page.evaluate(() => Math.ceil(document.body.getBoundingClientRect().height)),
+  });
 }
 
 /** In the page: responds in place of the background. Rows are stored under what was typed. */

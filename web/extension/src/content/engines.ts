@@ -40,7 +40,7 @@ const GOOGLE: Engine = {
   path: /^\/search$/,
   parameters: ["q"],
   other: (given) => given.has("tbm") || (given.has("udm") && given.get("udm") !== "14"), // 14: web results only
-  results: "#rso a:has(h3), #rso a:has([role='heading'])",
+  results: ":is(#search, #rso, #botstuff) a:has(h3, [role='heading']), #main a[href^='/url?']:has(h3)",
   ads: "#tads, #tadsb, #bottomads, [data-text-ad], a[href*='googleadservices.com/']",
   redirect: /^\/url$/,
   unwrap: parameter("q", "url"), // `q` without scripts; with scripts, the page sets `url` when the mouse button goes down

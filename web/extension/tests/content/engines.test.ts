@@ -23,6 +23,8 @@ const PAGES: Record<string, Case> = {
       direct: TODAY,
       title: TODAY,
       pressed: HARBOUR,
+      further: HARBOUR,
+      scriptless: HARBOUR,
       plain: "https://coast.example/%E6%BD%AE",
       mobile: "https://m.tides.example/",
       encrypted: null,
