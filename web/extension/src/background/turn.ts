@@ -14,12 +14,13 @@ import { planNext } from "./schedule.ts";
 import { changeSettings, isActive, readSettings, type Settings } from "./settings.ts";
 import { CHOICE_SECONDS, LEAST_SECONDS } from "./timing.ts";
 
-/** Take a turn, unless one is being taken. */
+/** Plan the next turn, and take this one, unless another task is using the network. */
 export async function takeTurn(now = Date.now() / 1000): Promise<void> {
+  if (!isActive(await readSettings())) return;
+  await planNext(now);
   await withNetwork(async () => {
     const settings = await readSettings();
     if (!isActive(settings)) return;
-    await planNext(now);
     const problem = await failure(() => oneTurn(settings, now));
     await changeSettings(() => ({ problem }));
   });
