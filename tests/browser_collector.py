@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from blender_dp.cli.invitation import Invitation
 from blender_dp.collector.storage.schema import reports
 from blender_dp_device.agent.agent import Agent
 from blender_dp_device.agent.client import CollectorClient
-from tests.collector_http.conftest import Live, listening
+from tests.collector_http.conftest import RECORDS, Live, listening
 
 
 def close(live: Live, round_id: str) -> dict[str, Any]:
@@ -48,7 +49,19 @@ def take_part(live: Live, campaign: str, count: int, query: str, url: str) -> in
     return arrived
 
 
-CALLS = {one.__name__: one for one in (close, stored, invitation, take_part)}
+def uploads(live: Live, round_id: str, campaign: str, count: int) -> None:
+    """Let opt-in users upload to an open round."""
+    for token, record in zip(live.enrolled(campaign, count), cycle(RECORDS), strict=False):
+        live.upload(round_id, token, *record)
+
+
+def others(live: Live, listed: dict[str, Any], count: int) -> None:
+    """Let other devices report."""
+    with live.http() as http:
+        http.post(f"/v1/rounds/{listed['id']}/reports", json={"reports": live.messages(listed, count)}).raise_for_status()
+
+
+CALLS = {one.__name__: one for one in (close, stored, invitation, take_part, uploads, others)}
 
 
 def call(live: Live, name: str, /, *values: Any, **named: Any) -> Any:

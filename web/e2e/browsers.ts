@@ -16,6 +16,10 @@ export interface Options {
   profile: string;
   /** The folder of an unpacked extension to install. */
   extension?: string;
+  /** Hosts, as a match pattern, that the user permits when the extension asks. */
+  permitted?: string;
+  /** Whether the user has permitted them already: Chromium forgets it, because tests install the extension anew. */
+  granted?: boolean;
   /** Whether pages see a dark theme. */
   dark?: boolean;
 }
@@ -39,9 +43,22 @@ export const FIREFOX_ID = "blender-dp@example.org";
 export async function start(name: Name, options: Options): Promise<Running> {
   const browser = await puppeteer.launch(name === "chromium" ? chromium(options) : firefox(options));
   const id = options.extension ? await browser.installExtension(options.extension) : "";
+  if (name === "chromium" && options.permitted) await permit(browser, id, options.permitted, options.granted);
   const own = name === "chromium" ? `chrome-extension://${id}` : `moz-extension://${FIREFOX_UUID}`;
   const page = (url: string) => open(browser, url.startsWith("/") ? own + url : url);
   return { browser, page, kill: () => kill(browser), close: () => browser.close() };
+}
+
+/** Answer the question for a permission in advance: no driver can click on it. */
+async function permit(browser: Browser, id: string, pattern: string, granted = false): Promise<void> {
+  const page = await browser.newPage();
+  await page.goto("chrome://extensions");
+  await page.evaluate(`chrome.developerPrivate.addHostPermission("${id}", "${pattern}")`);
+  if (granted) {
+    await page.goto(`chrome-extension://${id}/manifest.json`);
+    await page.evaluate(`chrome.permissions.request({ origins: ["${pattern}"] })`);
+  }
+  await page.close();
 }
 
 async function open(browser: Browser, url: string): Promise<Page> {
@@ -81,7 +98,7 @@ function chromium({ network, profile, extension, dark }: Options): LaunchOptions
   };
 }
 
-function firefox({ network, profile, dark }: Options): LaunchOptions {
+function firefox({ network, profile, permitted, dark }: Options): LaunchOptions {
   const proxy = { type: 1, http: "127.0.0.1", http_port: network.port, ssl: "127.0.0.1", ssl_port: network.port };
   const settings = { ...proxy, no_proxies_on: "", allow_hijacking_localhost: true, failover_direct: false };
   const named = Object.fromEntries(Object.entries(settings).map(([key, value]) => [`network.proxy.${key}`, value]));
@@ -96,6 +113,7 @@ function firefox({ network, profile, dark }: Options): LaunchOptions {
       "layout.css.prefers-color-scheme.content-override": dark ? 0 : 1,
       "network.captive-portal-service.enabled": false,
       "network.connectivity-service.enabled": false,
+      "extensions.webextOptionalPermissionPrompts": permitted === undefined,
       "extensions.webextensions.uuids": JSON.stringify({ [FIREFOX_ID]: FIREFOX_UUID }),
       "extensions.webextensions.keepStorageOnUninstall": true,
       "extensions.webextensions.keepUuidOnUninstall": true,

@@ -70,6 +70,21 @@ export class Collector {
     return await this.call("reached", [round, "listed"]);
   }
 
+  /** Let this many opt-in users upload to an open round. */
+  uploads(round: string, campaign: string, count = 200): Promise<void> {
+    return this.call("uploads", [round, campaign, count]);
+  }
+
+  /** Let this many other devices report. */
+  others(round: Round, count: number): Promise<void> {
+    return this.call("others", [round, count]);
+  }
+
+  /** Abort a round; its reports are deleted. */
+  abort(round: string): Promise<void> {
+    return this.call("operator", ["POST", `/v1/operator/rounds/${round}/abort`], { json: { reason: "test" } });
+  }
+
   /** The link that invites devices to a campaign. */
   invitation(campaign: string): Promise<string> {
     return this.call("invitation", [campaign]);

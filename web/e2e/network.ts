@@ -77,7 +77,7 @@ function isLocal(host: string): boolean {
 }
 
 /** Pass a request on, and its response back, piece by piece. */
-function forward(request: Request): Promise<Answer | null> {
+export function forward(request: Request): Promise<Answer | null> {
   const { "proxy-connection": _, ...headers } = request.headers;
   const options = { method: request.method, headers, agent: false as const };
   return new Promise((resolve) => {

@@ -1,0 +1,155 @@
+/** The extension over its life in a real browser, with a real collector. Every request of the browser is recorded. */
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { BROWSERS } from "./browsers.ts";
+import { Collector } from "./collector.ts";
+import { Device } from "./extension.ts";
+import { forward } from "./network.ts";
+import type { Request } from "./server.ts";
+
+const SOON = { timeout: 60_000, interval: 100 };
+const SEVERAL_TURNS = 2500;
+const LONG = 240_000; // on a busy machine; about 20 seconds on one that is not
+
+let collector: Collector;
+let campaign: string;
+let device: Device;
+
+beforeAll(async () => {
+  collector = await Collector.start();
+});
+
+afterEach(() => device.remove());
+afterAll(() => collector.stop());
+
+/** Hosts to which the browsers themselves, and the pages that the user opens, send requests. */
+const OTHERS = /(^|\.)(google|googleapis|gstatic|mozilla|firefox|query-\d)\.(com|net|org|example)$/;
+
+/** All other requests: those of the extension, wherever they go. */
+function sent(): string[] {
+  const own = device.network.requests.filter(({ url }) => !OTHERS.test(url.hostname));
+  return own.map(({ method, url }) => `${method} ${url.host}${url.pathname}`);
+}
+
+/** Nothing is sent for as long as several turns would take. */
+async function expectSilence(): Promise<void> {
+  const before = sent();
+  await new Promise((resolve) => setTimeout(resolve, SEVERAL_TURNS));
+  expect(sent()).toEqual(before);
+}
+
+async function expectReports(count: number): Promise<void> {
+  await expect.poll(async () => (await device.status()).lastReport?.arrived, SOON).toBe(true);
+  expect(await collector.stored()).toBe(count);
+}
+
+/** Do this when the next report is on its way: it has been charged, and has not arrived. */
+async function whenReporting(act: () => Promise<void>): Promise<Request> {
+  const { hostname } = new URL(collector.url);
+  const held = await new Promise<Request>((resolve) => {
+    device.network.add(hostname, (request) => {
+      if (!request.url.pathname.endsWith("/reports")) return forward(request);
+      resolve(request);
+      return new Promise(() => {});
+    });
+  });
+  await act();
+  device.network.add(hostname, forward);
+  return held;
+}
+
+describe.each(BROWSERS)("%s", (name) => {
+  test("declining, joining, reports, a kill, offline search, pause, deletion, leaving", { timeout: LONG }, async () => {
+    campaign = await collector.campaign({ name: `${name}-reports` });
+    device = await Device.install(name);
+
+    // Nothing is stored or sent before an answer, and a refusal changes nothing.
+    await device.search("query 1");
+    expect(await device.databases()).toEqual([]);
+    expect((await device.status()).consent).toBe("none");
+    await device.answer("declined");
+    await device.search("query 2");
+    expect(await device.status()).toMatchObject({ consent: "declined", stored: 0 });
+    expect(sent()).toEqual([]);
+
+    // After joining, searches are stored, and one report arrives by itself.
+    await device.join(collector, campaign);
+    for (const query of ["query 1", "query 2", "query 1", "jane.doe@query-3.example"]) await device.search(query);
+    expect(await device.status()).toMatchObject({ consent: "client", stored: 2, spent: "0", remaining: "48" });
+    const first = await collector.listed(campaign);
+    await expectReports(1);
+    const { lastReport, ...status } = await device.status();
+    expect(status).toMatchObject({ spent: "4", remaining: "44", problem: null });
+    expect(lastReport?.cells).toHaveLength(JSON.parse(lastReport?.body ?? "").reports[0].cells.length);
+
+    // The results are searched offline, also after the browser was started again.
+    await collector.others(first, 300);
+    await collector.close(first.id);
+    await expect.poll(() => collector.stored(), SOON).toBe(0);
+    await expect.poll(async () => (await device.status()).bundle, SOON).not.toBeNull();
+    device.network.offline = true;
+    await device.restart();
+    const found = {
+      value: expect.arrayContaining([expect.objectContaining({ query: expect.stringMatching(/^query \d$/) })]),
+    };
+    expect(await device.ask("suggest", { typed: " QUER" })).toEqual(found);
+    device.network.offline = false;
+
+    // Killed between accounting and sending: the same bytes arrive once, and are charged once.
+    const [second, held] = await Promise.all([collector.listed(campaign), whenReporting(() => device.kill())]);
+    expect(await collector.stored()).toBe(0);
+    await device.start();
+    await expectReports(1);
+    const bodies = device.network.requests.filter(({ url }) => url.pathname === held.url.pathname).map(({ body }) => body);
+    expect(bodies).toEqual([held.body, held.body]);
+    expect(await device.status()).toMatchObject({ spent: "8", remaining: "40", lastReport: { body: held.body } });
+
+    // Nothing that the extension sends identifies this installation.
+    const origins = device.network.requests
+      .filter(({ url }) => url.origin === collector.url)
+      .map(({ headers }) => headers.origin);
+    expect([...new Set(origins)].filter((origin) => origin?.startsWith("moz-extension:"))).toEqual([]);
+
+    // A pause, and deletion: what was spent stays.
+    await device.ask("pause", { paused: true });
+    await device.search("query 4");
+    await expectSilence();
+    await device.ask("deleteEverything", {});
+    expect(await device.status()).toMatchObject({ stored: 0, bundle: null, spent: "8", remaining: "40" });
+    await device.ask("pause", { paused: false });
+
+    // Leaving: not one request afterwards, not even that of a report that is on its way.
+    await collector.abort(second.id);
+    const [, left] = await Promise.all([
+      collector.listed(campaign),
+      whenReporting(async () => void (await device.ask("leave", {}))),
+    ]);
+    expect(left.body).not.toBe(held.body);
+    await expectSilence();
+    await device.restart();
+    await expectSilence();
+    expect(await device.status()).toMatchObject({ left: true, stored: 0, spent: "12", nextRound: null });
+    expect(await collector.stored()).toBe(0);
+  });
+
+  test("a volunteer uploads one record, and does not report in the same round", { timeout: LONG }, async () => {
+    campaign = await collector.campaign({ name: `${name}-uploads` });
+    device = await Device.install(name);
+    const [token = ""] = await collector.enrolled(campaign);
+    await device.join(collector, campaign);
+    await device.ask("consent", { answer: "opt-in", token });
+    await device.search("query 1");
+    const round = await collector.opened(campaign);
+    await expect.poll(async () => (await device.status()).uploads, SOON).toEqual({ rounds: 1, withdrawn: 0 });
+    const uploads = () => device.network.requests.filter(({ url }) => url.pathname === `/v1/rounds/${round}/records`);
+    await expect.poll(() => uploads().map(({ body }) => JSON.parse(body).query), SOON).toEqual(["query 1"]);
+    expect(uploads()[0]?.headers.authorization).toBe(`Bearer ${token}`);
+
+    await device.ask("consent", { answer: "client" }); // a change of mind does not put the device into both groups
+    await collector.uploads(round, campaign);
+    await collector.list(round);
+    await new Promise((resolve) => setTimeout(resolve, SEVERAL_TURNS));
+    expect(uploads()).toHaveLength(1);
+    expect(sent().filter((one) => one.endsWith("/reports"))).toEqual([]);
+    expect(await device.status()).toMatchObject({ spent: "4", problem: null });
+  });
+});

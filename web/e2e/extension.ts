@@ -1,0 +1,145 @@
+/** The extension in a browser, as its user sees it: searches on Google's address, and everything sent is recorded. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Plugin } from "esbuild";
+import type { Page } from "puppeteer-core";
+import { bundle } from "../extension/scripts/bundle.js";
+import type { Messages, MessageType, Reply, Status } from "../extension/src/shared/messages.ts";
+import { type Name, type Running, start } from "./browsers.ts";
+import type { Collector } from "./collector.ts";
+import { Network } from "./network.ts";
+import { searchEngine } from "./searchEngine.ts";
+
+export const ENGINE = "www.google.com";
+
+/** What is replaced in builds for tests, and nothing else: a turn every half second instead of every six hours. */
+export const FAST: Plugin = {
+  name: "fast",
+  setup: ({ onLoad }) =>
+    onLoad({ filter: /background\/timing\.ts$/ }, () => ({
+      contents: "export const PERIOD_SECONDS = 0.5, LEAST_SECONDS = 0, CHOICE_SECONDS = 0;",
+    })),
+};
+
+export class Device {
+  readonly network: Network;
+  readonly #name: Name;
+  readonly #folder = mkdtempSync(join(tmpdir(), "blender-dp-e2e-"));
+  #running: Running | null = null;
+  #page: Page | null = null;
+  #granted = false;
+
+  private constructor(name: Name, network: Network) {
+    this.#name = name;
+    this.network = network;
+  }
+
+  /** Install the extension in a new profile. */
+  static async install(name: Name): Promise<Device> {
+    const network = await Network.start();
+    network.add(ENGINE, searchEngine());
+    const device = new Device(name, network);
+    await bundle(name, join(device.#folder, "extension"), [FAST]);
+    await device.start();
+    return device;
+  }
+
+  /** Start the browser, with the profile as it was left. */
+  async start(): Promise<void> {
+    const [extension, profile] = [join(this.#folder, "extension"), join(this.#folder, "profile")];
+    const options = { network: this.network, profile, extension, permitted: "http://127.0.0.1/*" };
+    this.#running = await start(this.#name, { ...options, granted: this.#granted });
+    this.#page = null;
+  }
+
+  /** Open a page; one of the extension starts with a slash. */
+  async open(url: string): Promise<Page> {
+    if (!this.#running) throw new Error("the browser is not running");
+    return this.#running.page(url);
+  }
+
+  /** Send a message from a page of the extension. */
+  async ask<T extends MessageType>(type: T, fields: Messages[T]["fields"]): Promise<Reply<T>> {
+    this.#page ??= await this.open("/options.html");
+    const reply = await this.#page.evaluate((message) => chrome.runtime.sendMessage(message), { type, ...fields });
+    return reply as Reply<T>;
+  }
+
+  /** What the popup shows. */
+  async status(): Promise<Status> {
+    const reply = await this.ask("status", {});
+    if ("error" in reply) throw new Error(JSON.stringify(reply.error));
+    return reply.value;
+  }
+
+  /** Search for this, and open the first result. */
+  async search(query: string): Promise<void> {
+    const page = await this.open(`https://${ENGINE}/search?q=${encodeURIComponent(query)}`);
+    await page.mouse.move(20, 20);
+    await page.mouse.move(40, 40);
+    await page.click("a.result");
+    await page.close();
+  }
+
+  /** Answer on the first page. */
+  async answer(answer: "client" | "declined"): Promise<Page> {
+    const page = await this.open("/consent.html");
+    await page.bringToFront();
+    const choices = await page.$$("button.choice");
+    await choices[answer === "client" ? 0 : 2]?.click();
+    await page.waitForSelector("button.choice", { hidden: true });
+    return page;
+  }
+
+  /** Answer, paste an invitation, and permit the collector. */
+  async join(collector: Collector, campaign: string): Promise<void> {
+    const page = await this.answer("client");
+    await page.type("#link", invitation(collector, campaign));
+    await page.click(".buttons .primary");
+    const accept = await page.waitForSelector(".card .buttons .primary");
+    await accept?.click();
+    await page.waitForSelector("#link", { hidden: true });
+    this.#granted = true;
+    await page.close();
+  }
+
+  /** The names of the extension's databases. */
+  async databases(): Promise<(string | undefined)[]> {
+    this.#page ??= await this.open("/options.html");
+    return this.#page.evaluate(async () => (await indexedDB.databases()).map(({ name }) => name));
+  }
+
+  /** Close the browser and start it again. */
+  async restart(): Promise<void> {
+    await this.#running?.close();
+    await this.start();
+  }
+
+  /** End the browser as a power failure would. */
+  async kill(): Promise<void> {
+    await this.#running?.kill();
+    this.#running = null;
+  }
+
+  /** Close the browser and delete its profile. */
+  async remove(): Promise<void> {
+    await this.#running?.close();
+    await this.network.close();
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+}
+
+/** The invitation to a campaign of this collector. */
+export function invitation({ url, key }: Collector, campaign: string): string {
+  return JSON.stringify({
+    schema: "blender-dp/invitation/1",
+    collector: url,
+    key,
+    campaign,
+    epsilon: "4",
+    delta: "1/1000000",
+    lifetime_epsilon: "48",
+    name: "searches",
+  });
+}
