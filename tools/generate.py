@@ -32,6 +32,7 @@ from import_graph import graph_section  # noqa: E402
 from vectors.accounts import account_vectors  # noqa: E402
 from vectors.bodies import body_vectors  # noqa: E402
 from vectors.channels import local_alg_vectors, subset_vectors  # noqa: E402
+from vectors.characters import character_vectors  # noqa: E402
 from vectors.digests import digest_vectors  # noqa: E402
 from vectors.rejections import rejection_vectors  # noqa: E402
 from vectors.signatures import signature_vectors  # noqa: E402
@@ -46,6 +47,7 @@ VECTORS = {
     "rejections": rejection_vectors,
     "bodies": body_vectors,
     "accounts": account_vectors,
+    "characters": character_vectors,
 }
 """The generated vectors; those of the canonical form and of the personal filter are written by hand."""
 

@@ -7,6 +7,8 @@ from typing import Any
 _ID, _LIST, _RECEIPT = "0123456789abcdef" * 2, "ab" * 32, "cd" * 32
 _LONGEST = 2_048 - len('["q", "https://a.example/"]')  # what fits into the path
 
+_URL = "https://a.example/"
+
 _UPLOADS = (
     ("a record", " Google ", "GOOGLE.com/?utm_source=x", '"google"', '"https://google.com/"'),
     ("quotes", 'say "a\\b"', "https://a.example/", '"say \\"a\\\\b\\""', '"https://a.example/"'),
@@ -14,6 +16,8 @@ _UPLOADS = (
     ("as long as possible", "q", "https://a.example/" + "x" * _LONGEST, '"q"', f'"https://a.example/{"x" * _LONGEST}"'),
     ("one byte too long", "q", "https://a.example/" + "x" * (_LONGEST + 1), "null", "null"),
     ("too long as UTF-8", "ä" * 1_020, "https://a.example/", "null", "null"),
+    ("as long as can be read", "q" + " " * (8_191 - len(_URL)), _URL, '"q"', f'"{_URL}"'),
+    ("too long to be read", "q" + " " * (8_192 - len(_URL)), _URL, "null", "null"),
     ("a personal query", "joe@example.org", "https://a.example/", "null", "null"),
     ("a private host", "router", "http://192.168.0.1/", "null", "null"),
     ("no query", "  ", "https://a.example/", "null", "null"),

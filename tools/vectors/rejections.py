@@ -82,8 +82,9 @@ def _channels() -> Iterator[_Case]:
         ("f_c", "34/40", _lowest("f_c", "34/40")),
         ("f_c", "0.85", _lowest("f_c", "0.85")),
         ("f_c", "1/0", _lowest("f_c", "1/0")),
-        ("f_c", "1", "f_c: 1 is not between 0 and 1 (both excluded)"),
-        ("f_c", "0", "f_c: 0 is not between 0 and 1 (both excluded)"),
+        ("f_c", "1", _unit("1")),
+        ("f_c", "0", _unit("0")),
+        ("f_c", "1/10000000", "leaves less than 9.53674e-07 for one of the choices in a report"),
         ("f_c", 0.85, _NUMBER),
         ("f_c", None, _CHANNEL),
         ("m_c", 0, "m_c: 0 is not a whole number of at least 1"),
@@ -98,10 +99,17 @@ def _channels() -> Iterator[_Case]:
     ):
         name = f"channel: {field} is {'missing' if value is None else json.dumps(value)}"
         yield name, list_content(5, list_document(**{field: value})), reason
+    single = {"queries": [{"query": "a", "urls": []}]}
+    yield "channel: f_c is 1 for single items", list_content(5, list_document(names=single, f_c="1")), _unit("1")
+    yield "channel: f_c is 0 for single items", list_content(5, list_document(names=single, f_c="0")), _unit("0")
     yield "channel: missing", list_content(5, _without(list_document(), "channel")), _CHANNEL
     yield "channel: a list", list_content(5, {**list_document(), "channel": []}), _CHANNEL
     yield "two reports per client", list_content(5, list_document(m_c=2)), "the list was made for 2, but this device has 1"
     yield "the largest subset size", list_content(5, list_document(subset_size=10_000)), None
+
+
+def _unit(text: str) -> str:
+    return f"f_c: {text} is not between 0 and 1 (both excluded)"
 
 
 def _lowest(field: str, text: str) -> str:
@@ -178,6 +186,7 @@ def _bundles() -> Iterator[_Case]:
         ("a share that is true", {**row, "share": True}),
         ("a query that is null", {**row, "query": None}),
         ("a URL without its probability", {**row, "urls": [["https://www.google.com/"]]}),
+        ("a URL with three values", {**row, "urls": [["https://www.google.com/", 0.5, 0.5]]}),
         ("a URL that is a number", {**row, "urls": [[1, 0.5]]}),
         ("no URLs", _without(row, "urls")),
     ):

@@ -65,6 +65,7 @@ def _refused() -> Iterator[tuple[str, bytes]]:
     yield "cut short", _SIGNED[:-1]
     yield "no document", b""
     yield "the content alone", canonical(_CONTENT)
+    yield "another name for the content", _assembled(canonical(_CONTENT), name=b"context")
     yield "signed content that is a list", _assembled(b"[]")
     yield "signed content that is null", _assembled(b"null")
     yield "signed content that is not JSON", _assembled(b"{")
@@ -83,9 +84,11 @@ def _with_signature(signature: bytes) -> bytes:
     return canonical({**json.loads(_SIGNED), "signature": base64.b64encode(signature).decode()})
 
 
-def _assembled(content: bytes, *, domain: bytes = DOMAIN, tail: bytes = b',"kind":"opening"}') -> bytes:
+def _assembled(
+    content: bytes, *, domain: bytes = DOMAIN, tail: bytes = b',"kind":"opening"}', name: bytes = b"content"
+) -> bytes:
     """A document around any bytes, with a signature by the pinned key."""
-    start = b'{"content":' + content
+    start = b'{"' + name + b'":' + content
     signature = base64.b64encode(SIGNER.key.sign(domain + start + tail)).decode()
     return start + f',"key":"{SIGNER.public}","kind":"opening","signature":"{signature}"}}'.encode()
 

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import { expect, test } from "vitest";
-import { ELSEWHERE, type Outcome } from "../client/tests/vectors/replay.ts";
+import type { Outcome } from "../client/tests/vectors/replay.ts";
 import { BROWSERS, start } from "./browsers.ts";
 import { Network } from "./network.ts";
 
@@ -42,7 +42,7 @@ async function script(): Promise<string> {
     globalName: "replays",
     target: "es2022",
   });
-  const names = readdirSync(VECTORS).filter((file) => !ELSEWHERE.includes(file));
+  const names = readdirSync(VECTORS);
   const files = names.map((file) => `${JSON.stringify(file)}: ${readFileSync(VECTORS + file, "utf8")}`);
   return `${outputFiles[0]?.text}; globalThis.outcome = replays.replay({${files.join(",")}}); 0`;
 }

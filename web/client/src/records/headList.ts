@@ -90,10 +90,9 @@ function isAscending(texts: readonly string[]): boolean {
   return texts.every((text, i) => i === 0 || compareCodePoints(texts[i - 1] ?? "", text) < 0);
 }
 
-/** The order of code points, which is not that of UTF-16 above U+FFFF. */
+/** The order of code points, which is not that of UTF-16 above U+FFFF. (If two pairs share their first half, it is.) */
 function compareCodePoints(a: string, b: string): number {
   let i = 0;
   while (i < a.length && a[i] === b[i]) i++;
-  if (i > 0 && /[\ud800-\udbff]/.test(a.charAt(i - 1))) i--; // the units differ in the second half of a pair
   return (a.codePointAt(i) ?? -1) - (b.codePointAt(i) ?? -1);
 }

@@ -8,7 +8,7 @@ import { replayAccounts } from "./accounts.ts";
 import { replayBodies } from "./bodies.ts";
 import { replayChannel } from "./channels.ts";
 import { replayDigests, replayRejections, replaySignatures } from "./documents.ts";
-import { replayCanonical, replayPersonal } from "./records.ts";
+import { replayCanonical, replayCharacters, replayPersonal } from "./records.ts";
 
 /** Compares an actual value with the expected one. */
 export type Check = (name: string, actual: unknown, expected: unknown) => void;
@@ -26,6 +26,7 @@ const REPLAYS: { readonly [file: string]: Replay } = {
   "accounts.json": replayAccounts,
   "bodies.json": replayBodies,
   "canonical.json": replayCanonical,
+  "characters.json": replayCharacters,
   "digests.json": replayDigests,
   "local_alg.json": replayChannel,
   "personal.json": replayPersonal,
@@ -33,9 +34,6 @@ const REPLAYS: { readonly [file: string]: Replay } = {
   "signatures.json": replaySignatures,
   "subset.json": replayChannel,
 };
-
-/** What only a server can replay: see `agent/hostileCollectors.test.ts`. */
-export const ELSEWHERE = ["hostile_collectors.json"];
 
 /** Replay every file; one that nothing replays is a difference, too. */
 export async function replay(files: { readonly [file: string]: unknown }): Promise<Outcome> {
