@@ -2,12 +2,16 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { BROWSERS, FIREFOX_ID, start } from "./browsers.ts";
 import { Network } from "./network.ts";
 
-const SCRIPT = `const api = globalThis.browser ?? chrome;
-api.runtime.onMessage.addListener((message) => { fetch("https://collector.example/" + message).catch(() => {}); });`;
+const SCRIPT = `import { CollectorClient } from "${fileURLToPath(new URL("../client/src/agent/collector.ts", import.meta.url))}";
+chrome.runtime.onMessage.addListener((message) => {
+  new CollectorClient("https://collector.example").post("/" + message, "{}").catch(() => {});
+});`;
 const FILES = {
   "manifest.json": JSON.stringify({
     manifest_version: 3,
@@ -19,7 +23,6 @@ const FILES = {
     content_scripts: [{ matches: ["https://search.example/*"], js: ["content.js"] }],
     browser_specific_settings: { gecko: { id: FIREFOX_ID } },
   }),
-  "background.js": SCRIPT,
   "content.js": "(globalThis.browser ?? chrome).runtime.sendMessage(document.title);",
   "page.html": "<title>page</title>",
 };
@@ -31,6 +34,8 @@ beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), "blender-dp-e2e-"));
   mkdirSync(join(folder, "extension"));
   for (const [name, text] of Object.entries(FILES)) writeFileSync(join(folder, "extension", name), text);
+  const script = { contents: SCRIPT, resolveDir: folder };
+  await build({ stdin: script, bundle: true, format: "esm", outfile: join(folder, "extension", "background.js") });
   network = await Network.start();
   network.add("search.example", () => ({ headers: { "Content-Type": "text/html" }, body: "<title>found</title>" }));
   network.add("collector.example", () => ({ body: "{}" }));
@@ -47,7 +52,9 @@ describe.each(BROWSERS)("%s", (name) => {
     const first = await start(name, options);
     await first.page("https://search.example/?q=a");
     const page = await first.page("/page.html");
-    await expect.poll(() => network.to("collector.example")).toEqual(["GET /found"]);
+    await expect.poll(() => network.to("collector.example")).toEqual(["POST /found"]);
+    const { origin = "" } = network.requests.find((one) => one.url.host === "collector.example")?.headers ?? {};
+    expect(origin).toMatch(/^(null|chrome-extension:.*)$/); // nothing that identifies this installation
     expect(await page.evaluate(() => matchMedia("(prefers-color-scheme: dark)").matches)).toBe(true);
     await page.evaluate(() => chrome.storage.local.set({ kept: 1 }));
     await first.kill();
@@ -66,6 +73,6 @@ describe.each(BROWSERS)("%s", (name) => {
     network.offline = false;
     expect(await again.evaluate(fetched)).toBe(true);
     await second.close();
-    expect(network.to("collector.example")).toEqual(["GET /found", "GET /"]);
+    expect(network.to("collector.example")).toEqual(["POST /found", "GET /"]);
   });
 });

@@ -21,6 +21,7 @@ export class Fraction {
     this.denominator = denominator / divisor;
   }
 
+  /** The sum. */
   plus(other: Fraction): Fraction {
     return new Fraction(
       this.numerator * other.denominator + other.numerator * this.denominator,
@@ -28,14 +29,17 @@ export class Fraction {
     );
   }
 
+  /** The difference. */
   minus(other: Fraction): Fraction {
     return this.plus(new Fraction(-other.numerator, other.denominator));
   }
 
+  /** The product. */
   times(other: Fraction): Fraction {
     return new Fraction(this.numerator * other.numerator, this.denominator * other.denominator);
   }
 
+  /** The quotient. */
   over(other: Fraction): Fraction {
     return new Fraction(this.numerator * other.denominator, this.denominator * other.numerator);
   }
@@ -46,10 +50,12 @@ export class Fraction {
     return Number(difference > 0n) - Number(difference < 0n);
   }
 
+  /** The largest integer that is not above. */
   floor(): bigint {
     return floorDivide(this.numerator, this.denominator);
   }
 
+  /** The smallest integer that is not below. */
   ceil(): bigint {
     return -floorDivide(-this.numerator, this.denominator);
   }

@@ -22,11 +22,16 @@ export interface Limits {
 /** One report in the account: its round, cost and exact bytes, and whether they have arrived or their round is over. */
 export interface Sent {
   readonly campaign: string;
+  /** The number of the round, which only rises. */
   readonly round: number;
   readonly round_id: string;
+  /** Its cost, exactly, as "4" or "7/3". */
   readonly epsilon: string;
+  /** The exact text that leaves, every time. */
   readonly body: string;
+  /** Whether the collector has confirmed it. */
   readonly arrived: boolean;
+  /** Whether its round ended before it arrived; it is not sent again. */
   readonly over: boolean;
 }
 
@@ -39,7 +44,9 @@ export interface Sent {
 export interface Uploaded {
   readonly campaign: string;
   readonly round_id: string;
+  /** What withdraws the record: nobody else knows it. */
   readonly receipt: string;
+  /** The number of the round; 0 in an upload of an earlier version, which has no ε or δ either. */
   readonly round: number;
   readonly epsilon: string | null;
   readonly delta: string | null;

@@ -20,6 +20,10 @@ const RESPONSE_BYTES = 256_000;
 const DOCUMENT_BYTES = 8_000_000; // a list of 10,000 queries has about 1 MB, its bundle about 2; three times that with long URLs
 const SHOWN_CHARACTERS = 400; // of a remote machine's text, in an error
 
+// An extension is allowed to read its collector's responses. Firefox would otherwise send the id of its installation as
+// `Origin`, which is different in every browser and never changes.
+const MODE = /^https?:$/.test(globalThis.location?.protocol ?? "http:") ? "cors" : "same-origin";
+
 const LOCAL = /^(localhost|127(\.\d+){3}|\[::1\])$/;
 const FIXES: Record<number, string> = {
   401: "Pass a token",
@@ -68,7 +72,7 @@ export class CollectorClient {
         ...request,
         cache: "no-store",
         credentials: "omit",
-        mode: "cors",
+        mode: MODE,
         redirect: "error",
         referrerPolicy: "no-referrer",
         signal: limit.signal,

@@ -16,9 +16,11 @@ export interface Invitation {
   readonly collector: string;
   readonly key: string;
   readonly campaign: string;
+  /** The ε of every round; this number and the next two are exact, as "4" or "7/3". */
   readonly epsilon: string;
   readonly delta: string;
   readonly lifetimeEpsilon: string;
+  /** The campaign's name. */
   readonly name: string;
 }
 
