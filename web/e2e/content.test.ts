@@ -58,8 +58,7 @@ let network: Network;
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "blender-dp-content-"));
   const entry = new URL("../extension/src/content/index.ts", import.meta.url).pathname;
-  const define = { TEST_ENGINE: "null" };
-  await build({ entryPoints: [entry], outfile: join(folder, "content.js"), bundle: true, format: "iife", define });
+  await build({ entryPoints: [entry], outfile: join(folder, "content.js"), bundle: true, format: "iife" });
   writeFileSync(join(folder, "manifest.json"), JSON.stringify(MANIFEST));
   writeFileSync(join(folder, "background.js"), BACKGROUND);
   network = await Network.start();

@@ -18,7 +18,7 @@ export const FAST: Plugin = {
   name: "fast",
   setup: ({ onLoad }) =>
     onLoad({ filter: /background\/timing\.ts$/ }, () => ({
-      contents: "export const PERIOD_SECONDS = 0.5, LEAST_SECONDS = 0, CHOICE_SECONDS = 0;",
+      contents: "export const PERIOD_SECONDS = 0.5;\nexport const ROUND_SECONDS = 0;\nexport const CHOICE_SECONDS = 0;",
     })),
 };
 

@@ -1,7 +1,7 @@
 /**
  * A local search engine for end-to-end tests, with pages of results in Google's form.
  *
- * The build for tests adds its origin to the table of engines; what is shipped does not contain it.
+ * The network of tests serves it at Google's address, so that the extension recognises it without any change.
  */
 import type { Respond } from "./server.ts";
 

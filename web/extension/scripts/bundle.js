@@ -16,7 +16,6 @@ const COMMON = {
   conditions: ["source"],
   charset: "utf8",
   logLevel: "warning",
-  define: { TEST_ENGINE: "null" },
 };
 
 /**

@@ -34,6 +34,7 @@ void resume();
 
 /** Continue what an earlier run of the background has started. */
 async function resume(): Promise<void> {
-  if ((await readSettings()).left) await finishLeaving();
   await setAlarm();
+  const settings = await readSettings();
+  if (settings.left) await finishLeaving(settings);
 }

@@ -52,9 +52,11 @@ export async function pause({ paused }: Messages["pause"]["fields"]): Promise<vo
 
 /** Delete what is stored, apart from what was spent. */
 export async function deleteEverything(): Promise<void> {
-  await deleteData();
+  const settings = await readSettings();
+  if (settings.consent === "none") return; // there is nothing to delete
+  await deleteData(settings);
   const choiceKey = randomBytes(32);
-  await changeSettings((current) => (current.choiceKey ? { choiceKey } : {}));
+  await changeSettings((current) => (current.choiceKey ? { choiceKey } : null));
 }
 
 /** Withdraw uploads, also during a pause, and return their number. */
@@ -71,17 +73,18 @@ export async function withdraw(): Promise<number> {
 /** Leave for ever. From the first line on, no request is allowed. */
 export async function leave(): Promise<void> {
   await changeSettings(() => ({ left: true, token: null, choiceKey: null, nextTurn: null, problem: null }));
-  await finishLeaving();
+  const settings = await readSettings();
   await setAlarm();
-  await returnPermissions(await readSettings());
+  await returnPermissions(settings);
+  await finishLeaving(settings);
 }
 
 async function decline(): Promise<void> {
   const before = await readSettings();
   await storeRefusal();
   if (before.consent === "none" || before.consent === "declined") return;
-  await deleteData();
   await setAlarm();
+  await deleteData(before);
   await returnPermissions(before);
 }
 

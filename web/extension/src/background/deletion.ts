@@ -2,24 +2,21 @@
 import { writing } from "./database.ts";
 import { withoutNetwork } from "./network.ts";
 import { agentOf } from "./participant.ts";
-import { readSettings } from "./settings.ts";
+import type { Settings } from "./settings.ts";
 
 /** Delete the stored searches, the choices, the newest list and the published results; no turn can restore any of them. */
-export function deleteData(): Promise<void> {
+export function deleteData(settings: Settings): Promise<void> {
   return withoutNetwork(async () => {
     await clearStores();
-    await (await agentOf(await readSettings()))?.forgetBundle();
+    await (await agentOf(settings))?.forgetBundle();
   });
 }
 
 /** Opt out for ever and delete everything else. Safe to repeat: it is done again if the browser ends in between. */
-export function finishLeaving(): Promise<void> {
-  return withoutNetwork(async () => {
-    const agent = await agentOf(await readSettings());
-    await agent?.optOut();
-    await clearStores();
-    await agent?.forgetBundle();
-  });
+export async function finishLeaving(settings: Settings): Promise<void> {
+  await withoutNetwork(clearStores);
+  await (await agentOf(settings))?.optOut();
+  await deleteData(settings);
 }
 
 function clearStores(): Promise<void> {

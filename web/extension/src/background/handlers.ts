@@ -15,10 +15,9 @@ export async function respond(
   message: unknown,
   sender: chrome.runtime.MessageSender,
 ): Promise<{ value: unknown } | { error: Problem }> {
-  const known = allowed(message, sender);
-  if (!known) return { error: FORBIDDEN };
   try {
-    return { value: await outcome(known) };
+    const known = allowed(message, sender);
+    return known ? { value: await outcome(known) } : { error: FORBIDDEN };
   } catch (error) {
     if (!(error instanceof BlenderError)) return { error: FAILED };
     return { error: { subject: error.subject, problem: error.problem, fix: error.fix } };

@@ -2,7 +2,7 @@
 import { Agent, type Invitation, readInvitation } from "@blender-dp/client";
 import type { Suggestion } from "../shared/messages.ts";
 import { hasJoined, readSettings, type Settings } from "./settings.ts";
-import { LEAST_SECONDS } from "./timing.ts";
+import { ROUND_SECONDS } from "./timing.ts";
 
 const SHOWN = 8;
 
@@ -29,5 +29,5 @@ export async function suggestions(typed: string): Promise<Suggestion[]> {
 }
 
 function openAgent(invitation: Invitation): Promise<Agent> {
-  return Agent.open({ ...invitation, leastSeconds: LEAST_SECONDS });
+  return Agent.open({ ...invitation, leastSeconds: ROUND_SECONDS });
 }

@@ -15,20 +15,21 @@ export function nextTime(now: number, random = new DataView(randomBytes(4).buffe
   return now + PERIOD_SECONDS / 2 + (PERIOD_SECONDS * random) / UNIT;
 }
 
-/** Set the alarm for the stored time, or clear it. Called on every start, and after every change. */
-export async function setAlarm(): Promise<void> {
-  const settings = await readSettings();
-  if (!isActive(settings) || settings.nextTurn === null) {
-    await chrome.alarms.clear(ALARM);
-    return;
-  }
-  const when = settings.nextTurn * 1000;
-  const current = await chrome.alarms.get(ALARM);
-  if (current?.scheduledTime !== when) await chrome.alarms.create(ALARM, { when });
+/** Set the alarm for the stored time, or clear it. Called on every start, and after every change; the last call decides. */
+export function setAlarm(now = Date.now() / 1000): Promise<void> {
+  return navigator.locks.request("blender-dp-alarm", async () => {
+    const settings = await readSettings();
+    if (!isActive(settings) || settings.nextTurn === null) {
+      await chrome.alarms.clear(ALARM);
+      return;
+    }
+    const latest = now + 1.5 * PERIOD_SECONDS; // unless the clock was set back meanwhile
+    await chrome.alarms.create(ALARM, { when: Math.min(settings.nextTurn, latest) * 1000 });
+  });
 }
 
 /** Store the next time and set the alarm, before the turn: a turn that fails is not repeated at once. */
 export async function planNext(now: number): Promise<void> {
-  await changeSettings(() => ({ nextTurn: nextTime(now) }));
+  await changeSettings((current) => (isActive(current) ? { nextTurn: nextTime(now) } : null));
   await setAlarm();
 }

@@ -37,14 +37,15 @@ export async function readSettings(): Promise<Settings> {
   return { ...NOTHING, ...stored };
 }
 
-/** Change some settings, depending on the others. Once the user has left, nothing can be changed. */
-export function changeSettings(change: (current: Settings) => Partial<Settings>): Promise<void> {
+/** Change some settings, depending on the others; null changes nothing, and once the user has left, nothing changes. */
+export function changeSettings(change: (current: Settings) => Partial<Settings> | null): Promise<void> {
   return writing(["settings"], (transaction) => {
     const store = transaction.objectStore("settings");
     const request = store.get(KEY);
     request.onsuccess = () => {
       const current: Settings = { ...NOTHING, ...request.result };
-      if (!current.left) store.put({ ...current, ...change(current) }, KEY);
+      const changed = current.left ? null : change(current);
+      if (changed) store.put({ ...current, ...changed }, KEY);
     };
   });
 }

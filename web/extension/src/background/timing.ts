@@ -4,7 +4,7 @@
 export const PERIOD_SECONDS = 6 * 3600;
 
 /** The minimum time between two rounds in which this device participates. */
-export const LEAST_SECONDS = 86_400;
+export const ROUND_SECONDS = 86_400;
 
 /** How long it takes to choose a record, at least. */
 export const CHOICE_SECONDS = 1;

@@ -12,7 +12,7 @@ import { agentOf } from "./participant.ts";
 import { requirePermission } from "./permission.ts";
 import { planNext } from "./schedule.ts";
 import { changeSettings, isActive, readSettings, type Settings } from "./settings.ts";
-import { CHOICE_SECONDS, LEAST_SECONDS } from "./timing.ts";
+import { CHOICE_SECONDS, ROUND_SECONDS } from "./timing.ts";
 
 /** Plan the next turn, and take this one, unless another task is using the network. */
 export async function takeTurn(now = Date.now() / 1000): Promise<void> {
@@ -22,7 +22,7 @@ export async function takeTurn(now = Date.now() / 1000): Promise<void> {
     const settings = await readSettings();
     if (!isActive(settings)) return;
     const problem = await failure(() => oneTurn(settings, now));
-    await changeSettings(() => ({ problem }));
+    await changeSettings((current) => (isActive(current) ? { problem } : null));
   });
 }
 
@@ -40,7 +40,7 @@ async function oneTurn(settings: Settings, now: number): Promise<void> {
 /** Report or upload. Too early for another round is not a problem: it is tried again later. */
 async function contribute(agent: Agent, settings: Settings, now: number): Promise<void> {
   const { charged } = await agent.account();
-  const isEarly = charged !== null && now < charged + LEAST_SECONDS;
+  const isEarly = charged !== null && now < charged + ROUND_SECONDS;
   try {
     await (settings.consent === "opt-in" ? upload(agent, settings, now) : report(agent, settings, now));
   } catch (error) {

@@ -30,9 +30,6 @@ export interface Engine {
   readonly unwrap: Unwrap;
 }
 
-/** The origin of the local search engine. The build sets it for end-to-end tests, and to null in what is shipped. */
-declare const TEST_ENGINE: string | null;
-
 const GOOGLE: Engine = {
   name: "Google",
   origins: GOOGLE_ORIGINS,
@@ -103,21 +100,10 @@ const BAIDU: Engine = {
   unwrap: baiduTarget,
 };
 
-function local(origin: string): Engine {
-  return { ...GOOGLE, name: "Local", origins: [origin] };
-}
-
 /** Every engine that the extension recognises. */
-export const ENGINES: readonly Engine[] = [
-  GOOGLE,
-  BING,
-  DUCKDUCKGO,
-  YANDEX,
-  BAIDU,
-  ...(typeof TEST_ENGINE === "string" ? [local(TEST_ENGINE)] : []),
-];
+export const ENGINES: readonly Engine[] = [GOOGLE, BING, DUCKDUCKGO, YANDEX, BAIDU];
 
-/** The match patterns of all engines, for the manifest. A pattern cannot contain a port. */
+/** The match patterns of all engines, for the manifest. */
 export function matchPatterns(engines: readonly Engine[] = ENGINES): string[] {
-  return engines.flatMap(({ origins, glob }) => origins.map((origin) => origin.replace(/:\d+$/, "") + glob));
+  return engines.flatMap(({ origins, glob }) => origins.map((origin) => origin + glob));
 }

@@ -9,7 +9,7 @@ import { currentStatus } from "../../src/background/status.ts";
 import { takeTurn } from "../../src/background/turn.ts";
 import { type Asked, freshBrowser, invitation, stored } from "./browser.ts";
 
-vi.mock("../../src/background/timing.ts", () => ({ PERIOD_SECONDS: 3600, LEAST_SECONDS: 0, CHOICE_SECONDS: 0 }));
+vi.mock("../../src/background/timing.ts", () => ({ PERIOD_SECONDS: 3600, ROUND_SECONDS: 0, CHOICE_SECONDS: 0 }));
 
 // Before the guard is loaded: what it sends, and how.
 const { modes, node } = vi.hoisted(() => {
@@ -177,4 +177,28 @@ test("cells of the last report are named, as long as its list is stored", async 
   expect(lastReport?.cells).toEqual(cells.map((cell: number) => names[cell] ?? { query: null, url: null }));
   await decisions.deleteEverything();
   expect((await currentStatus()).lastReport?.cells).toBeNull();
+});
+
+test("declining during a turn stores the refusal and nothing else, and deletes the results", async () => {
+  fake.publishBundle(1);
+  await takeTurn();
+  expect((await currentStatus()).bundle).toEqual({ queries: 1 });
+  fake.instead = () => new Promise(() => {});
+  const before = fake.requests.length;
+  const turn = takeTurn();
+  await vi.waitFor(() => expect(fake.requests.length).toBe(before + 1));
+  await decisions.consent({ answer: "declined" });
+  await turn;
+  const { "blender-dp-extension": own, "blender-dp": account } = await stored();
+  expect(own).toEqual([{ consent: "declined" }]);
+  expect(account).toHaveLength(1); // what was spent, and no results
+  expect(asked.alarms.size).toBe(0);
+});
+
+test("all campaigns share one account, whatever their invitations are called", async () => {
+  await takeTurn();
+  const other = { name: "another", campaign: "d".repeat(32), collector: fake.url, key: fake.key, lifetime_epsilon: "12" };
+  await decisions.invitation({ text: invitation(other) });
+  expect(await currentStatus()).toMatchObject({ spent: "4", remaining: "8" });
+  expect(Object.keys(await stored()).toSorted()).toEqual(["blender-dp", "blender-dp-extension"]);
 });
