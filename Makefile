@@ -32,8 +32,8 @@ fast-tests: $(VENV)/.dev  ## run the tests that need no server, browser or stati
 web:  ## build the browser client, the extension and the dashboard in web/ (needs Node 20)
 	@BLENDER_DP_NEEDS_WEB=1 tools/web build
 
-web-check:  ## lint, check types and run the fast tests of web/; skipped without Node
-	@tools/web check
+web-check: $(VENV)/.dev  ## lint, check types and run the fast tests of web/; skipped without Node
+	@BLENDER_DP_PYTHON=$(abspath $(BIN)/python) tools/web check
 
 browsers:  ## install what the browser tests need, on Debian as root
 	@tools/browser

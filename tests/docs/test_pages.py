@@ -61,7 +61,7 @@ THREATS = [line for line in SECURITY.splitlines() if line.startswith("| ") and n
 
 @pytest.mark.parametrize("row", THREATS, ids=lambda row: row.split("|")[1].strip())
 def test_every_threat_has_tests_that_exist(row):
-    named = re.findall(r"`(tests/[\w/.]+)(?:::(\w+))?`", row.split("|")[3])
+    named = re.findall(r"`((?:tests|web)/[\w/.]+)(?:::(\w+))?`", row.split("|")[3])
     assert named
     for path, name in named:
         assert (ROOT / path).exists(), path

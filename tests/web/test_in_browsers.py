@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 
 import pytest
 
@@ -26,6 +27,6 @@ def test_the_client_and_the_extension_pass_their_own_tests():
 
 
 def run(script: str) -> None:
-    environment = {**os.environ, "BLENDER_DP_NEEDS_WEB": "1"}
+    environment = {**os.environ, "BLENDER_DP_NEEDS_WEB": "1", "BLENDER_DP_PYTHON": sys.executable}
     done = subprocess.run([ROOT / "tools/web", script], capture_output=True, text=True, check=False, env=environment)
     assert done.returncode == 0, done.stdout[-20_000:] + done.stderr[-5_000:]
