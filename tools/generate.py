@@ -28,7 +28,7 @@ from blender_dp_device.wire import messages
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tools"))
 from hostile_collectors import hostile_collectors  # noqa: E402
-from import_graph import graph_section  # noqa: E402
+from import_graph import graph_pictures, graph_section  # noqa: E402
 from vectors.accounts import account_vectors  # noqa: E402
 from vectors.bodies import body_vectors  # noqa: E402
 from vectors.channels import local_alg_vectors, subset_vectors  # noqa: E402
@@ -89,6 +89,8 @@ def outputs() -> Iterator[tuple[Path, str]]:
     yield ROOT / "spec/openapi.json", _json(bare_app().openapi())
     yield ROOT / "docs/reference/command.md", command_reference()
     yield ROOT / "docs/architecture.md", architecture()
+    for name, picture in graph_pictures():
+        yield ROOT / f"docs/figures/{name}.svg", picture
     yield ROOT / "web/extension/src/pages/generated/colours.css", f"{theme.variables()}\n"
     yield ROOT / "web/dashboard/src/generated/colours.css", f"{theme.variables()}\n"
     yield ROOT / "web/dashboard/src/generated/api.ts", api_types(bare_app().openapi())

@@ -4,23 +4,39 @@ from __future__ import annotations
 
 import tomllib
 from collections import defaultdict
+from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import grimp
+from layer_picture import picture
 
 ROOT = Path(__file__).resolve().parent.parent
 Edges = dict[str, set[str]]
 
 
+VIEWS = {
+    "imports": ("Both packages", "blender_dp", {"blender_dp_device": "blender_dp_device"}),
+    "imports-collector": ("Inside the collector", "blender_dp.collector", {}),
+    "imports-device": ("Inside the device package", "blender_dp_device", {}),
+}
+
+
+@cache
+def _graph() -> grimp.ImportGraph:
+    return grimp.build_graph("blender_dp", "blender_dp_device", cache_dir=None)
+
+
 def graph_section() -> str:
     """The three graphs in Markdown: the whole, inside the collector, inside the device."""
-    graph = grimp.build_graph("blender_dp", "blender_dp_device", cache_dir=None)
-    views = (
-        ("Both packages", "blender_dp", {"blender_dp_device": "blender_dp_device"}),
-        ("Inside the collector", "blender_dp.collector", {}),
-        ("Inside the device package", "blender_dp_device", {}),
-    )
-    return "\n".join(_view(title, package, edges(graph, package, outside)) for title, package, outside in views)
+    views = [(file, title, package, edges(_graph(), package, outside)) for file, (title, package, outside) in VIEWS.items()]
+    return "\n".join(_view(*view) for view in views)
+
+
+def graph_pictures() -> Iterator[tuple[str, str]]:
+    """The name of each graph's file, and its picture."""
+    for file, (title, package, outside) in VIEWS.items():
+        yield file, picture(layers(package), reduced(edges(_graph(), package, outside)), f"Imports: {title.lower()}")
 
 
 def layers(package: str) -> list[list[str]]:
@@ -74,10 +90,8 @@ def _reachable(found: Edges, start: str) -> set[str]:
     return seen
 
 
-def _view(title: str, package: str, found: Edges) -> str:
+def _view(file: str, title: str, package: str, found: Edges) -> str:
     order = " → ".join(", ".join(names) for names in layers(package))
-    pairs = sorted((importer, target) for importer, targets in reduced(found).items() for target in targets)
-    arrows = [f"    {importer} --> {target}" for importer, target in pairs]
     rows = [f"{importer} → {', '.join(sorted(targets))}" for importer, targets in sorted(found.items())]
-    picture = ["```mermaid", "graph TD", *arrows, "```\n"]
-    return "\n".join([f"### {title}\n", f"Layers: {order}.\n", *picture, "All imports:\n", "```text", *rows, "```\n"])
+    image = f"![{title}](figures/{file}.svg)\n"
+    return "\n".join([f"### {title}\n", f"Layers: {order}.\n", image, "All imports:\n", "```text", *rows, "```\n"])

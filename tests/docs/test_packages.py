@@ -11,10 +11,9 @@ import yaml
 from tests.conftest import ROOT
 
 FOLDERS = {"blender-dp": ROOT, "blender-dp-device": ROOT / "device"}
-PROJECTS = {
-    name: tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    for name, folder in FOLDERS.items()
-}
+FILES = {name: tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8")) for name, folder in FOLDERS.items()}
+PROJECTS = {name: file["project"] for name, file in FILES.items()}
+BUILDS = {name: file["tool"]["hatch"] for name, file in FILES.items()}
 
 
 @pytest.fixture(params=PROJECTS)
@@ -39,9 +38,23 @@ def test_the_claimed_python_versions_are_those_that_make_tests(name):
 def test_the_metadata_are_complete(name):
     project = PROJECTS[name]
     assert project["name"] == name
-    assert {"description", "readme", "license", "authors", "keywords", "urls"} <= set(project)
+    assert {"description", "license", "authors", "keywords", "urls"} <= set(project)
     assert "Typing :: Typed" in project["classifiers"]
-    assert (FOLDERS[name] / project["readme"]).exists()
+    assert project["dynamic"] == ["readme"]  # the README, with links that work on a package index
+
+
+def test_links_of_the_readme_work_on_a_package_index(name):
+    """The build replaces them as `pyproject.toml` says: each one leads to a file of the source."""
+    hook = BUILDS[name]["metadata"]["hooks"]["fancy-pypi-readme"]
+    text = (FOLDERS[name] / hook["fragments"][0]["path"]).read_text(encoding="utf-8")
+    for one in hook["substitutions"]:
+        text = re.sub(one["pattern"], one["replacement"], text)
+    source = PROJECTS["blender-dp"]["urls"]["Source"]
+    links = re.findall(r"\]\(([^)\s]+)\)", text)
+    assert [link for link in links if not link.startswith(("https://", "#"))] == []
+    inside = [link.removeprefix(source).partition("#")[0] for link in links if link.startswith(source)]
+    assert inside
+    assert [path for path in inside if not (ROOT / path).exists()] == []
 
 
 def test_every_package_contains_the_license(name):
