@@ -93,7 +93,7 @@ export class Device {
   }
 
   /** Answer, paste an invitation, and permit the collector. */
-  async join(collector: Collector, campaign: string): Promise<void> {
+  async join(collector: Pick<Collector, "url" | "key">, campaign: string): Promise<void> {
     const page = await this.answer("client");
     await page.type("#link", invitation(collector, campaign));
     await page.click(".buttons .primary");
@@ -131,7 +131,7 @@ export class Device {
 }
 
 /** The invitation to a campaign of this collector. */
-export function invitation({ url, key }: Collector, campaign: string): string {
+export function invitation({ url, key }: Pick<Collector, "url" | "key">, campaign: string): string {
   return JSON.stringify({
     schema: "blender-dp/invitation/1",
     collector: url,
