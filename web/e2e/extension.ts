@@ -75,11 +75,16 @@ export class Device {
 
   /** Search for this, and open the first result. */
   async search(query: string): Promise<void> {
-    const page = await this.open(`https://${ENGINE}/search?q=${encodeURIComponent(query)}`);
-    await page.mouse.move(20, 20);
-    await page.mouse.move(40, 40);
-    await page.click("a.result");
-    await page.close();
+    await searchIn(await this.open(resultsOf(query)));
+  }
+
+  /** The same in a private window. Drivers can open one in Chromium only. */
+  async searchPrivately(query: string): Promise<void> {
+    const window = await this.#running?.browser.createBrowserContext();
+    const page = await window?.newPage();
+    await page?.goto(resultsOf(query));
+    if (page) await searchIn(page);
+    await window?.close();
   }
 
   /** Answer on the first page. */
@@ -128,6 +133,17 @@ export class Device {
     await this.network.close();
     rmSync(this.#folder, { recursive: true, force: true });
   }
+}
+
+function resultsOf(query: string): string {
+  return `https://${ENGINE}/search?q=${encodeURIComponent(query)}`;
+}
+
+async function searchIn(page: Page): Promise<void> {
+  await page.mouse.move(20, 20);
+  await page.mouse.move(40, 40);
+  await page.click("a.result");
+  await page.close();
 }
 
 /** The invitation to a campaign of this collector. */
