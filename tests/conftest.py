@@ -10,7 +10,7 @@ from xdist.scheduler import LoadFileScheduling
 from blender_dp import Entropy, HeadList, Release
 from tests.items import release_of_items
 
-settings.register_profile("ci", deadline=None, derandomize=True, max_examples=200)
+settings.register_profile("ci", deadline=None, derandomize=True, max_examples=100)
 settings.register_profile("fast", parent=settings.get_profile("ci"), max_examples=20)
 settings.load_profile(os.environ.get("BLENDER_DP_HYPOTHESIS", "ci"))
 

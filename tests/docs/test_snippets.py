@@ -5,11 +5,10 @@ from __future__ import annotations
 import contextlib
 import doctest
 import io
-import os
 import re
 import shlex
-import subprocess
-import sys
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pyarrow.csv as pa_csv
@@ -17,11 +16,11 @@ import pytest
 
 from blender_dp import aol_like
 from tests.conftest import ROOT
+from tests.warm_command import WarmCommand
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 # A block of text right after one of Python is what it prints.
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$(?:\n\n^```text\n(.*?)^```$)?", re.MULTILINE | re.DOTALL)
-BIN = Path(sys.executable).parent
 
 
 @pytest.fixture(scope="module")
@@ -31,13 +30,22 @@ def log(tmp_path_factory) -> bytes:
     return path.read_bytes()
 
 
+@pytest.fixture(scope="module")
+def command() -> Iterator[WarmCommand]:
+    made = WarmCommand(columns=80)
+    yield made
+    made.close()
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
-def test_the_snippets_of_a_page_run(page, log, tmp_path, monkeypatch):
+def test_the_snippets_of_a_page_run(page, log, tmp_path, monkeypatch, command):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "log.csv").write_bytes(log)
     namespace: dict[str, object] = {}
+    runners = {"python": run_python, "pycon": run_pycon, "console": partial(run_console, command)}
     for language, text, printed in BLOCK.findall(page.read_text(encoding="utf-8")):
-        RUNNERS.get(language, lambda *_: None)(text, namespace, printed)
+        if language in runners:
+            runners[language](text, namespace, printed)
 
 
 def run_python(text: str, namespace: dict[str, object], expected: str) -> None:
@@ -55,19 +63,15 @@ def run_pycon(text: str, namespace: dict[str, object], _: str) -> None:
     namespace.update(test.globs)
 
 
-def run_console(text: str, *_: object) -> None:
+def run_console(command: WarmCommand, text: str, *_: object) -> None:
     for entry in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
         line, _, expected = entry.partition("\n")
-        command = {"make demo": "blender-dp demo", "make test": None}.get(line, line)
-        if command is None:  # that is what is running
+        if line == "make test":  # that is what is running
             continue
-        name, *arguments = shlex.split(command.removeprefix(".venv/bin/"))
-        environment = {**os.environ, "COLUMNS": "80", "NO_COLOR": "1"}
-        done = subprocess.run([BIN / name, *arguments], capture_output=True, text=True, check=False, env=environment)
+        name, *arguments = shlex.split("blender-dp demo" if line == "make demo" else line.removeprefix(".venv/bin/"))
+        assert name == "blender-dp", "no other command is documented"
+        done = command(arguments, Path.cwd())
         assert done.returncode == 0, done.stderr
         if expected.strip():
             printed = "\n".join(row.rstrip() for row in done.stdout.splitlines())
             assert printed.strip() == expected.strip()
-
-
-RUNNERS = {"python": run_python, "pycon": run_pycon, "console": run_console}

@@ -1,14 +1,14 @@
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow.csv as pa_csv
 import pytest
 
 from blender_dp import aol_like
+from tests.warm_command import WarmCommand
 
 
 @pytest.fixture
@@ -17,17 +17,17 @@ def executable() -> Path:
     return Path(sys.executable).parent / "blender-dp"
 
 
+@pytest.fixture(scope="session")
+def warm_command() -> Iterator[WarmCommand]:
+    made = WarmCommand(columns=120)
+    yield made
+    made.close()
+
+
 @pytest.fixture
-def command(tmp_path, executable):
-    """Run the installed command in an empty folder."""
-
-    def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-        environment = {**os.environ, "COLUMNS": "120", "NO_COLOR": "1"}
-        return subprocess.run(
-            [executable, *map(str, arguments)], capture_output=True, text=True, check=False, cwd=tmp_path, env=environment
-        )
-
-    return run
+def command(tmp_path, warm_command):
+    """Run the command in an empty folder."""
+    return lambda *arguments: warm_command(arguments, tmp_path)
 
 
 @pytest.fixture(scope="session")
