@@ -17,7 +17,6 @@ from blender_dp.cli.invitation import Invitation
 from blender_dp.errors import ParameterError
 from blender_dp_device import Agent, CollectorClient
 from tests.collector_http.conftest import listening
-from tests.collector_http.test_home import Tags
 from tests.collector_http.test_operate import command  # noqa: F401 (a fixture)
 from tests.conftest import ROOT
 
@@ -148,9 +147,7 @@ def test_the_page_behind_the_link_reads_nothing(live):
     with live.http() as http:
         answer = http.get("/join")
     assert (answer.status_code, answer.headers["content-type"]) == (200, "text/html; charset=utf-8")
-    tags = Tags(answer.text)
-    assert {"script", "img", "link", "form", "iframe"}.isdisjoint(tags.names)
-    assert not any(name.startswith("on") for name in tags.attributes)
+    assert not re.search(r"<(script|img|link|form|iframe)|\son\w+=|https?://", answer.text)
     policy = answer.headers["content-security-policy"]
     assert policy.startswith("default-src 'none'; style-src 'sha256-")
     assert "unsafe" not in policy
