@@ -86,7 +86,7 @@ export function exact(value: Numeric, field: string): Fraction {
   if (digits(text) > MOST_DIGITS) {
     throw new ParameterError(field, `has more than ${MOST_DIGITS} digits`, "Use a decimal number such as 0.5");
   }
-  const parts = typeof value === "boolean" ? null : NUMBER.exec(text);
+  const parts = /^(number|bigint|string)$/.test(typeof value) ? NUMBER.exec(text) : null;
   if (!parts || /^0+$/.test(parts[3] ?? "")) {
     throw new ParameterError(field, `${text} is not a finite number`, "Use a decimal number such as 0.5");
   }
