@@ -43,11 +43,6 @@ export class ReportingList {
     return this.#digest;
   }
 
-  /** The number of cells in a report: the subset size, but not more than the list has queries. */
-  get reportSize(): number {
-    return Math.min(this.channel.subsetSize, Math.max(1, this.headList.entries.length));
-  }
-
   /** List and channel as JSON values. */
   toDocument(): HeadListDocument {
     return {
