@@ -15,9 +15,8 @@ from blender_dp.cli.operate import client
 from blender_dp.errors import BlenderError, DocumentError, ParameterError
 from blender_dp.release import Release
 from blender_dp.release.files import RELEASE
-from blender_dp_device.agent.agent import checked_key
 from blender_dp_device.digests import document_digest
-from blender_dp_device.wire.documents import verified_content
+from blender_dp_device.wire.documents import checked_key, verified_content
 
 Named = list[tuple[str, Release]]
 _MOST_ROUNDS = 52  # of a collector's trends

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -19,12 +19,12 @@ import ibis.expr.datatypes as dt  # noqa: TID251 (this is where it belongs)
 import ibis.expr.types as ir  # noqa: TID251 (this is where it belongs)
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from blender_dp.engines import expressions
 from blender_dp.engines.base import Work
 from blender_dp.engines.groups import TableGroup
+from blender_dp.engines.streamed_records import GROUP, Part, usable_records
 from blender_dp.errors import LogError, ParameterError
 from blender_dp.logs.canonical_columns import canonical
 from blender_dp.logs.compression import without_cut_off_ends
@@ -39,7 +39,6 @@ from blender_dp_device.digests import ListDigest
 
 _BATCH_ROWS = 1 << 16  # larger batches cause page faults each time, smaller ones cause more calls
 _ENOUGH = 350_000_000  # bytes with which DuckDB was as fast as with more
-_GROUP = pa.schema([(name, pa.string()) for name in ("user", "query", "url")])
 
 
 @ibis.udf.scalar.builtin(name="hash")  # type: ignore[untyped-decorator]
@@ -185,7 +184,7 @@ class DuckDBEngine:
         return expressions.group(self._register(pa.table({"user": names.drop_null()}))).select("user")
 
     def _bound(self, log: DuckDBLog, m: int, key: str) -> tuple[DuckDBGroup, Tally]:
-        parts: list[tuple[int | None, int, int]] = []
+        parts: list[Part] = []
         if m == 1:
             drawn = self.stream(expressions.drawn(log.rows, key, self._record_hash, structs=True), ("user",))
         else:
@@ -194,8 +193,8 @@ class DuckDBEngine:
         # Stream the records through the canonical form into a table. This needs a second connection: the first is streaming.
         name, writer, strays = next(self._names), self._connection.cursor(), list[pa.Array]()
         form = partial(canonical, filtered=log.source is None or log.source.filtered, levels=log.levels)
-        batches = (batch for table in _usable(drawn, parts, strays, form) for batch in table.to_batches())
-        writer.register("drawn", pa.RecordBatchReader.from_batches(_GROUP, batches))
+        batches = (batch for table in usable_records(drawn, parts, strays, form) for batch in table.to_batches())
+        writer.register("drawn", pa.RecordBatchReader.from_batches(GROUP, batches))
         writer.execute(f"CREATE TABLE {name} AS FROM drawn")
         writer.close()
         unread = Counter({Problem.FILE_CUT_OFF: log.cut_off})
@@ -268,27 +267,6 @@ class DuckDBGroup(TableGroup):
         held = self.engine.hold(self.table.mutate(inside=predicate))
         inside, outside = (held.filter(chosen).drop("inside") for chosen in (held.inside, ~held.inside))
         return DuckDBGroup(self.engine, inside, self.slots), DuckDBGroup(self.engine, outside, self.slots)
-
-
-def _usable(
-    drawn: Iterable[pa.RecordBatch],
-    parts: list[tuple[int | None, int, int]],
-    strays: list[pa.Array],
-    form: Callable[[pa.Table], pa.Table],
-) -> Iterator[pa.Table]:
-    """Yield the users' canonical records. If the rows have a problem column, their counts are added to `parts` on the way,
-    and the users of bad rows, who may also have good rows, to `strays`.
-    """
-    for batch in drawn:
-        table = pa.Table.from_batches([batch])
-        if "problem" in table.column_names:
-            sums = table.group_by("problem").aggregate([("rows", "sum"), ("records", "sum")]).to_pylist()
-            parts += [(part["problem"], part["rows_sum"], part["records_sum"]) for part in sums]
-            bad = pc.is_valid(table["problem"])
-            strays += table["user"].filter(bad).drop_null().cast(pa.string()).chunks
-            table = table.filter(pc.invert(bad))
-        known = table.select(_GROUP.names).filter(pc.is_valid(table["user"]))
-        yield form(known).cast(_GROUP)
 
 
 def _own_hash(rows: ir.Table, key: str) -> ir.Value:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count
@@ -39,10 +38,10 @@ from blender_dp_device.digests import ListDigest
 needs("spark")
 
 from py4j.protocol import Py4JError
-from pyspark import StorageLevel
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession, functions
 
+from blender_dp.engines.spark_rows import StoredRows, typed_errors, unreadable
 from blender_dp.engines.spark_session import LARGEST_PIECE, OPEN_COST, start_session
 
 _BATCH_ROWS = 1 << 16
@@ -105,7 +104,7 @@ class SparkEngine:
     def read(self, source: Source) -> SparkLog:
         """Open log files. Little more than their headers is read yet."""
         source = self._in_utf8(source)
-        with _typed_errors(source.name):
+        with typed_errors(source.name):
             frame = self._open(source)
             if source.format.has_header:
                 frame, source = self._below_header(frame, source)
@@ -113,14 +112,14 @@ class SparkEngine:
             check_columns(frame.columns, source.columns, source.name)
         if source.format is Format.JSONL:
             frame = self._json(frame, spark_reader.json_log(source.columns), spark_reader.LOG_ROWS)
-        with _typed_errors(source.name):
+        with typed_errors(source.name):
             rows = self._log(spark_reader.rows_sql(source, self._view(frame)))
         return SparkLog(rows, source.name, source.columns.levels, source)
 
     def load(self, data: pa.Table, columns: Columns = PLAIN_COLUMNS, name: str = "table") -> SparkLog:
         """Send a table to Spark. It must fit into this process."""
         check_columns(data.column_names, columns, name)
-        with _typed_errors(name):
+        with typed_errors(name):
             floats = {role for role, column in columns.named.items() if pa.types.is_floating(data[column].type)}
             kinds = {role: "double" if role in floats else "string" for role in columns.named}
             table = pa.table({role: data[column].cast(kinds[role]) for role, column in columns.named.items()})
@@ -135,14 +134,14 @@ class SparkEngine:
         except (PySparkException, Py4JError):
             whole = without_cut_off_ends(log.source, self._scratch) if log.source else None
             if whole is None:
-                raise _unreadable(log.name) from None
+                raise unreadable(log.name) from None
         source, cut_off = whole
         return self.bound(replace(self.read(source), cut_off=cut_off), m, key)
 
     def report_counts(self, source: Source, digest: ListDigest, cells: int) -> tuple[NDArray[np.int64], Tally]:
         """Count the reports of every cell of the list with this digest; reports for other lists or cells are bad."""
         counts, problems = np.zeros(cells, np.int64), Counter[Problem]()
-        with _typed_errors(source.name):
+        with typed_errors(source.name):
             frame = self._open(source)
             if source.format is not Format.PARQUET:
                 frame = self._json(frame, spark_reader.JSON_REPORTS, spark_reader.REPORT_ROWS)
@@ -163,12 +162,12 @@ class SparkEngine:
         except (PySparkException, Py4JError):
             whole = without_cut_off_ends(source, self._scratch)
             if whole is None:
-                raise _unreadable(source.name) from None
-            with _typed_errors(source.name):
+                raise unreadable(source.name) from None
+            with typed_errors(source.name):
                 bad, cut_off = self._bad_rows(whole[0]), whole[1]
         for _ in range(cut_off):
             yield {"reason": str(Problem.FILE_CUT_OFF)}
-        with _typed_errors(source.name):
+        with typed_errors(source.name):
             for row in bad.frame.toLocalIterator():
                 fields = row.asDict()
                 yield {"reason": str(Problem(fields.pop("problem"))), **fields}
@@ -191,13 +190,13 @@ class SparkEngine:
         """
         if self.ordered:
             return [work(self._ordered(expression, order))]
-        with _typed_errors("log"):
+        with typed_errors("log"):
             parts = self._frame(expression).mapInArrow(partial(work_on_part, work=work), ENCODED).collect()
         return [decoded_table(part) for part in parts] or [work(iter(()))]
 
     def number(self, expression: ir.IntegerScalar) -> int:
         """Run an expression whose result is one number."""
-        with _typed_errors("log"):
+        with typed_errors("log"):
             return int(self._frame(expression).collect()[0][0])
 
     def users(self, names: pa.Array) -> ir.Table:
@@ -221,22 +220,22 @@ class SparkEngine:
             good = stored.frame.where("user IS NOT NULL AND problem IS NULL").select(*GROUP)
             bad = stored.frame.where("user IS NOT NULL AND problem IS NOT NULL")
             if any(known for *_, known in parts):  # users of bad rows, who count even if they have no other rows
-                held.append(_StoredRows(bad.select("user").distinct().join(good, "user", "left_anti")))
+                held.append(StoredRows(bad.select("user").distinct().join(good, "user", "left_anti")))
                 nothing = (f"CAST(NULL AS STRING) AS {name}" for name in GROUP[1:])
                 good = good.unionByName(held[-1].frame.selectExpr("user", *nothing))
         tally = Tally.of(((problem, rows, records) for problem, rows, records, *_ in parts), unread)
         return TableGroup(self, expressions.group(self._view(good)), m, held), tally
 
-    def _stored(self, drawn: ir.Table, log: SparkLog) -> _StoredRows:
+    def _stored(self, drawn: ir.Table, log: SparkLog) -> StoredRows:
         """The canonical records, made and stored on the workers, because groups are used several times."""
         frame, filtered = self._frame(drawn), log.source is None or log.source.filtered
         form = partial(canonical, filtered=filtered, levels=log.levels)
-        return _StoredRows(frame.mapInArrow(partial(usable_records, form=form), frame.schema))
+        return StoredRows(frame.mapInArrow(partial(usable_records, form=form), frame.schema))
 
-    def _bad_rows(self, source: Source) -> _StoredRows:
+    def _bad_rows(self, source: Source) -> StoredRows:
         """All bad rows, collected before the first is yielded: if a file turns out to be cut off, none was yielded."""
         log = self.read(source)
-        bad = _StoredRows(self._frame(log.rows.filter(log.rows.problem.notnull())))
+        bad = StoredRows(self._frame(log.rows.filter(log.rows.problem.notnull())))
         bad.frame.count()
         return bad
 
@@ -274,7 +273,7 @@ class SparkEngine:
         """Yield all rows in order, in this process: a seeded stream of random words cannot be sent to workers."""
         frame = self._frame(expression).coalesce(1)
         frame = frame.sortWithinPartitions(*(frame[name].asc_nulls_last() for name in order))
-        with _typed_errors("log"):
+        with typed_errors("log"):
             for part in frame.mapInArrow(sent_rows, ENCODED).toLocalIterator():
                 yield from decoded_table(part).to_batches()
 
@@ -290,32 +289,5 @@ class SparkEngine:
         return name
 
 
-class _StoredRows:
-    """Rows that the workers store as long as this object lives. They are personal data, so no copy may be left behind."""
-
-    def __init__(self, frame: DataFrame) -> None:
-        self.frame = frame.persist(StorageLevel.MEMORY_AND_DISK)
-        finalize(self, _drop, self.frame).atexit = False  # at exit Spark stops, and drops them itself
-
-
-def _drop(frame: DataFrame) -> None:
-    with suppress(PySparkException, Py4JError, OSError):  # Spark may have been stopped, which drops them
-        frame.unpersist()
-
-
 def _own_hash(rows: ir.Table, key: str) -> ir.Value:
     return _hash(key, rows.user, rows.query, rows.url)
-
-
-@contextmanager
-def _typed_errors(name: str) -> Iterator[None]:
-    try:
-        yield
-    except (PySparkException, Py4JError, pa.ArrowException):
-        raise _unreadable(name) from None
-
-
-def _unreadable(name: str) -> LogError:
-    """The error that replaces Spark's, which quotes the rows that cause it."""
-    problem = "cannot be read: a file is damaged, or not what its format says, or a worker failed"
-    return LogError(name, problem, "Check the files, or pass --format; every worker needs blender-dp[spark]")

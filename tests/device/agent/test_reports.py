@@ -105,7 +105,7 @@ class TestEarlierRounds:
     def test_a_report_that_has_arrived_stays_so(self, agent):
         """Another process has sent it later, too, and got the response that the round is over."""
         arrived = agent().take_part("query 1")
-        assert agent()._settle(arrived, arrived=False) == arrived
+        assert agent()._file.settle(arrived, arrived=False) == arrived
         assert agent().sent == [arrived]
 
     @pytest.mark.usefixtures("undelivered")

@@ -171,6 +171,21 @@ class AccountFile:
         """Write the account; the caller has locked it."""
         write_over(self._file, json.dumps(asdict(account)).encode())
 
+    def charge(self, account: Account, entry: Sent | Uploaded, cost: Fraction, limits: Limits, now: float) -> None:
+        """Charge an entry on disk; the caller has locked the account."""
+        if account.charged is not None and now < account.charged:  # the clock was set back: restart the wait,
+            account.charged = now  # so that it neither ends early nor lasts for years
+            self.save(account)
+        account.charge(entry, cost, limits, now)
+        self.save(account)
+
+    def settle(self, sent: Sent, *, arrived: bool) -> Sent:
+        """Note on disk whether a report has arrived."""
+        with self.locked() as account:
+            settled = account.settle(sent, arrived=arrived)
+            self.save(account)
+        return settled
+
 
 def _sent(**stored: Any) -> Sent:  # noqa: ANN401 (JSON)
     sent = Sent(**stored)

@@ -5,35 +5,33 @@ The account is on disk before a report leaves. A report that may not have arrive
 
 from __future__ import annotations
 
-import base64
 import time
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from blender_dp_device.agent.account import Account, AccountFile, Limits, Sent, Uploaded
+from blender_dp_device.agent.account import AccountFile, Limits, Sent, Uploaded
 from blender_dp_device.agent.client import CollectorClient, NoResponseError, ResponseError
 from blender_dp_device.agent.outgoing import report_body, upload_body
 from blender_dp_device.agent.search_index import SearchIndex
 from blender_dp_device.agent.verification import Opening, verified_bundle, verified_list, verified_opening
-from blender_dp_device.arithmetic import Number, exact
+from blender_dp_device.arithmetic import Number
 from blender_dp_device.channel import Device
 from blender_dp_device.digests import DocumentDigest, document_digest
 from blender_dp_device.entropy import system_bytes
 from blender_dp_device.errors import BlenderError, DocumentError, ParameterError, StateError
 from blender_dp_device.files import write_over
-from blender_dp_device.records.checks import checked_delta, checked_epsilon
+from blender_dp_device.records.checks import checked_delta, checked_epsilon, not_negative
 from blender_dp_device.records.record import Record
 from blender_dp_device.records.upload import upload_record, usable_records
-from blender_dp_device.wire.documents import verified_content
-from blender_dp_device.wire.shapes import as_document, digest_name, identifier
+from blender_dp_device.wire.documents import checked_key, verified_content
+from blender_dp_device.wire.shapes import as_document, checked_campaign, digest_name, identifier
 from blender_dp_device.wire.suggestions import Row, Suggester, bundle_rows
 
 LEAST_SECONDS = 86_400
 """The minimum time between two rounds of a device: no campaign needs more than one round a day."""
 
-_KEY_BYTES = 32
 _GONE = {404, 409}  # the round is over, or no longer known
 
 
@@ -60,11 +58,11 @@ class Agent:
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._key = checked_key(key)
-        self._campaign = _checked_campaign(campaign)
+        self._campaign = checked_campaign(campaign)
         self.epsilon = checked_epsilon(epsilon)
-        self.lifetime_epsilon = _not_negative(lifetime_epsilon, "lifetime_epsilon")
+        self.lifetime_epsilon = not_negative(lifetime_epsilon, "lifetime_epsilon")
         self.delta = None if delta is None else checked_delta(delta)
-        seconds = float(_not_negative(least_seconds, "least_seconds"))
+        seconds = float(not_negative(least_seconds, "least_seconds"))
         self._limits = Limits(self.epsilon, self.lifetime_epsilon, seconds)
         self._clock = clock
         self._collector = collector
@@ -257,7 +255,7 @@ class Agent:
                 return None  # or an upload has started: no device is in both groups
             if known := account.report(sent.campaign, sent.round_id):
                 return known
-            self._charge(account, sent, self.epsilon, now)
+            self._file.charge(account, sent, self.epsilon, self._limits, now)
         return sent
 
     def _charge_upload(self, opening: Opening) -> Uploaded | None:
@@ -272,15 +270,8 @@ class Agent:
                 return known
             receipt, costs = system_bytes(32).hex(), (str(opening.epsilon), str(opening.delta))
             uploaded = Uploaded(opening.campaign, opening.round_id, receipt, opening.round, *costs)
-            self._charge(account, uploaded, opening.epsilon, now)
+            self._file.charge(account, uploaded, opening.epsilon, self._limits, now)
         return uploaded
-
-    def _charge(self, account: Account, entry: Sent | Uploaded, cost: Fraction, now: float) -> None:
-        if account.charged is not None and now < account.charged:  # the clock was set back: restart the wait,
-            account.charged = now  # so that it neither ends early nor lasts for years
-            self._file.save(account)
-        account.charge(entry, cost, self._limits, now)
-        self._file.save(account)
 
     def _send_again(self, current: str | None) -> None:
         """Resend reports of earlier rounds that may not have arrived, unless their round is over."""
@@ -291,7 +282,7 @@ class Agent:
                 self._deliver(one)
             except ResponseError as error:
                 if error.status in _GONE:
-                    self._settle(one, arrived=False)
+                    self._file.settle(one, arrived=False)
             except NoResponseError:
                 return  # try again later
             except BlenderError:
@@ -305,34 +296,4 @@ class Agent:
             refused = [str(one["reason"]) for one in [] + response["refused"]]
         if refused:
             raise StateError("report", "was refused by the collector", "It stays charged, and the same report is sent again")
-        return self._settle(sent, arrived=True)
-
-    def _settle(self, sent: Sent, *, arrived: bool) -> Sent:
-        with self._file.locked() as account:
-            settled = account.settle(sent, arrived=arrived)
-            self._file.save(account)
-        return settled
-
-
-def _not_negative(value: Number, field: str) -> Fraction:
-    number = exact(value, field)
-    if number < 0:
-        raise ParameterError(field, f"{value} is negative", "Use 0 or more")
-    return number
-
-
-def checked_key(key: str) -> str:
-    """The key, if valid: otherwise a typing mistake would look like a dishonest collector."""
-    try:
-        if len(base64.b64decode(key, validate=True)) == _KEY_BYTES:
-            return key
-    except (ValueError, TypeError):
-        pass
-    raise ParameterError("key", "is not an Ed25519 key (base64 of 32 bytes)", "Copy the key that the collector shows")
-
-
-def _checked_campaign(campaign: str) -> str:
-    try:
-        return identifier(campaign)
-    except (ValueError, TypeError):
-        raise ParameterError("campaign", "is not a campaign's id (32 hexadecimal digits)", "Pin the id") from None
+        return self._file.settle(sent, arrived=True)

@@ -45,3 +45,11 @@ def at_least_one(value: int, field: str) -> int:
     if number.denominator != 1 or number < 1:
         raise ParameterError(field, f"{value} is not a whole number of at least 1", "Use 1 or more")
     return int(number)
+
+
+def not_negative(value: Number, field: str) -> Fraction:
+    """Return a number that is 0 or more as a fraction."""
+    number = exact(value, field)
+    if number < 0:
+        raise ParameterError(field, f"{value} is negative", "Use 0 or more")
+    return number

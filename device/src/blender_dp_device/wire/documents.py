@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import base64
 import json
+from contextlib import suppress
 from typing import Any
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-from blender_dp_device.errors import DocumentError
+from blender_dp_device.errors import DocumentError, ParameterError
 
 _SIGNATURE_CHARACTERS = 88  # 64 bytes in base64
 
@@ -39,3 +40,11 @@ def verified_content(body: bytes, kind: str, key: str, source: str = "document")
     if not isinstance(content, dict):
         raise DocumentError(source, "is signed, but has no content", "Do not use it")
     return content
+
+
+def checked_key(key: str) -> str:
+    """The key, if valid: otherwise a typing mistake would look like a dishonest collector."""
+    with suppress(ValueError, TypeError):
+        if len(base64.b64decode(key, validate=True)) == 32:
+            return key
+    raise ParameterError("key", "is not an Ed25519 key (base64 of 32 bytes)", "Copy the key that the collector shows")

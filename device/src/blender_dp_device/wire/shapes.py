@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 
-from blender_dp_device.errors import BlenderError, DocumentError
+from blender_dp_device.errors import BlenderError, DocumentError, ParameterError
 
 MAX_ROUNDS = 1 << 40
 """The highest number of a round: more rounds than there will ever be."""
@@ -38,6 +38,14 @@ def as_document(source: str) -> Iterator[None]:
 def identifier(value: object) -> str:
     """Return the id of a round or a campaign."""
     return _matching(_IDENTIFIER, value)
+
+
+def checked_campaign(campaign: str) -> str:
+    """Return the id of a campaign that a person has entered."""
+    try:
+        return identifier(campaign)
+    except (ValueError, TypeError):
+        raise ParameterError("campaign", "is not a campaign's id (32 hexadecimal digits)", "Pin the id") from None
 
 
 def digest_name(value: object) -> str:
