@@ -104,6 +104,6 @@ const BAIDU: Engine = {
 export const ENGINES: readonly Engine[] = [GOOGLE, BING, DUCKDUCKGO, YANDEX, BAIDU];
 
 /** The match patterns of all engines, for the manifest. */
-export function matchPatterns(engines: readonly Engine[] = ENGINES): string[] {
-  return engines.flatMap(({ origins, glob }) => origins.map((origin) => origin + glob));
+export function matchPatterns(): string[] {
+  return ENGINES.flatMap(({ origins, glob }) => origins.map((origin) => origin + glob));
 }

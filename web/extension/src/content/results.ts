@@ -2,8 +2,8 @@
 import { ENGINES, type Engine } from "./engines.ts";
 
 /** The engine at this address, on whatever page of it. */
-export function engineAt(address: URL, engines: readonly Engine[] = ENGINES): Engine | null {
-  return engines.find(({ origins }) => origins.includes(address.origin)) ?? null;
+export function engineAt(address: URL): Engine | null {
+  return ENGINES.find(({ origins }) => origins.includes(address.origin)) ?? null;
 }
 
 /** The query of this page of web results, or null if it is another page. */

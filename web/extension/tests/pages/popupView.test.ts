@@ -141,10 +141,11 @@ describe("others", () => {
   });
 
   it("volunteer, learn who sees their records, and can withdraw them", () => {
-    const page = shown({ consent: "opt-in", lastReport: null, uploads: { rounds: 3, withdrawn: 1 } });
+    const page = shown({ consent: "opt-in", spent: "12", lastReport: null, uploads: { rounds: 3, withdrawn: 1 } });
     expect(page.querySelector(".badge")?.textContent).toBe("Volunteer group");
     expect(page.textContent).toContain("Sent in 3 rounds. 1 was withdrawn.");
     expect(page.textContent).toContain("can be at most 36% sure afterwards, except with a probability of 1 in 1,000,000.");
+    expect(page.textContent).not.toContain("In the worst case");
     press(page, "Withdraw");
     expect(ACTIONS.withdraw).toHaveBeenCalledOnce();
   });
