@@ -59,7 +59,7 @@ test("the next turn is planned even if this one cannot be taken, or fails", asyn
   expect(fake.requests).toEqual([]);
   fake.down = true;
   const turn = takeTurn(now() + 20);
-  await vi.waitFor(() => expect(fake.requests).toHaveLength(1));
+  await vi.waitFor(() => expect(fake.requests).not.toEqual([]));
   expect(asked.alarms.get("turn")).not.toBe(second);
   await decisions.pause({ paused: true });
   await turn;
@@ -68,7 +68,7 @@ test("the next turn is planned even if this one cannot be taken, or fails", asyn
 test("a turn waits for nobody: pausing ends its requests, and nothing follows", async () => {
   fake.instead = () => new Promise(() => {});
   const turn = takeTurn();
-  await vi.waitFor(() => expect(fake.requests).toHaveLength(1));
+  await vi.waitFor(() => expect(fake.requests).not.toEqual([]));
   await decisions.pause({ paused: true });
   await turn;
   await takeTurn();
