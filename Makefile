@@ -15,13 +15,16 @@ PARALLEL := --numprocesses 3 --dist loadfile --no-loadscope-reorder
 VERSIONS := 3.12 3.13
 
 .DEFAULT_GOAL := help
-.PHONY: help demo check fast-tests web web-check browsers test versions lint types coverage mutants bench bench-engine bench-utility bench-collector bench-rivals spec docs clean
+.PHONY: help demo demo-live check fast-tests web web-check browsers test versions lint types coverage mutants bench bench-engine bench-utility bench-collector bench-rivals spec docs clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(VENV)/.installed  ## run the whole system on a synthetic population and print the results
 	@$(BIN)/blender-dp demo
+
+demo-live: $(VENV)/.live  ## start a collector with its dashboard and synthetic users, until Ctrl-C
+	@$(BIN)/blender-dp demo-live
 
 check: $(VENV)/.dev  ## lint, check types and run the fast tests: after every edit
 	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target lint types fast-tests web-check
@@ -98,6 +101,10 @@ $(VENV)/.uv:
 $(VENV)/.installed: $(VENV)/.uv pyproject.toml device/pyproject.toml constraints.txt
 	@$(INSTALL) --editable device --editable '.[plots]'
 	@$(BIN)/python -m compileall -q src device/src
+	@touch $@
+
+$(VENV)/.live: $(VENV)/.installed
+	@$(INSTALL) --editable device --editable '.[collector,plots]'
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.installed

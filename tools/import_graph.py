@@ -48,9 +48,10 @@ def layers(package: str) -> list[list[str]]:
 
 
 def edges(graph: grimp.ImportGraph, package: str, outside: dict[str, str] | None = None) -> Edges:
-    """Which children of a package import which others, its own `__init__` left out."""
+    """Which children of a package import which others, its own `__init__` and `__main__` left out."""
     names = {package: "", **(outside or {})}
-    children = {child: child.removeprefix(f"{package}.") for child in graph.find_children(package)} | (outside or {})
+    own = graph.find_children(package) - {f"{package}.__main__"}
+    children = {child: child.removeprefix(f"{package}.") for child in own} | (outside or {})
 
     def child_of(module: str) -> str | None:
         return next((name for child, name in children.items() if f"{module}.".startswith(f"{child}.")), None)

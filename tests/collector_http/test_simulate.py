@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from blender_dp.collector.secrets.signing import Signer
 from blender_dp.errors import BlenderError, DocumentError, ParameterError, StateError
 from blender_dp.evaluation.crowd import Crowd
+from blender_dp.logs import aol_like
 from blender_dp_device import CollectorClient
 from tests.collector_http.test_operate import command  # noqa: F401 (a fixture)
 
@@ -52,7 +53,9 @@ def crowd(live):
     def made(**changes) -> Crowd:
         found = live.operator("GET", "/v1/operator/campaigns")[0]
         found["settings"] |= changes
-        return Crowd(operator, public, found, users=1000, opt_in=0.2, attackers=2, seed=1)
+        population = aol_like(1, users=1000)
+        users = list(zip(population["query"].to_pylist(), population["url"].to_pylist(), strict=True))
+        return Crowd(operator, public, found, users=users, opt_in=0.2, attackers=2)
 
     yield made
     operator.close()

@@ -11,6 +11,7 @@ from blender_dp.cli.aggregate import aggregate
 from blender_dp.cli.audit import audit
 from blender_dp.cli.compare import compare
 from blender_dp.cli.demo import demo
+from blender_dp.cli.demo_live import demo_live
 from blender_dp.cli.disagreement import disagreement
 from blender_dp.cli.evaluate import evaluate
 from blender_dp.cli.invite import invite
@@ -43,6 +44,7 @@ app = typer.Typer(
 )
 for verb in (
     demo,
+    demo_live,
     run,
     search,
     trends,

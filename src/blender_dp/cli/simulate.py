@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import asdict
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,6 +13,10 @@ from blender_dp.cli.operate import LOCAL, Token, Url, client, find_campaign, wai
 from blender_dp.cli.options import AsJson
 from blender_dp.cli.output import Steps, print_json, print_table, say
 from blender_dp.errors import StateError
+
+if TYPE_CHECKING:
+    from blender_dp.evaluation.crowd import Crowd, Outcome
+    from blender_dp_device.agent.client import CollectorClient
 
 
 def simulate(
@@ -37,21 +42,15 @@ def simulate(
       blender-dp simulate searches --clients 20000 --opt-in 0.1 --json
     """
     from blender_dp.evaluation.crowd import Crowd
+    from blender_dp.logs import aol_like
 
     collector = client(url, token)
     with Steps(quiet=as_json).shown() as step:
         campaign = find_campaign(collector, name)
-        crowd = Crowd(collector, client(url), campaign, users=clients, opt_in=opt_in, attackers=attackers, seed=seed)
-        step(f"enrolling {crowd.opt_in_users:,} opt-in users, and uploading their records")
-        round_id = crowd.upload()
-        step("making the head list")
-        collector.post(f"/v1/operator/rounds/{round_id}/list", None)
-        listed = wait_for(collector, round_id, "listed")
-        step(f"sending the reports of {crowd.clients:,} clients and {4 * attackers:,} attackers")
-        outcome = crowd.report(listed)
-        step("closing and blending")
-        collector.post(f"/v1/operator/rounds/{round_id}/close", None)
-        done = wait_for(collector, round_id, "released")
+        population = aol_like(seed, users=clients)
+        users = list(zip(population["query"].to_pylist(), population["url"].to_pylist(), strict=True))
+        crowd = Crowd(collector, client(url), campaign, users=users, opt_in=opt_in, attackers=attackers)
+        outcome, done = run_round(collector, crowd, step)
     release = json.loads(collector.document(f"/v1/releases/{done['release']}"))["content"]["release"]
     counted = release["manifest"]["reports"]
     top = sorted((row for row in release["queries"] if row["query"]), key=lambda row: -row["share"])[:10]
@@ -75,3 +74,17 @@ def simulate(
     say()
     rows = [[row["query"], f"{row['share']:.4f}", f"{row['low']:.4f} to {row['high']:.4f}"] for row in top]
     print_table("Most popular queries", {"query": False, "share": True, "95 % interval": True}, rows)
+
+
+def run_round(collector: CollectorClient, crowd: Crowd, step: Callable[[str], None]) -> tuple[Outcome, dict[str, Any]]:
+    """Run one round with a crowd, from its opening to its release; return what was sent, and the released round."""
+    step(f"enrolling {crowd.opt_in_users:,} opt-in users, and uploading their records")
+    round_id = crowd.upload()
+    step("making the head list")
+    collector.post(f"/v1/operator/rounds/{round_id}/list", None)
+    listed = wait_for(collector, round_id, "listed")
+    step(f"sending the reports of {crowd.clients:,} clients and {4 * crowd.attackers:,} attackers")
+    outcome = crowd.report(listed)
+    step("closing and blending")
+    collector.post(f"/v1/operator/rounds/{round_id}/close", None)
+    return outcome, wait_for(collector, round_id, "released")

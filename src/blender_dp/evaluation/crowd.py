@@ -11,7 +11,6 @@ from itertools import islice
 from typing import Any
 
 from blender_dp.errors import DocumentError, ParameterError, StateError
-from blender_dp.logs import aol_like
 from blender_dp_device.agent.client import BusyError, CollectorClient
 from blender_dp_device.agent.outgoing import upload_body
 from blender_dp_device.agent.verification import verified_opening
@@ -28,6 +27,8 @@ _TRIES = 20
 _MAX_SECONDS = 10.0
 
 Message = dict[str, Any]
+Searched = tuple[str | None, str | None]
+"""A user's query and the URL that was opened; None for neither."""
 
 
 @dataclass(frozen=True)
@@ -49,14 +50,16 @@ class Crowd:
         public: CollectorClient,
         campaign: dict[str, Any],
         *,
-        users: int,
+        users: Sequence[Searched],
         opt_in: float,
         attackers: int,
-        seed: int,
     ) -> None:
-        """Pin the key and the promise of the campaign, as devices do, before any other request."""
-        self.opt_in_users = round(users * opt_in)
-        self.clients = users - self.opt_in_users
+        """Pin the key and the promise of the campaign, as devices do, before any other request.
+
+        `users` has one search for each of them; the first ones opt in.
+        """
+        self.opt_in_users = round(len(users) * opt_in)
+        self.clients = len(users) - self.opt_in_users
         self._id, self._promised = campaign["id"], campaign["settings"]
         _check(self.opt_in_users, self._promised["min_opt_in"], "opt-in users")
         _check(self.clients, self._promised["min_reports"], "clients")
@@ -67,9 +70,8 @@ class Crowd:
             raise StateError("round", problem, fix)
         self._key: str = pointer["key"]
         self._old_list: str = (before or {}).get("head_list") or "0" * 64
-        rows = aol_like(seed, users=users).select(["query", "url"]).to_pylist()
-        self._opt_in, self._clients = rows[: self.opt_in_users], rows[self.opt_in_users :]
-        self._attackers = attackers
+        self._opt_in, self._clients = users[: self.opt_in_users], users[self.opt_in_users :]
+        self.attackers = attackers
         self._operator = operator
         self._public = public
 
@@ -92,9 +94,9 @@ class Crowd:
             path = f"/v1/operator/campaigns/{self._id}/enrolments"
             tokens += self._operator.post(path, {"count": len(batch)})["tokens"]
 
-        def upload(user: tuple[str, dict[str, str]]) -> None:
-            token, row = user
-            message = upload_body(upload_record(row["query"], row["url"]), system_bytes(32).hex())
+        def upload(user: tuple[str, Searched]) -> None:
+            token, searched = user
+            message = upload_body(upload_record(*searched), system_bytes(32).hex())
             self._public.post_bytes(f"/v1/rounds/{opening.round_id}/records", message, Authorization=f"Bearer {token}")
 
         _all(upload, zip(tokens, self._opt_in, strict=True))
@@ -114,12 +116,12 @@ class Crowd:
             cells = list(device.report(query, url).cells)
             return {"id": system_bytes(16).hex(), "head_list": listed["head_list"], "cells": cells}
 
-        honest = [message(row["query"], row["url"]) for row in self._clients]
+        honest = [message(*searched) for searched in self._clients]
         target = head_list.entries[-1][0] if head_list.entries else None
-        stuffed = [message(target) for _ in range(self._attackers)]
-        replayed = honest[: self._attackers] * 3
-        stale = [{**message(), "head_list": self._old_list} for _ in range(self._attackers)]
-        nonsense = [{**message(), "cells": [head_list.cell_count]} for _ in range(self._attackers)]
+        stuffed = [message(target) for _ in range(self.attackers)]
+        replayed = honest[: self.attackers] * 3
+        stale = [{**message(), "head_list": self._old_list} for _ in range(self.attackers)]
+        nonsense = [{**message(), "cells": [head_list.cell_count]} for _ in range(self.attackers)]
         path = f"/v1/rounds/{listed['id']}/reports"
         # Replayed reports are sent together with the originals, both before and after them.
         refused = sum(self._send(path, messages) for messages in ([*replayed, *honest], stuffed, stale, nonsense))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from blender_dp.evaluation.crowd import Searched
 from blender_dp.evaluation.draws import normal_pairs
 from blender_dp.evaluation.experiment import make_listing
 from blender_dp.evaluation.groups import Groups
@@ -14,6 +15,7 @@ from blender_dp.evaluation.population import Population
 from blender_dp.pipeline.collection import Collection
 from blender_dp.release import Release
 from blender_dp.sampling import Entropy
+from blender_dp.sampling.discrete import integers_below
 from blender_dp.stages import Floats, simulate
 
 _COPIES = 1000  # of every user, so that small changes of a share are possible
@@ -59,6 +61,16 @@ def collect_rounds(
         reports = simulate(groups.clients_on(listed), collection.channel(listing.head_list, listing.design), entropy)
         release = collection.make_release(listing, reports, groups.sizes.clients, seeded=True)
         yield Round(release, _shares(now))
+
+
+def searches(population: Population, factor: Floats, *, users: int, seed: int) -> list[Searched]:
+    """One search for each of so many users, in random order, after every query's share has changed by its factor."""
+    now, entropy = _changed(population, factor), Entropy.seeded(f"searches {seed}")
+    records = now.record_of(integers_below(now.users, users, entropy))
+    held, numbers = np.unique(records, return_inverse=True)
+    named: list[Searched] = [(None, None)] * int(held[0] < 0)
+    named += now.names(held[held >= 0])
+    return [named[number] for number in numbers]
 
 
 def _changed(population: Population, factor: Floats) -> Population:

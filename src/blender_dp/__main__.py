@@ -1,0 +1,5 @@
+"""`python -m blender_dp` is the command `blender-dp`."""
+
+from blender_dp.cli import main
+
+main()

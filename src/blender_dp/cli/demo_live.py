@@ -1,0 +1,141 @@
+"""blender-dp demo-live"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from blender_dp.cli.operate import client, find_campaign
+from blender_dp.cli.output import Steps, note, say
+from blender_dp.cli.simulate import run_round
+from blender_dp.errors import StateError
+
+if TYPE_CHECKING:
+    from blender_dp_device.agent.client import CollectorClient
+
+_HEAD = 3000  # queries of the population; no list has the others
+_DRIFT = 0.15  # the standard deviation of a change of the logarithm of a share, from one round to the next
+_OPT_IN = 0.05
+_FACTORS = 200  # rounds of drift, then it starts again
+
+
+@dataclass(frozen=True)
+class _Campaign:
+    """A campaign of the demonstration, and its part of the users."""
+
+    name: str
+    epsilon: str
+    max_queries: int
+    max_epsilon: str
+    part: float
+
+    def settings(self, users: int) -> dict[str, Any]:
+        """Its settings, with minimums that these users reach."""
+        clients = int(users * self.part * (1 - _OPT_IN))
+        return {
+            "name": self.name, "epsilon": self.epsilon, "delta": "1e-6", "max_queries": self.max_queries,
+            "max_epsilon": self.max_epsilon, "expected_clients": clients, "min_reports": clients // 2,
+            "min_opt_in": max(int(users * self.part * _OPT_IN) // 2, 4),
+        }  # fmt: skip
+
+
+_CAMPAIGNS = (
+    _Campaign("searches", "4", 50, "unlimited", 1.0),
+    _Campaign("strict", "1", 20, "6", 0.5),  # its budget ends after six rounds, to show what happens then
+)
+
+
+def demo_live(
+    users: Annotated[int, typer.Option(min=5000, help="Number of synthetic users.")] = 100_000,
+    rounds: Annotated[int, typer.Option(min=1, help="Rounds to run at once, before the pauses start.")] = 3,
+    every: Annotated[int, typer.Option(min=0, metavar="SECONDS", help="Time between two later rounds.")] = 60,
+    last: Annotated[int | None, typer.Option(min=1, metavar="N", help="Stop after this many rounds.")] = None,
+    attackers: Annotated[int, typer.Option(min=0, help="Number of attackers of each kind.")] = 50,
+    port: Annotated[int, typer.Option(help="Port to listen on; 0 for any free port.")] = 8000,
+    seed: Annotated[int, typer.Option(help="Seed of the synthetic population; the noise is real.")] = 1,
+) -> None:
+    """Start a collector with its dashboard, and let synthetic users and a few attackers take part, round after round.
+
+    The population changes from round to round. Everything else is real: the collector, the device code, the noise, the
+    budgets. The data are in a temporary folder, which is deleted when you press Ctrl-C.
+
+    \b
+    Examples:
+      blender-dp demo-live
+      blender-dp demo-live --users 20000 --every 10 --port 0
+    """
+    with tempfile.TemporaryDirectory(prefix="blender-dp-demo-") as folder, _collector(folder, port) as (url, token):
+        operator = client(url, token)
+        for one in _CAMPAIGNS:
+            operator.post("/v1/operator/campaigns", one.settings(users))
+        typer.echo(f"The dashboard:         {url}/")
+        typer.echo(f"The operator's pages:  {url}/#/operator")
+        typer.echo(f"The operator's token:  {token}")
+        try:
+            _rounds(operator, url, users=users, first=rounds, every=every, last=last, attackers=attackers, seed=seed)
+        except KeyboardInterrupt:
+            say("Stopped.")
+
+
+def _rounds(
+    operator: CollectorClient, url: str, *, users: int, first: int, every: int, last: int | None, attackers: int, seed: int
+) -> None:
+    from blender_dp.evaluation.crowd import Crowd
+    from blender_dp.evaluation.drift import drift, head_of, searches
+    from blender_dp.evaluation.population import Population
+    from blender_dp.evaluation.shapes import shape_of
+    from blender_dp_device.agent.client import ResponseError
+
+    population = head_of(Population.of_shape(shape_of("aol", 5 * users), seed), _HEAD)
+    factors = drift(population.top_queries.size, _FACTORS, _DRIFT, seed)
+    number = 0
+    while last is None or number < last:
+        for one in _CAMPAIGNS:
+            size, round_seed = int(users * one.part), seed * 1_000_003 + number
+            people = searches(population, factors[number % _FACTORS], users=size, seed=round_seed)
+            say(f"\nRound {number + 1} of {one.name}")
+            campaign = find_campaign(operator, one.name)
+            try:
+                with Steps(quiet=False).shown() as step:
+                    crowd = Crowd(operator, client(url), campaign, users=people, opt_in=_OPT_IN, attackers=attackers)
+                    sent, _ = run_round(operator, crowd, step)
+                say(
+                    f"{sent.honest:,} honest reports; {sent.stuffed:,} stuffed ones counted, {sent.refused:,} others refused"
+                )
+            except ResponseError as error:  # its budget is used up: that is part of the demonstration
+                say(str(error))
+        number += 1
+        if number >= first and number != last:
+            note(f"The next round starts in {every} seconds; press Ctrl-C to stop.")
+            time.sleep(every)
+
+
+@contextmanager
+def _collector(folder: str, port: int) -> Iterator[tuple[str, str]]:
+    """The real command in another process; its address and the operator's token."""
+    command = [sys.executable, "-m", "blender_dp", "serve", "--json", "--data", folder, "--port", str(port)]
+    log = Path(folder) / "collector.log"
+    with log.open("w", encoding="utf-8") as file:
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=file, text=True)  # noqa: S603 (our own command)
+    try:
+        facts: dict[str, Any] = {}
+        for line in process.stdout or ():
+            facts |= json.loads(line)
+            if facts["event"] == "listening":
+                break
+        else:
+            raise StateError("collector", "did not start", log.read_text(encoding="utf-8").strip() or "Try another --port")
+        yield facts["url"], facts["operator_token"]
+    finally:
+        process.terminate()
+        process.communicate()  # waits, and closes the pipe
