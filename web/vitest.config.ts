@@ -9,5 +9,6 @@ export default defineConfig({
     include: ["client/tests/**/*.test.ts", "extension/tests/**/*.test.ts", "dashboard/tests/**/*.test.ts"],
     exclude: ["**/slow/**", "**/node_modules/**"], // `npm run e2e` runs the slow ones
     environment: "node",
+    testTimeout: 60_000, // a hang; on a busy machine five seconds are not enough
   },
 });

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { HostileCollector, settings, TABLE } from "../../../e2e/hostileCollectors.ts";
 import { Agent, BlenderError } from "../../src/index.ts";
-import "./storage.ts";
+import "../agent/storage.ts";
 
 let collector: HostileCollector;
 
