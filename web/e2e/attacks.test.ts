@@ -1,7 +1,7 @@
 /** Attacks on the extension: by published results, by the pages of a search engine, and by other websites. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { BROWSERS } from "./browsers.ts";
-import { Device, ENGINE } from "./extension.ts";
+import { Device, ENGINE, invitation } from "./extension.ts";
 import { CAMPAIGN, FakeCollector } from "./fakeCollector.ts";
 
 const MARKUP = `<img src=x onerror="document.title='attacked'"><script>document.title='attacked'</script>`;
@@ -54,7 +54,7 @@ async function attack(): Promise<void> {
 describe.each(BROWSERS)("%s", (name) => {
   test("neither results nor pages can run code, forge messages or invent searches", { timeout: 120_000 }, async () => {
     device = await Device.install(name);
-    await device.join(fake, CAMPAIGN);
+    await device.join(invitation(fake, CAMPAIGN));
     await expect.poll(async () => (await device.status()).bundle, { timeout: 30_000 }).toEqual({ queries: 3 });
 
     // What is published is shown as text, and only web addresses become links.

@@ -2,7 +2,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { BROWSERS } from "./browsers.ts";
 import { Collector } from "./collector.ts";
-import { Device } from "./extension.ts";
+import { Device, invitation } from "./extension.ts";
 import { forward } from "./network.ts";
 import type { Request } from "./server.ts";
 
@@ -62,7 +62,8 @@ describe.each(BROWSERS)("%s", (name) => {
     campaign = await collector.campaign({ name: `${name}-reports` });
     device = await Device.install(name);
 
-    // Nothing is stored or sent before an answer, and a refusal changes nothing.
+    // The first page opens by itself. Nothing is stored or sent before an answer, and a refusal changes nothing.
+    await expect.poll(() => device.pages(), SOON).toContain("/consent.html");
     await device.search("query 1");
     expect(await device.databases()).toEqual([]);
     expect((await device.status()).consent).toBe("none");
@@ -72,7 +73,7 @@ describe.each(BROWSERS)("%s", (name) => {
     expect(sent()).toEqual([]);
 
     // After joining, searches are stored, and one report arrives by itself.
-    await device.join(collector, campaign);
+    await device.join(invitation(collector, campaign));
     for (const query of ["query 1", "query 2", "query 1", "jane.doe@query-3.example"]) await device.search(query);
     expect(await device.status()).toMatchObject({ consent: "client", stored: 2, spent: "0", remaining: "48" });
     const first = await collector.listed(campaign);
@@ -135,7 +136,7 @@ describe.each(BROWSERS)("%s", (name) => {
     campaign = await collector.campaign({ name: `${name}-uploads` });
     device = await Device.install(name);
     const [token = ""] = await collector.enrolled(campaign);
-    await device.join(collector, campaign);
+    await device.join(await collector.invitation(campaign));
     await device.ask("consent", { answer: "opt-in", token });
     await device.search("query 1");
     const round = await collector.opened(campaign);

@@ -97,10 +97,16 @@ export class Device {
     return page;
   }
 
+  /** The pages of the extension that are open. */
+  async pages(): Promise<string[]> {
+    this.#page ??= await this.open("/options.html");
+    return this.#page.evaluate(() => chrome.extension.getViews().map(({ location }) => location.pathname));
+  }
+
   /** Answer, paste an invitation, and permit the collector. */
-  async join(collector: Pick<Collector, "url" | "key">, campaign: string): Promise<void> {
+  async join(invitation: string): Promise<void> {
     const page = await this.answer("client");
-    await page.type("#link", invitation(collector, campaign));
+    await page.type("#link", invitation);
     await page.click(".buttons .primary");
     const accept = await page.waitForSelector(".card .buttons .primary");
     await accept?.click();
@@ -146,7 +152,7 @@ async function searchIn(page: Page): Promise<void> {
   await page.close();
 }
 
-/** The invitation to a campaign of this collector. */
+/** The file that invites to a campaign of this collector. */
 export function invitation({ url, key }: Pick<Collector, "url" | "key">, campaign: string): string {
   return JSON.stringify({
     schema: "blender-dp/invitation/1",

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Suggester } from "../client/src/index.ts";
 import { BROWSERS } from "./browsers.ts";
-import { Device } from "./extension.ts";
+import { Device, invitation } from "./extension.ts";
 import { CAMPAIGN, FakeCollector } from "./fakeCollector.ts";
 
 const QUERIES = 10_000;
@@ -49,7 +49,7 @@ test("search alone", () => {
 
 test.each(BROWSERS)("%s", { timeout: 240_000 }, async (name) => {
   const device = await Device.install(name);
-  await device.join(fake, CAMPAIGN);
+  await device.join(invitation(fake, CAMPAIGN));
   await expect.poll(async () => (await device.status()).bundle, { timeout: 60_000 }).toEqual({ queries: QUERIES });
   await device.ask("pause", { paused: true });
   const page = await device.open("/popup.html");

@@ -5,6 +5,7 @@
  * limited, and so is how many are added in a day: a page that floods cannot displace what the user searched before.
  */
 import { reading, writing } from "./database.ts";
+import { ifActive } from "./settings.ts";
 
 /** A record in canonical form; the URL is empty if no result was opened. */
 export interface StoredRecord {
@@ -22,21 +23,27 @@ const DAY = 86_400;
 
 export const LIMITS = { records: 1000, seconds: 30 * DAY, newPerDay: 200 };
 
-/** Store a record. An opened result takes the place of the query alone. */
-export function addRecord({ query, url }: StoredRecord, now: number): Promise<void> {
-  return writing(["records"], (transaction) => {
-    const store = transaction.objectStore("records");
-    const known = store.get([query, url]);
-    const opened = store.count(IDBKeyRange.bound([query, "\0"], [query, []])); // [] sorts after every string
-    const recent = store.index("first").count(IDBKeyRange.lowerBound(now - DAY, true));
-    recent.onsuccess = () => {
-      const isNew = known.result === undefined;
-      if (isNew && (recent.result >= LIMITS.newPerDay || (url === "" && opened.result > 0))) return;
-      if (url !== "") store.delete([query, ""]);
-      store.put({ query, url, first: known.result?.first ?? now, time: now } satisfies Row);
-      prune(store, now);
-    };
+/**
+ * Store a record, unless the user has paused, left or declined: one transaction decides and stores, so that a search cannot
+ * be stored after a deletion that it overlaps. An opened result takes the place of the query alone.
+ */
+export function addRecord(record: StoredRecord, now: number): Promise<void> {
+  return writing(["settings", "records"], (transaction) => {
+    ifActive(transaction, () => add(transaction.objectStore("records"), record, now));
   });
+}
+
+function add(store: IDBObjectStore, { query, url }: StoredRecord, now: number): void {
+  const known = store.get([query, url]);
+  const opened = store.count(IDBKeyRange.bound([query, "\0"], [query, []])); // [] sorts after every string
+  const recent = store.index("first").count(IDBKeyRange.lowerBound(now - DAY, true));
+  recent.onsuccess = () => {
+    const isNew = known.result === undefined;
+    if (isNew && (recent.result >= LIMITS.newPerDay || (url === "" && opened.result > 0))) return;
+    if (url !== "") store.delete([query, ""]);
+    store.put({ query, url, first: known.result?.first ?? now, time: now } satisfies Row);
+    prune(store, now);
+  };
 }
 
 /** All records that are not too old. */

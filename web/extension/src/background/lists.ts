@@ -7,38 +7,44 @@ import { HeadList } from "@blender-dp/client";
 import type { Cell } from "../shared/messages.ts";
 import { reading, writing } from "./database.ts";
 
-const KEY = "newest";
 const PATH = /\/v1\/head-lists\/([0-9a-f]{64})$/;
-
-interface StoredList {
-  digest: string;
-  document: string;
-}
 
 /** Whether this is the address of a list. */
 export function isList(url: string): boolean {
   return PATH.test(url);
 }
 
-/** Store a copy of a list in place of an older one. The agent ends the response if it is too long. */
+/** Store a copy of a list. The agent ends the response if it is too long. */
 export async function storeList(url: string, copy: Response): Promise<void> {
   const digest = PATH.exec(url)?.[1];
   if (!digest || !copy.ok) return;
-  const list: StoredList = { digest, document: await copy.text() };
-  await writing(["lists"], (transaction) => transaction.objectStore("lists").put(list, KEY));
+  const document = await copy.text();
+  await writing(["lists"], (transaction) => transaction.objectStore("lists").put(document, digest));
+}
+
+/** Delete all lists but that of this report: one may have been fetched that nothing was reported to. */
+export function keepOnlyListOf(body: string): Promise<void> {
+  return writing(["lists"], (transaction) => {
+    const store = transaction.objectStore("lists");
+    const keys = store.getAllKeys();
+    keys.onsuccess = () => {
+      for (const key of keys.result) if (key !== onlyReport(body).head_list) store.delete(key);
+    };
+  });
 }
 
 /** What the cells of this report stand for, or null if its list is not stored. */
 export async function cellsOf(body: string): Promise<Cell[] | null> {
-  const stored = await reading<StoredList | undefined>(
-    ["lists"],
-    (transaction) => transaction.objectStore("lists").get(KEY),
-    undefined,
-  );
-  const [report] = JSON.parse(body).reports;
-  if (report.head_list !== stored?.digest) return null;
-  const list = HeadList.fromDocument(JSON.parse(stored?.document ?? "").content.head_list);
-  return report.cells.map((cell: number) => nameOf(cell, list));
+  const { head_list, cells } = onlyReport(body);
+  const read = (transaction: IDBTransaction) => transaction.objectStore("lists").get(head_list);
+  const document = await reading<string | undefined>(["lists"], read, undefined);
+  if (document === undefined) return null;
+  const list = HeadList.fromDocument(JSON.parse(document).content.head_list);
+  return cells.map((cell) => nameOf(cell, list));
+}
+
+function onlyReport(body: string): { head_list: string; cells: number[] } {
+  return JSON.parse(body).reports[0];
 }
 
 function nameOf(cell: number, { entries, starts }: HeadList): Cell {

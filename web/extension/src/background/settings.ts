@@ -37,6 +37,14 @@ export async function readSettings(): Promise<Settings> {
   return { ...NOTHING, ...stored };
 }
 
+/** Do this in a transaction of the store `settings`, if searches are stored and turns are taken at that moment. */
+export function ifActive(transaction: IDBTransaction, work: () => void): void {
+  const request = transaction.objectStore("settings").get(KEY);
+  request.onsuccess = () => {
+    if (isActive({ ...NOTHING, ...request.result })) work();
+  };
+}
+
 /** Change some settings, depending on the others; null changes nothing, and once the user has left, nothing changes. */
 export function changeSettings(change: (current: Settings) => Partial<Settings> | null): Promise<void> {
   return writing(["settings"], (transaction) => {

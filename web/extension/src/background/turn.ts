@@ -7,6 +7,7 @@
 import { type Agent, BlenderError, readInvitation, StateError } from "@blender-dp/client";
 import { choiceOf, choose, confirmChoice, isPending } from "./choice.ts";
 import { allRecords, type StoredRecord } from "./history.ts";
+import { keepOnlyListOf } from "./lists.ts";
 import { withNetwork } from "./network.ts";
 import { agentOf } from "./participant.ts";
 import { requirePermission } from "./permission.ts";
@@ -32,6 +33,8 @@ async function oneTurn(settings: Settings, now: number): Promise<void> {
   await requirePermission(readInvitation(settings.invitation).collector);
   try {
     await contribute(agent, settings, now);
+    const last = (await agent.account()).sent.at(-1);
+    if (last) await keepOnlyListOf(last.body);
   } finally {
     await agent.refreshBundle();
   }

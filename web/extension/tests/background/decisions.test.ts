@@ -139,3 +139,22 @@ test("leaving opts out for ever: no decision, search or alarm is accepted afterw
   expect(await currentStatus()).toMatchObject({ left: true, stored: 0, nextRound: null });
   expect(asked.alarms.size).toBe(0);
 });
+
+test("leaving deletes the token and the key of the choice", async () => {
+  await joined();
+  await decisions.consent({ answer: "opt-in", token: "5".repeat(64) });
+  await decisions.leave();
+  expect(await readSettings()).toMatchObject({ token: null, choiceKey: null, nextTurn: null });
+});
+
+test("leaving wins over any other decision at the same moment", async () => {
+  await joined();
+  const others = [
+    decisions.consent({ answer: "declined" }),
+    decisions.pause({ paused: false }),
+    decisions.deleteEverything(),
+  ];
+  await Promise.allSettled([...others, decisions.leave()]);
+  expect((await readSettings()).left).toBe(true);
+  expect(asked).toEqual({ granted: new Set(), alarms: new Map() });
+});

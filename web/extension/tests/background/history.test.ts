@@ -1,12 +1,16 @@
 import { beforeEach, expect, test } from "vitest";
+import * as decisions from "../../src/background/decisions.ts";
 import { addRecord, allRecords, countRecords, LIMITS } from "../../src/background/history.ts";
-import { freshBrowser } from "./browser.ts";
+import { freshBrowser, HOST, invitation } from "./browser.ts";
 
 const NOW = 1_800_000_000;
 const DAY = 86_400;
 
-beforeEach(() => {
-  freshBrowser();
+beforeEach(async () => {
+  const asked = freshBrowser();
+  await decisions.consent({ answer: "client" });
+  asked.granted.add(HOST);
+  await decisions.invitation({ text: invitation() });
 });
 
 test("a record is stored once, however often it is searched", async () => {
@@ -52,4 +56,14 @@ test("the oldest records make room for new ones", async () => {
   const left = await allRecords(NOW + days * (DAY + 1));
   expect(left).toHaveLength(LIMITS.records);
   expect(left.map(({ query }) => query.split(" ")[0])).not.toContain("0");
+});
+
+test.each([
+  ["leaving", () => decisions.leave()],
+  ["declining", () => decisions.consent({ answer: "declined" })],
+  ["pausing", () => decisions.pause({ paused: true })],
+])("after %s nothing is stored, even if the search was noticed before", async (_, decide) => {
+  await decide();
+  await addRecord({ query: "late", url: "" }, NOW);
+  expect(await countRecords()).toBe(0);
 });

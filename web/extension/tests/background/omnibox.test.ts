@@ -1,4 +1,4 @@
-import { beforeAll, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { freshBrowser } from "./browser.ts";
 
 let omnibox: typeof import("../../src/background/omnibox.ts");
@@ -51,4 +51,40 @@ test.each([
 test("the first page that can be opened is used", () => {
   const [suggestion] = omnibox.suggested([row("a", "javascript:0", "https://second.example")], true);
   expect(suggestion?.content).toBe("https://second.example/");
+});
+
+describe("what is entered", () => {
+  type Entered = (text: string, disposition: string) => Promise<void>;
+  const tabs: unknown[] = [];
+  let entered: Entered = async () => {};
+
+  beforeAll(() => {
+    const note = (kind: string) => async (how: object) => tabs.push({ kind, ...how });
+    Object.assign(chrome, {
+      i18n: { getMessage: (key: string) => key },
+      tabs: { update: note("update"), create: note("create") },
+      omnibox: {
+        setDefaultSuggestion: () => {},
+        onInputChanged: { addListener: () => {} },
+        onInputEntered: { addListener: (listener: Entered) => (entered = listener) },
+      },
+    });
+    omnibox.registerOmnibox();
+  });
+
+  test.each([
+    ["currentTab", { kind: "update", url: "https://a.example/" }],
+    ["newForegroundTab", { kind: "create", url: "https://a.example/", active: true }],
+    ["newBackgroundTab", { kind: "create", url: "https://a.example/", active: false }],
+  ])("opens in %s", async (disposition, tab) => {
+    tabs.length = 0;
+    await entered("https://a.example", disposition);
+    expect(tabs).toEqual([tab]);
+  });
+
+  test.each(["javascript:alert(1)", "data:text/html,x", "nothing of the kind"])("%j opens nothing", async (text) => {
+    tabs.length = 0;
+    await entered(text, "currentTab");
+    expect(tabs).toEqual([]);
+  });
 });

@@ -31,6 +31,12 @@ test("an alarm that the browser has lost is set again, for the same time", async
 });
 
 test("a start of the background does not clear the alarm that an invitation sets at the same time", async () => {
+  Object.assign(chrome.alarms, {
+    clear: async (name: string) => {
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      asked.alarms.delete(name);
+    },
+  });
   const starts = [setAlarm(), setAlarm()];
   const joining = decisions.invitation({ text: invitation() });
   await Promise.all([...starts, joining, setAlarm()]);

@@ -58,17 +58,15 @@ test("the next turn is planned even if this one cannot be taken, or fails", asyn
   expect(second).not.toBe(first);
   expect(fake.requests).toEqual([]);
   fake.down = true;
-  const turn = takeTurn(now() + 20);
-  await vi.waitFor(() => expect(fake.requests).not.toEqual([]));
+  await takeTurn(now() + 20);
   expect(asked.alarms.get("turn")).not.toBe(second);
-  await decisions.pause({ paused: true });
-  await turn;
+  expect((await currentStatus()).problem).toMatch(/^collector: /);
 });
 
 test("a turn waits for nobody: pausing ends its requests, and nothing follows", async () => {
   fake.instead = () => new Promise(() => {});
   const turn = takeTurn();
-  await vi.waitFor(() => expect(fake.requests).not.toEqual([]));
+  await vi.waitFor(() => expect(fake.requests).toHaveLength(1));
   await decisions.pause({ paused: true });
   await turn;
   await takeTurn();
@@ -88,6 +86,13 @@ test("every request has the mode in which no browser sends the origin of the ext
   expect(fake.paths).toContain(`POST /v1/rounds/${fake.round?.id}/reports`);
   expect(modes.length).toBe(fake.requests.length);
   expect(new Set(modes)).toEqual(new Set(["same-origin"]));
+});
+
+test("during a pause only what the user asks for uses the network", async () => {
+  const path = `${fake.url}/v1/rounds/current`;
+  await decisions.pause({ paused: true });
+  await withNetwork(async () => void (await expect(fetch(path)).rejects.toThrow("not allowed")));
+  await withNetwork(async () => expect((await fetch(path)).ok).toBe(true), true);
 });
 
 test("no code can use the network outside of a task, for another server, or after leaving", async () => {
@@ -123,6 +128,16 @@ test("an opt-in user's upload is repeated until it arrives, always with the same
   expect(fake.posted[1]).toBe(fake.posted[0]);
   expect(JSON.parse(fake.posted[0] ?? "")).toMatchObject({ query: "query 1" });
   expect(await currentStatus()).toMatchObject({ spent: "4", problem: null, uploads: { rounds: 1 } });
+});
+
+test("an upload can be withdrawn, also during a pause, and stays charged", async () => {
+  await decisions.consent({ answer: "opt-in", token: "0".repeat(64) });
+  fake.round = { ...fake.round, state: "open" };
+  await takeTurn();
+  await decisions.pause({ paused: true });
+  expect(await decisions.withdraw()).toBe(1);
+  expect(await currentStatus()).toMatchObject({ spent: "4", uploads: { rounds: 1, withdrawn: 1 } });
+  expect(await decisions.withdraw()).toBe(0);
 });
 
 test("what was uploaded is not replaced by another record after everything was deleted", async () => {
@@ -175,6 +190,14 @@ test("cells of the last report are named, as long as its list is stored", async 
     { query: `query ${i}`, url: null },
   ]);
   expect(lastReport?.cells).toEqual(cells.map((cell: number) => names[cell] ?? { query: null, url: null }));
+
+  const queries = [{ query: "other", urls: ["https://other.example/"] }];
+  fake.publishList({ queries, round: 1 }); // a list of a round that is over for this device: it is fetched, and refused
+  fake.round = { ...fake.round, id: "7".repeat(32) };
+  await takeTurn();
+  expect(fake.posted).toHaveLength(1);
+  expect((await currentStatus()).lastReport?.cells).toEqual(lastReport?.cells);
+
   await decisions.deleteEverything();
   expect((await currentStatus()).lastReport?.cells).toBeNull();
 });
