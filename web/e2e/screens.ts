@@ -36,7 +36,6 @@ const CLIENT: Status = {
     ],
   },
   uploads: { rounds: 0, withdrawn: 0 },
-  odds: { epsilon: "4", factor: 54.6 },
   nextRound: 1_794_920_400,
   bundle: { queries: 50 },
   problem: null,
@@ -51,7 +50,6 @@ const NEW: Status = {
   remaining: "0",
   lastReport: null,
   bundle: null,
-  odds: null,
   nextRound: null,
 };
 

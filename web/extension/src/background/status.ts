@@ -1,6 +1,6 @@
 /** What the popup shows, computed from what is on disk. */
 import { type Agent, type Invitation, readInvitation } from "@blender-dp/client";
-import type { Campaign, LastReport, Odds, Status } from "../shared/messages.ts";
+import type { Campaign, LastReport, Status } from "../shared/messages.ts";
 import { countRecords } from "./history.ts";
 import { cellsOf } from "./lists.ts";
 import { agentOf } from "./participant.ts";
@@ -26,7 +26,6 @@ export async function currentStatus(): Promise<Status> {
     remaining: account.left,
     lastReport: await lastReport(account),
     uploads: { rounds: account.uploaded.length, withdrawn: account.uploaded.filter((one) => one.withdrawn).length },
-    odds: invitation && odds(invitation),
     nextRound: isActive(settings) ? settings.nextTurn : null,
     bundle: await bundle(agent),
     problem: settings.problem,
@@ -45,10 +44,4 @@ async function lastReport({ sent }: Account): Promise<LastReport | null> {
 async function bundle(agent: Agent | null): Promise<Status["bundle"]> {
   const rows = (await agent?.search("", Number.POSITIVE_INFINITY)) ?? [];
   return rows.length > 0 ? { queries: rows.length } : null;
-}
-
-/** A likelihood ratio of at most e^ε, whatever is reported: that is what ε-private means. */
-function odds({ epsilon }: Invitation): Odds {
-  const [numerator = 0, denominator = 1] = epsilon.split("/").map(Number);
-  return { epsilon, factor: Math.exp(numerator / denominator) };
 }

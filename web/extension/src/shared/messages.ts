@@ -39,13 +39,6 @@ export interface Cell {
   url: string | null;
 }
 
-/** What a report can reveal: whatever it says, it multiplies the odds of any guess about the user by at most `factor`. */
-export interface Odds {
-  epsilon: string;
-  /** e^ε, rounded for display. */
-  factor: number;
-}
-
 /** A query of the bundle, its share of all users, and its URLs with their probabilities, most popular first. */
 export interface Suggestion {
   query: string;
@@ -69,7 +62,6 @@ export interface Status {
   lastReport: LastReport | null;
   /** In how many rounds a record was uploaded, and how many of these uploads were withdrawn. */
   uploads: { rounds: number; withdrawn: number };
-  odds: Odds | null;
   /** When the background next asks the collector for a round, or null if it does not. */
   nextRound: number | null;
   /** The stored results for offline search. */

@@ -65,9 +65,9 @@ test("an invitation needs the permission for its collector, and plans a turn", a
   expect((await currentStatus()).invitation).toBeNull();
   asked.granted.add(HOST);
   await decisions.invitation({ text: invitation() });
-  const { nextRound, odds, spent, remaining } = await currentStatus();
+  const { nextRound, spent, remaining } = await currentStatus();
   expect(asked.alarms.get("turn")).toBe((nextRound ?? 0) * 1000);
-  expect({ odds, spent, remaining }).toEqual({ odds: { epsilon: "4", factor: Math.exp(4) }, spent: "0", remaining: "48" });
+  expect({ spent, remaining }).toEqual({ spent: "0", remaining: "48" });
 });
 
 test("another collector takes the place of the first one, whose permission is given back", async () => {

@@ -51,7 +51,6 @@ export const CLIENT: Status = {
     ],
   },
   uploads: { rounds: 0, withdrawn: 0 },
-  odds: { epsilon: "4", factor: 54.6 },
   nextRound: 1_800_000_000,
   bundle: { queries: 50 },
   problem: null,
