@@ -18,7 +18,7 @@ const ICONS = Object.fromEntries([16, 32, 48, 128].map((size) => [size, `icons/$
 const OWN = {
   chromium: {
     background: { service_worker: "background.js", type: "module" },
-    minimum_chrome_version: "120",
+    minimum_chrome_version: "137", // the first one that verifies Ed25519
   },
   firefox: {
     background: { scripts: ["background.js"], type: "module" },

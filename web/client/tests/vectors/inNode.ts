@@ -1,18 +1,13 @@
 /** Replays all vectors in plain Node; the exit status says whether something differs. */
 import "fake-indexeddb/auto";
 import { readdirSync, readFileSync } from "node:fs";
+import { Locks } from "../agent/locks.ts";
 import { replay } from "./replay.ts";
 
-const FOLDER = `${process.env.BLENDER_DP_VECTORS ?? `${process.cwd()}/../../spec/vectors`}/`;
-const last = new Map<string, Promise<unknown>>();
-const request = <Result>(name: string, act: () => Promise<Result>): Promise<Result> => {
-  const result = (last.get(name) ?? Promise.resolve()).then(act, act);
-  last.set(name, result.catch(Boolean));
-  return result;
-};
+const FOLDER = "../../spec/vectors/"; // from the client's folder, in which mutants.js starts it
 Object.defineProperties(globalThis, {
   isSecureContext: { value: true },
-  navigator: { value: { locks: { request } } },
+  navigator: { value: { locks: new Locks() } },
 });
 
 const names = readdirSync(FOLDER);
