@@ -6,7 +6,9 @@ import threading
 
 import pytest
 
+from blender_dp.errors import StateError
 from blender_dp_device.agent.account import AccountFile
+from tests.device.agent.fake_collector import next_round
 
 
 def test_opting_out_survives(agent, fake):
@@ -75,3 +77,22 @@ def test_opting_out_between_charging_and_sending(agent, fake, monkeypatch):
     assert not fake.posted
     (charged,) = agent().sent  # it may look as if it had left, but never the reverse
     assert not charged.arrived
+
+
+def test_opting_out_while_an_earlier_report_is_sent_again_prevents_the_next_request(agent, fake):
+    fake.lost = True
+    with pytest.raises(StateError):
+        agent().take_part("query 1")
+    fake.lost = False
+    next_round(fake, 2)
+    fake.requests.clear()
+    answer = fake.answer
+
+    def then_opt_out(request):
+        if request.method == "POST":
+            agent().opt_out()
+        return answer(request)
+
+    fake.answer = then_opt_out
+    assert agent().take_part("query 1") is None
+    assert [request.path for request in fake.requests] == ["/v1/rounds/current", f"/v1/rounds/{'1' * 32}/reports"]

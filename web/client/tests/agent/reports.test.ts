@@ -77,6 +77,20 @@ describe("reports of earlier rounds that may not have arrived", () => {
     expect(fake.posted.length).toBe(2);
   });
 
+  test("stay arrived if another tab was faster, and the round is over since", async () => {
+    fake.round = { ...fake.round, state: "open" };
+    const other = await agent();
+    fake.instead = async ({ method }) => {
+      if (method !== "POST") return undefined;
+      fake.instead = () => undefined;
+      await other.takePart("query 1");
+      return { status: 409 };
+    };
+    expect(await (await agent()).takePart("query 2")).toBeNull();
+    expect(fake.posted).toEqual([undelivered, undelivered]);
+    expect(await flags()).toEqual([[true, false]]);
+  });
+
   test("are kept when they are refused again", async () => {
     fake.refused = [{ index: 0, reason: "another head list" }];
     fake.round = { ...fake.round, state: "open" };
