@@ -1,4 +1,5 @@
 /** What a page of results says: whose it is, what was searched, and where a link leads. Pure: nothing is changed or sent. */
+import { webAddress } from "../shared/webAddress.ts";
 import { ENGINES, type Engine } from "./engines.ts";
 
 /** The engine at this address, on whatever page of it. */
@@ -20,9 +21,9 @@ export function openedBy(engine: Engine, element: Element, page: URL): string | 
   if (!link?.matches(engine.results) || link.closest(engine.ads)) return null;
   const address = parsed(link.getAttribute("href") ?? "", page);
   if (!address) return null;
-  if (!isInternal(engine, address)) return webAddress(address);
+  if (!isInternal(engine, address)) return webAddress(address.href);
   const target = engine.redirect.test(address.pathname) ? parsed(engine.unwrap(address, link)) : null;
-  return target && !isInternal(engine, target) ? webAddress(target) : null;
+  return target && !isInternal(engine, target) ? webAddress(target.href) : null;
 }
 
 /** Whether the address is the engine's, also without https or `www`: Baidu's redirect links have neither. */
@@ -46,8 +47,4 @@ function parsed(address: string | null, base?: URL): URL | null {
   } catch {
     return null;
   }
-}
-
-function webAddress(address: URL): string | null {
-  return /^https?:$/.test(address.protocol) ? address.href : null;
 }

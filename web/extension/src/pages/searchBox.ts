@@ -1,5 +1,6 @@
 /** Offline search while typing. Results are links: a click opens the page, and arrow keys move between them. */
 import { ask, type Suggestion } from "../shared/messages.ts";
+import { webAddress } from "../shared/webAddress.ts";
 import { element, show } from "./dom.ts";
 import { counted, percent, text } from "./texts.ts";
 
@@ -42,7 +43,7 @@ async function type(
 }
 
 function result({ query, share, urls }: Suggestion): HTMLElement {
-  const address = urls.map(([url]) => url).find((url) => /^https?:\/\//.test(url));
+  const address = urls.map(([url]) => webAddress(url)).find((url) => url !== null);
   const lines = [
     element("span", { class: "query" }, query),
     element("span", { class: "small soft" }, text("searchShare", percent(share, 2))),
