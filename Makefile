@@ -76,8 +76,8 @@ bench-engine: $(VENV)/.dev  ## measure whole runs over big logs (7 minutes, 15 G
 bench-utility: $(VENV)/.dev  ## measure the error of both profiles over the papers' grids (20 minutes)
 	$(BIN)/python -m benchmarks utility estimator
 
-bench-collector: $(VENV)/.dev  ## measure the collector under load, on SQLite and PostgreSQL (10 minutes, 5 GB of disk)
-	$(BIN)/python -m benchmarks collector hostile
+bench-collector: $(VENV)/.dev  ## measure the collector under load, on SQLite and PostgreSQL (15 minutes, 5 GB of disk)
+	$(BIN)/python -m benchmarks collector hostile retention traffic
 
 bench-rivals: $(VENV)/.dev  ## compare with other libraries and write docs/rivals.md (10 minutes; continues where it stopped)
 	$(BIN)/python -m benchmarks rivals

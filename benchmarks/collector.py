@@ -73,7 +73,7 @@ def result(figures: list[Figures]) -> Result:
 
 
 def measured(name: str) -> Figures:
-    with _folder() as folder, DATABASES[name]() as database, served(folder / "data", database) as server:
+    with scratch_folder() as folder, DATABASES[name]() as database, served(folder / "data", database) as server:
         first = server.listed("load")
         server.released(first)  # so that there is a release to search
         listed = server.listed_again(first.campaign)
@@ -81,18 +81,18 @@ def measured(name: str) -> Figures:
         for turn in range(ROUNDS):
             for what, task in _tasks(server, listed, folder).items():
                 load = run(task)
-                _say(f"{name}, turn {turn + 1}, {what}: {load.rate:,.0f}/s")
+                say(f"{name}, turn {turn + 1}, {what}: {load.rate:,.0f}/s")
                 loads[what] = max(load, loads.get(what, load), key=lambda one: one.rate)
         rate = PACED_SHARE * loads["single report"].rate
         singles = _stored(folder, _singles(listed, int(rate * PACED_SECONDS) + 1))
         paced = run(Task(server.port, singles, PACED_CONNECTIONS, PACED_SECONDS, 200, ALL_ACCEPTED, rate))
-        _say(f"{name}, paced: p95 {paced.p95 * 1000:.0f} ms")
+        say(f"{name}, paced: p95 {paced.p95 * 1000:.0f} ms")
         batched = run(
             Task(server.port, _stored(folder, _batches(listed)), BATCH_CONNECTIONS, 0, 200, ALL_ACCEPTED, once=True)
         )
-        _say(f"{name}, batched: {batched.rate * BATCH:,.0f}/s")
+        say(f"{name}, batched: {batched.rate * BATCH:,.0f}/s")
         seconds = _released(server, database or str(folder / "data" / "collector.db"))
-        _say(f"{name}, {LARGE:,} reports released in {seconds:.1f} s, peak {server.peak_bytes / 1e9:.2f} GB")
+        say(f"{name}, {LARGE:,} reports released in {seconds:.1f} s, peak {server.peak_bytes / 1e9:.2f} GB")
         return Figures(name, loads, paced, batched, seconds, server.peak_bytes)
 
 
@@ -116,7 +116,7 @@ def _released(server: Served, database: str) -> float:
     cells = [encode_cells(report) for report in listed.cells(FILL_BATCH // 50)] * 50
     store = Store.open(database)
     for first in range(0, LARGE, FILL_BATCH):
-        _say(f"filling, {first:,} reports")
+        say(f"filling, {first:,} reports")
         head = first.to_bytes(4, "big")  # in order of id: in any other order this takes an hour
         with store.write("benchmark") as connection:
             report_rows.insert(connection, listed.id, [(head + os.urandom(12), report) for report in cells])
@@ -193,7 +193,7 @@ def _verdicts(one: Figures) -> list[Verdict]:
 
 
 @contextmanager
-def _folder() -> Iterator[Path]:
+def scratch_folder() -> Iterator[Path]:
     Path(".bench").mkdir(exist_ok=True)
     folder = Path(tempfile.mkdtemp(prefix="collector-", dir=".bench"))
     try:
@@ -216,7 +216,7 @@ def _postgresql() -> Iterator[str]:
         server.remove()
 
 
-def _say(text: str) -> None:
+def say(text: str) -> None:
     print(text, file=sys.stderr)
 
 

@@ -27,6 +27,7 @@ from blender_dp_device.wire import messages
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tools"))
+from capacity import page as capacity_page  # noqa: E402
 from hostile_collectors import hostile_collectors  # noqa: E402
 from import_graph import graph_pictures, graph_section  # noqa: E402
 from vectors.accounts import account_vectors  # noqa: E402
@@ -89,6 +90,7 @@ def outputs() -> Iterator[tuple[Path, str]]:
     yield ROOT / "spec/openapi.json", _json(bare_app().openapi())
     yield ROOT / "docs/reference/command.md", command_reference()
     yield ROOT / "docs/architecture.md", architecture()
+    yield ROOT / "docs/capacity.md", capacity_page()
     for name, picture in graph_pictures():
         yield ROOT / f"docs/figures/{name}.svg", picture
     yield ROOT / "web/extension/src/pages/generated/colours.css", f"{theme.variables()}\n"

@@ -137,7 +137,7 @@ def test_a_worker_stops_between_two_batches_of_deletions(rounds: Rounds, monkeyp
     rounds.lifecycle.abort(made.round, "enough")
     deleting, stopping, delete_some = threading.Event(), threading.Event(), report_rows.delete_some
 
-    def delete_when_stopping(*arguments: Any) -> int:
+    def delete_when_stopping(*arguments: Any) -> list[bytes]:
         deleting.set()
         assert stopping.wait(30)
         return delete_some(*arguments)
@@ -155,6 +155,20 @@ def test_a_worker_stops_between_two_batches_of_deletions(rounds: Rounds, monkeyp
     assert not stop.is_alive()
     assert len(rows(rounds, sa.select(reports))) == 39
     assert rounds.retention.delete_reports() == 39
+
+
+def test_a_batch_of_deletions_goes_on_where_the_last_one_ended(rounds: Rounds) -> None:
+    """In the order of the ids, so that no batch reads what an earlier one has deleted."""
+    made, other = listed(rounds), listed(rounds, name="other")
+    for name in (made.round, other.round):
+        rounds.contributions.add_reports(name, [report(i) for i in range(9)])
+    ids = sorted(row.id for row in rows(rounds, sa.select(reports).where(reports.c.round == made.round)))
+    with rounds.store.write("test") as transaction:
+        assert sorted(report_rows.delete_some(transaction, made.round, 2, ids[3])) == ids[4:6]
+        assert sorted(report_rows.delete_some(transaction, made.round, 3)) == ids[:3]
+        assert sorted(report_rows.delete_some(transaction, made.round, 9)) == [ids[3], *ids[6:]]
+        assert report_rows.delete_some(transaction, made.round, 9) == []
+    assert [row.round for row in rows(rounds, sa.select(reports.c.round))] == [other.round] * 9
 
 
 def test_the_reports_of_an_aborted_round_are_deleted_in_batches(rounds: Rounds, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -47,9 +47,10 @@ class Retention:
             self.keys.destroy(name)
 
     def _delete_reports_of(self, round_id: str, stopping: Callable[[], bool]) -> int:
-        total, deleted = 0, _DELETED
+        total, deleted, last = 0, _DELETED, b""
         while deleted == _DELETED and not stopping():  # a crash in between leaves the rest for the next call
             with self.store.write("forget") as transaction:
-                deleted = report_rows.delete_some(transaction, round_id, _DELETED)
+                ids = report_rows.delete_some(transaction, round_id, _DELETED, last)
+            deleted, last = len(ids), max(ids, default=last)
             total += deleted
         return total

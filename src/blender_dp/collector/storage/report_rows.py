@@ -31,6 +31,17 @@ _INSERT_POSTGRESQL = """
     SELECT round, substr(ids, n * id_bytes + 1, id_bytes), substr(cells, n * cell_bytes + 1, cell_bytes)
     FROM given, generate_series(0, rows - 1) AS n ORDER BY n ON CONFLICT DO NOTHING
     """
+_DELETE_SQLITE = """
+    DELETE FROM reports WHERE round = :round AND id IN (
+        SELECT id FROM reports WHERE round = :round AND id > :after ORDER BY id LIMIT :maximum
+    ) RETURNING id
+    """
+# By their place on disk: PostgreSQL would look for a list of ids by reading the whole table, for every batch.
+_DELETE_POSTGRESQL = """
+    DELETE FROM reports WHERE ctid = ANY (ARRAY (
+        SELECT ctid FROM reports WHERE round = :round AND id > :after ORDER BY id LIMIT :maximum
+    )) RETURNING id
+    """
 _HAS_REPORTS = sa.exists().where(reports.c.round == rounds.c.id)
 
 
@@ -68,10 +79,13 @@ def cells_in_batches(transaction: Transaction, round_id: str, batch: int, *, ord
         yield from (list(some) for some in rows.scalars().partitions())
 
 
-def delete_some(transaction: Transaction, round_id: str, maximum: int) -> int:
-    """Delete at most this many of a round's reports; return how many were deleted."""
-    some = sa.select(reports.c.id).where(reports.c.round == round_id).limit(maximum).scalar_subquery()
-    return transaction.execute(reports.delete().where(reports.c.round == round_id, reports.c.id.in_(some))).rowcount
+def delete_some(transaction: Transaction, round_id: str, maximum: int, after: bytes = b"") -> list[bytes]:
+    """Delete at most this many of a round's reports, those with the lowest ids above `after`; return their ids.
+
+    A call that goes on where the last one ended does not read again what PostgreSQL has deleted but not removed yet.
+    """
+    statement = _DELETE_SQLITE if transaction.dialect.name == "sqlite" else _DELETE_POSTGRESQL
+    return list(transaction.scalars(sa.text(statement), {"round": round_id, "maximum": maximum, "after": after}))
 
 
 @dataclass(frozen=True)
