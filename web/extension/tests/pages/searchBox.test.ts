@@ -51,7 +51,7 @@ describe("the search box", () => {
 
   it("says that nothing was found, and nothing at all for an empty box", async () => {
     await type("xyz");
-    expect(box.querySelector("[role=status]")?.textContent).toBe("No popular query contains this.");
+    expect(box.querySelector("[role=status]")?.textContent).toBe("No popular query matches.");
     await type("  ");
     expect(box.querySelector("[role=status]")?.textContent).toBe("");
     expect(suggest).toHaveBeenCalledTimes(1);
