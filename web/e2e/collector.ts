@@ -71,7 +71,7 @@ export class Collector {
   }
 
   /** Let this many opt-in users upload to an open round. */
-  uploads(round: string, campaign: string, count = 200): Promise<void> {
+  uploads(round: string, campaign: string, count: number): Promise<void> {
     return this.call("uploads", [round, campaign, count]);
   }
 

@@ -106,7 +106,7 @@ export class Device {
   /** Answer, paste an invitation, and permit the collector. */
   async join(invitation: string): Promise<void> {
     const page = await this.answer("client");
-    await page.type("#link", invitation);
+    await page.$eval("#link", (box, text) => Object.assign(box, { value: text }), invitation);
     await page.click(".buttons .primary");
     const accept = await page.waitForSelector(".card .buttons .primary");
     await accept?.click();
