@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import cycle
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,7 @@ from blender_dp.cli.invitation import Invitation
 from blender_dp.collector.storage.schema import reports
 from blender_dp_device.agent.agent import Agent
 from blender_dp_device.agent.client import CollectorClient
+from tests.collector.places import Server
 from tests.collector_http.conftest import RECORDS, Live, listening
 
 
@@ -69,9 +72,24 @@ def call(live: Live, name: str, /, *values: Any, **named: Any) -> Any:
     return CALLS[name](live, *values) if name in CALLS else getattr(live, name)(*values, **named)
 
 
+@contextmanager
+def database(name: str) -> Iterator[dict[str, str]]:
+    """The settings of a collector on SQLite, or on a PostgreSQL server of its own."""
+    if name == "sqlite":
+        yield {}
+        return
+    server = Server(synced=False)
+    yield {"database": server.url(server.create())}
+    server.remove()
+
+
 def main() -> None:
-    with tempfile.TemporaryDirectory() as folder, listening(Path(folder) / "data") as live:
-        print(json.dumps({"url": live.url, "key": live.service.signer.public}), flush=True)
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        database(sys.argv[1] if len(sys.argv) > 1 else "sqlite") as chosen,
+        listening(Path(folder) / "data", **chosen) as live,
+    ):
+        print(json.dumps({"url": live.url, "key": live.service.signer.public, "token": live.token}), flush=True)
         for line in sys.stdin:
             name, values, named = json.loads(line)
             print(json.dumps(call(live, name, *values, **named)), flush=True)

@@ -25,18 +25,24 @@ export class Collector {
     readonly url: string,
     /** The public key that signs its documents. */
     readonly key: string,
+    /** The operator's token. */
+    readonly token: string,
     private readonly process: ChildProcess,
     private readonly lines: AsyncIterator<string>,
   ) {}
 
-  /** Start a collector in a folder of its own. */
-  static async start(): Promise<Collector> {
+  /** Start a collector in a folder of its own, on SQLite or on a PostgreSQL server of its own. */
+  static async start(database: "sqlite" | "postgresql" = "sqlite"): Promise<Collector> {
     const python = process.env.BLENDER_DP_PYTHON ?? (existsSync(VENV) ? VENV : "python3");
     const env = { ...process.env, PYTHONPATH: `${ROOT}:${ROOT}src:${ROOT}device/src` };
-    const child = spawn(python, ["-m", "tests.browser_collector"], { cwd: ROOT, env, stdio: ["pipe", "pipe", "inherit"] });
+    const child = spawn(python, ["-m", "tests.browser_collector", database], {
+      cwd: ROOT,
+      env,
+      stdio: ["pipe", "pipe", "inherit"],
+    });
     const lines = lined(createInterface({ input: child.stdout }));
-    const { url, key } = JSON.parse(await next(lines));
-    return new Collector(url, key, child, lines);
+    const { url, key, token } = JSON.parse(await next(lines));
+    return new Collector(url, key, token, child, lines);
   }
 
   /** Create a campaign with these changes to its settings, and return its id. */
