@@ -18,15 +18,17 @@ START, END = "<!-- figures -->\n", "<!-- end of figures -->\n"
 def section(figure: dict[str, Any]) -> str:
     """One figure: its command, its picture, and what agrees."""
     name = figure["name"]
-    rows = [
-        f"| {claim['claim']} | {claim['source']} | {'agrees' if claim['agrees'] else '**differs**'} | {claim['measured']} |"
-        for claim in figure["claims"]
-    ]
+    rows = [f"| {claim['claim']} | {claim['source']} | {_verdict(claim)} |" for claim in figure["claims"]]
     table = ["| the papers say | where | | here |", "|---|---|---|---|", *rows]
     remark = [figure["remark"], ""] if figure["remark"] else []
     command, picture = f"`blender-dp reproduce {name}`", f"![{name}](figures/{name}.svg)"
     lines = [f"### {name}: {figure['title']}", "", command, "", picture, ""]
     return "\n".join([*lines, *remark, *table]) + "\n"
+
+
+def _verdict(claim: dict[str, Any]) -> str:
+    """Two cells: whether the claim agrees, and what is measured here, with the reason if it does not agree."""
+    return f"agrees | {claim['measured']}" if claim["agrees"] else f"**differs** | {claim['measured']}. {claim['why']}"
 
 
 def main(folder: Path) -> None:

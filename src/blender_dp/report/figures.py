@@ -54,8 +54,7 @@ def _curves(figure: Figure, rows: Sequence[dict[str, Any]]) -> Spec:
     drawn = [panel for panel in figure.panels if any(row["panel"] == panel.title for row in shown)]
     y = {panel.title: _y(panel.measure, figure) for panel in drawn}
     x = {panel.title: Axis(X_TITLES[panel.x], _X_FORMATS[panel.x], ticks=_ticks(panel.x, rows)) for panel in figure.panels}
-    wide = figure.columns < 3
-    size = (520, 300) if figure.columns == 1 else (380, 240) if wide else (250, 180)
+    size = (380, 240) if figure.columns < 3 else (250, 180)
     return line_chart(points, x, y, columns=figure.columns, width=size[0], height=size[1], marks_only=printed)
 
 
@@ -69,10 +68,12 @@ def _is_short(row: dict[str, Any]) -> bool:
 
 
 def _ticks(x: str, rows: Sequence[dict[str, Any]]) -> list[float] | None:
-    """Every ε, and every other of the tiny shares; otherwise Vega chooses."""
+    """Every ε, every other of the tiny shares, and every other percent; otherwise Vega chooses."""
     values = sorted({row["x"] for row in rows if row["x_axis"] == x})
     if x == "opt_in" and values[-1] <= 0.01:
         return values[1::2]
+    if x == "opt_in":
+        return [percent / 100 for percent in range(2, 11, 2)]
     return values if x == "epsilon" else None
 
 

@@ -14,11 +14,12 @@ without `low` and `high` has no band. Lines named in `marks_only` are drawn as m
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from blender_dp.report.colours import LINE, PAPER, colours_of
 from blender_dp.report.figure import drawn
 from blender_dp.report.theme import CONFIG, Spec, drawable
+from blender_dp.report.ticks import log_ticks
 
 _STYLE: Spec = {
     **CONFIG,
@@ -80,13 +81,22 @@ def line_chart(
 ) -> Spec:
     """One panel for every entry of `y`, in that order. Panels share the legend, and `x` unless it has one for each."""
     names = list(dict.fromkeys(point.line for point in points))
+    of_panel = {panel: [point for point in points if point.panel == panel] for panel in y}
     panels = [
-        _panel(panel, axis, [point for point in points if point.panel == panel], _of(x, panel), names, marks_only)
+        _panel(panel, _with_ticks(axis, here, height), here, _of(x, panel), names, marks_only)
         | {"width": width, "height": height}
-        for panel, axis in y.items()
+        for (panel, axis), here in zip(y.items(), of_panel.values(), strict=True)
     ]
     legend = {**_STYLE["legend"], "columns": _LEGEND_COLUMNS.get(columns, 6)}
     return {"concat": panels, "columns": columns, "background": PAPER, "config": {**_STYLE, "legend": legend}}
+
+
+def _with_ticks(axis: Axis, points: Sequence[Point], height: int) -> Axis:
+    """Round numbers for a logarithmic axis: Vega would leave out labels, and keep those such as 0.007."""
+    values = [value for one in points for value in (one.low, one.y, one.high) if value is not None and value > 0]
+    if not (axis.log and axis.ticks is None and values):
+        return axis
+    return replace(axis, ticks=log_ticks(min(values), max(values), height))
 
 
 def _of(x: Axis | Mapping[str, Axis], panel: str) -> Axis:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 
@@ -25,6 +26,23 @@ def linear_ticks(low: float, high: float, pixels: float, *, vertical: bool = Fal
         if pixels * step / (high - low) >= (FONT_SIZE if vertical else widest(map(percent, ticks))) + _GAP:
             return ticks
     return [round(low, 12)]
+
+
+def log_ticks(low: float, high: float, pixels: float) -> list[float]:
+    """Round numbers from `low` to `high`, as many as fit, for a vertical logarithmic axis of this length."""
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    choices = [
+        [tick for tick in (round(factor * 10.0**power, 12) for power in powers for factor in factors) if low <= tick <= high]
+        for factors in ((1, 1.5, 2, 3, 4, 6, 8), (1, 2, 5), (1, 3), (1,))
+    ]
+    room = pixels / max(math.log(high / low), 1e-9)  # pixels for a factor of e
+    fitting = (ticks for ticks in choices if _smallest_factor(ticks) * room >= FONT_SIZE + _GAP / 2)
+    return next(fitting, choices[-1])
+
+
+def _smallest_factor(ticks: Sequence[float]) -> float:
+    """The logarithm of the smallest factor between two neighbours."""
+    return min((math.log(after / before) for before, after in itertools.pairwise(ticks)), default=math.inf)
 
 
 def label_ticks(labels: Sequence[str], pixels: float) -> list[int]:

@@ -6,8 +6,8 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from blender_dp.report.text import text_width
-from blender_dp.report.ticks import label_ticks, linear_ticks, percent, root_ticks
+from blender_dp.report.text import FONT_SIZE, text_width
+from blender_dp.report.ticks import label_ticks, linear_ticks, log_ticks, percent, root_ticks
 
 SHARES = st.floats(1e-6, 1)
 PIXELS = st.floats(120, 1200)
@@ -34,6 +34,19 @@ def test_labels_of_a_root_axis_do_not_collide(high, pixels):
     assert ticks[0] == 0
     assert do_not_collide([pixels * math.sqrt(tick / high) for tick in ticks], ticks)
     assert ticks[-1] <= high
+
+
+@given(SHARES, st.floats(1.01, 1e4), PIXELS)
+def test_labels_of_a_logarithmic_axis_do_not_collide(low, factor, pixels):
+    ticks = log_ticks(low, low * factor, pixels)
+    places = [pixels * math.log(tick / low) / math.log(factor) for tick in ticks]
+    assert all(after - before >= FONT_SIZE + 4 for before, after in itertools.pairwise(places))
+
+
+def test_ticks_of_a_logarithmic_axis_are_round():
+    assert log_ticks(0.0055, 0.018, 180) == [0.006, 0.008, 0.01, 0.015]
+    assert log_ticks(0.0008, 0.03, 180) == [0.001, 0.002, 0.005, 0.01, 0.02]
+    assert log_ticks(1e-6, 1, 180) == [1e-6, 1e-5, 1e-4, 1e-3, 0.01, 0.1, 1]
 
 
 def test_ticks_are_round_and_not_too_few():

@@ -32,15 +32,16 @@ def reaches(settings: Mapping[float, Setting], measure: str, limit: float) -> Ch
     return check
 
 
-def list_reached_at(settings: Mapping[float, Setting], length: int, share: float) -> Check:
-    """The list gets its full length from about this share of opt-in users on (within half a percentage point)."""
+def list_reached_at(settings: Mapping[float, Setting], length: int, x: float) -> Check:
+    """The list gets its full length from about this ε, or share of opt-in users, on (within half a percentage point)."""
 
     def check(results: Results) -> Verdict:
-        full = [x for x, one in sorted(settings.items()) if results.mean(one, "blended", "listed") >= length - 0.5]
+        full = [at for at, one in sorted(settings.items()) if results.mean(one, "blended", "listed") >= length - 0.5]
         if not full:
             longest = max(results.mean(one, "blended", "listed") for one in settings.values())
             return Verdict(False, f"at most {longest:.0f} queries in profile paper", results.reason)
-        return Verdict(abs(full[0] - share) <= 0.0051, f"from {100 * full[0]:g} % on in profile paper", results.reason)
+        first = f"ε {full[0]:g}" if x >= 1 else f"{100 * full[0]:g} %"
+        return Verdict(abs(full[0] - x) <= 0.0051, f"from {first} on in profile paper", results.reason)
 
     return check
 

@@ -55,14 +55,10 @@ def profiles(data: Data, x: str, values: Sequence[str], **fixed: str | int) -> l
 
 
 def groups(data: Data, x: str, values: Sequence[str], **fixed: str | int) -> list[Line]:
-    """The papers' own comparison: the blend and each group in `paper`, and the blend of `tight`."""
-    paper, tight = (data.sweep(profile, x, values, **fixed) for profile in ("paper", "tight"))
-    return [
-        Line("paper", paper),
-        Line("paper, opt-in alone", paper, "opt-in"),
-        Line("paper, clients alone", paper, "client"),
-        Line("tight", tight),
-    ]
+    """The papers' own comparison as well: what each group of `paper` reaches alone."""
+    every = profiles(data, x, values, **fixed)
+    paper = every[0].settings
+    return [*every, Line("paper, opt-in alone", paper, "opt-in"), Line("paper, clients alone", paper, "client")]
 
 
 def panels_by_size(data: Sequence[Data], measure: str, x: str, values: Mapping[str, Sequence[str]]) -> list[Panel]:
