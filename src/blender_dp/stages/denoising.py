@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from blender_dp.errors import GroupError
-from blender_dp.stages.layout import Estimate, Integers
+from blender_dp.stages.layout import Estimate, Floats, Integers
 from blender_dp.stages.response import Response
 from blender_dp_device.channel.subset import AnyChannel
 
@@ -33,25 +33,39 @@ def denoise(report_counts: Integers, channel: AnyChannel) -> ClientEstimate:
 def denoised(report_counts: Integers, n: int, channel: AnyChannel) -> tuple[Estimate, Estimate]:
     """The estimates by cell and by query. If the counts have further axes, those are collections of n reports each."""
     response = Response.of(channel)
-    layout, t, s = response.layout, response.query_truth, response.query_lie
-    r = report_counts / n
-    r_query = layout.per_query(r)
-    query_share = (r_query - s) / (t - s)
-    query_variance = r_query * (1 - r_query) / ((n - 1) * (t - s) ** 2)
+    layout, r = response.layout, report_counts / n
+    t, s = response.query_truth, response.query_lie
+    query_share = (layout.per_query(r) - s) / (t - s)
+    variance, query_variance = report_variances(r, n, response)
     queries = Estimate(query_share, query_variance)
     if layout.cell_count == layout.counts.size:  # single items, or an empty list: every query is one cell
         return queries, queries
+    k, a, d = _url_terms(response)
+    of_query = layout.per_cell(query_share)
+    return Estimate((r - a * of_query - s / k * (1 - of_query)) / d, variance), queries
 
+
+def report_variances(r: Floats, n: int, response: Response) -> tuple[Floats, Floats]:
+    """The variances of these estimates of cells and queries, if each cell is in a part `r` of the n reports."""
+    layout, t, s = response.layout, response.query_truth, response.query_lie
+    r_query = layout.per_query(r)
+    query_variance = r_query * (1 - r_query) / ((n - 1) * (t - s) ** 2)
+    if layout.cell_count == layout.counts.size:
+        return query_variance, query_variance
+    k, a, d = _url_terms(response)
+    c = s / k - a
+    of_variance, of_r = layout.per_cell(query_variance), layout.per_cell(r_query)
+    covariance = r * (1 - of_r) / (n * (t - s))
+    return n / (n - 1) / d**2 * (r * (1 - r) / n + c**2 * of_variance + 2 * c * covariance), query_variance
+
+
+def _url_terms(response: Response) -> tuple[Floats, Floats, Floats]:
+    """For every cell: its query's number of cells, the probability of another URL of the true query, and the URL's gain."""
+    layout, t = response.layout, response.query_truth
     k = layout.per_cell(layout.counts.astype(float))
     false_url = layout.per_cell(response.false_url)
-    a = t * false_url  # another URL of the true query
-    d = t * (1 - (k - 1) * false_url) - a
-    c = s / k - a
-    of_query, of_variance, of_r = (layout.per_cell(x) for x in (query_share, query_variance, r_query))
-    share = (r - a * of_query - s / k * (1 - of_query)) / d
-    covariance = r * (1 - of_r) / (n * (t - s))
-    variance = n / (n - 1) / d**2 * (r * (1 - r) / n + c**2 * of_variance + 2 * c * covariance)
-    return Estimate(share, variance), queries
+    a = t * false_url
+    return k, a, t * (1 - (k - 1) * false_url) - a
 
 
 def reports_in(report_counts: Integers, size: int) -> int:

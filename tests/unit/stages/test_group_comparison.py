@@ -46,7 +46,7 @@ def test_the_p_value_is_that_of_chi_square(degrees, quantile):
 def test_groups_that_agree_get_full_trust():
     opt_in, client = groups([0.012, 0.029, 0.959], [0.01, 0.03, 0.96])
     assert spread(opt_in, client) == 0
-    assert trust(opt_in, client, 0.0).tolist() == [1, 1, 1]
+    assert trust(opt_in, client, 0.0, 1.0).tolist() == [1, 1, 1]
 
 
 def test_the_spread_is_the_relative_variance_of_the_difference():
@@ -57,13 +57,13 @@ def test_the_spread_is_the_relative_variance_of_the_difference():
     size = 5 * (0.015**2 + 0.005**2)
     assert found == pytest.approx((10 * 0.005**2 - 10 * 2e-9) / size)
     extra = found * np.array(opt_in) ** 2
-    assert trust(*groups(opt_in, client, 1e-9), found) == pytest.approx(1e-9 / (1e-9 + extra))
+    assert trust(*groups(opt_in, client, 1e-9), found, 1.0) == pytest.approx(1e-9 / (1e-9 + extra))
 
 
 def test_trust_is_reduced_only_where_the_groups_contradict():
     """20 standard errors apart: what is beyond 4 of them is added to the opt-in users' variance, there only."""
     opt_in, client = groups([0.01, 0.03, 0.96], [0.01 + 20 * 2e-6**0.5, 0.03, 0.96])
-    believed = trust(opt_in, client, 0.0)
+    believed = trust(opt_in, client, 0.0, 1.0)
     assert believed[1:].tolist() == [1, 1]
     assert believed[0] == pytest.approx(1 / (1 + 2 * (20**2 - 4**2)))
 
@@ -71,10 +71,20 @@ def test_trust_is_reduced_only_where_the_groups_contradict():
 @given(NUMBERS, st.floats(0, 10))
 def test_trust_is_between_0_and_1(rows, apart):
     opt_in, client = Estimate(rows[0], rows[1]), Estimate(rows[2], rows[3])
-    believed = trust(opt_in, client, apart)
+    believed = trust(opt_in, client, apart, 1.0)
     assert ((believed >= 0) & (believed <= 1)).all()
     assert spread(opt_in, client) >= 0
 
 
 def test_a_group_without_an_estimate_is_no_contradiction():
-    assert trust(*groups([np.nan, 0.03], [0.5, 0.03]), 0.5)[0] == 1
+    assert trust(*groups([np.nan, 0.03], [0.5, 0.03]), 0.5, 1.0)[0] == 1
+
+
+def test_the_fewer_clients_there_are_the_less_their_contradiction_matters():
+    """Opt-in users who are a part 1 - c of all users differ from all users by c times their difference from the clients."""
+    opt_in, client = groups([0.02, 0.03, 0.95], [0.01, 0.03, 0.96])
+    most, half, few = (trust(opt_in, client, 0.0, part)[0] for part in (1.0, 0.5, 1e-4))
+    extra = 0.01**2 - 16 * 2e-6
+    assert most == pytest.approx(1e-6 / (1e-6 + extra))
+    assert half == pytest.approx(1e-6 / (1e-6 + extra / 4))
+    assert few == pytest.approx(1, abs=1e-6)

@@ -15,17 +15,17 @@ def cramer_rao(evidence: Evidence, shares: Floats) -> tuple[Floats, Floats]:
     step = System.of(evidence.layout, evidence.pulls(shares)).step(shares)
     of_queries = evidence.layout.per_query(shares)
     return (
-        among_all(step.variance, shares, evidence.users, evidence.users),
-        among_all(step.query_variance, of_queries, evidence.users, evidence.users),
+        among_all(step.variance, shares, evidence.users),
+        among_all(step.query_variance, of_queries, evidence.users),
     )
 
 
-def among_all(variance: Floats, shares: Floats, users: int, clients: int) -> Floats:
+def among_all(variance: Floats, shares: Floats, users: int, presumed: Floats | float = 0.0) -> Floats:
     """The variance as an estimate of these users' own share, rather than of a population that they are drawn from.
 
     The three groups are all of the users, so sampling adds p(1 - p)/users to the error of a population's share but not to
-    that of their own. Only the clients' part of this is subtracted: the expectations about listed and unlisted records
-    pull the estimates away from the opt-in users' own counts.
+    that of their own. That holds for every estimate that is linear in the users' data, with any weights for the groups.
+    `presumed` is what to add because part of the estimate is not from the users' data: see `own_shares`.
     """
-    remaining: Floats = (variance - shares * (1 - shares) / users * (clients / users)).clip(min=0.0)
+    remaining: Floats = (variance - shares * (1 - shares) / users + presumed).clip(min=0.0)
     return remaining

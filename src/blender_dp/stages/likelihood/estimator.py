@@ -10,15 +10,15 @@ from blender_dp.mechanisms.laplace_histogram import LaplaceHistogram
 from blender_dp.sampling import Entropy
 from blender_dp.stages.blending import Blend, Blended
 from blender_dp.stages.calibration import OptInEstimate
-from blender_dp.stages.denoising import ClientEstimate, denoise
+from blender_dp.stages.denoising import ClientEstimate, denoise, report_variances
 from blender_dp.stages.discovery import Discovery, record_cells
 from blender_dp.stages.estimator import Context, Result
 from blender_dp.stages.group_comparison import spread, trust
 from blender_dp.stages.layout import Estimate, Floats, Integers, Layout
-from blender_dp.stages.likelihood.bound import among_all
 from blender_dp.stages.likelihood.choice import variances_without_opt_in
 from blender_dp.stages.likelihood.evidence import Evidence, Measured, Released, Reported
 from blender_dp.stages.likelihood.fit import Fit, fit
+from blender_dp.stages.likelihood.own_shares import own_shares, own_variances
 from blender_dp.stages.response import Response
 from blender_dp_device.channel.subset import AnyChannel
 from blender_dp_device.records.head_list import HeadList
@@ -61,10 +61,23 @@ class Likelihood:
         alone = fit(evidence.of_opt_in(), scale)
         opt_in = _opt_in(calibrated.head_list, alone)
         if context.robust:
-            apart = spread(opt_in.queries, client.queries)
-            of_queries = evidence.layout.per_cell(trust(opt_in.queries, client.queries, apart))
-            evidence = evidence.trusting_opt_in(np.minimum(of_queries, trust(opt_in.cells, client.cells, apart)))
+            evidence = evidence.trusting_opt_in(_trust(opt_in, client, Response.of(channel), evidence))
         return Result(opt_in, client, _blend(fit(evidence, scale), evidence))
+
+
+def _trust(opt_in: OptInEstimate, client: ClientEstimate, response: Response, evidence: Evidence) -> Floats:
+    """The weight of the opt-in users' evidence about each cell: see `group_comparison.trust`.
+
+    Whether the groups differ is tested with the clients' variances at the opt-in users' shares, if those are larger: the
+    clients' own estimate of a cell that happens to be in no report would seem to be certain.
+    """
+    part = evidence.clients / evidence.users
+    cells, queries = report_variances(response.expected(opt_in.cells.share), client.reports, response)
+    of_cells = Estimate(client.cells.share, np.maximum(client.cells.variance, cells))
+    of_queries = Estimate(client.queries.share, np.maximum(client.queries.variance, queries))
+    apart = spread(opt_in.queries, of_queries)
+    by_query = evidence.layout.per_cell(trust(opt_in.queries, of_queries, apart, part))
+    return np.minimum(by_query, trust(opt_in.cells, of_cells, apart, part))
 
 
 def scale_of(context: Context) -> float:
@@ -116,15 +129,15 @@ def _opt_in(head_list: HeadList, alone: Fit) -> OptInEstimate:
 
 
 def _blend(both: Fit, evidence: Evidence) -> Blend:
-    """The estimates, each with the weight of the opt-in users: how much their evidence reduces its variance."""
+    """The users' own shares, each with the weight of the opt-in users: how much their evidence reduces its variance."""
+    shares, variances = own_shares(both, evidence), own_variances(both, evidence)
     without = variances_without_opt_in(evidence, both)
-    users, clients = evidence.users, evidence.clients
     return Blend(
-        _blended(both.shares, both.variance, without[0], users, clients),
-        _blended(both.query_shares, both.query_variance, without[1], users, clients),
+        Blended(shares, variances[0], _weight(both.variance, without[0])),
+        Blended(evidence.layout.per_query(shares), variances[1], _weight(both.query_variance, without[1])),
     )
 
 
-def _blended(shares: Floats, variance: Floats, without: Floats, users: int, clients: int) -> Blended:
-    weight = 1 - np.clip(variance / np.maximum(without, 1e-300), 0.0, 1.0)
-    return Blended(shares, among_all(variance, shares, users, clients), weight)
+def _weight(variance: Floats, without: Floats) -> Floats:
+    weight: Floats = 1 - np.clip(variance / np.maximum(without, 1e-300), 0.0, 1.0)
+    return weight

@@ -40,12 +40,24 @@ class Released:
         A record is listed because its noisy count was high, so the count alone would overestimate it. The counts follow a
         power law; its exponent, learnt from all listed records, says how many records of each size there are to list.
         """
+        residual = np.where(self.known, self.counts - self.mean - self.users * shares, 0.0)
+        return self._pull(residual - self._excess(shares), shares)
+
+    def selection(self, shares: Floats) -> Floats:
+        """By how much the scores are lowered because records were listed for their high noisy counts."""
+        pull = self._pull(self._excess(shares), shares)
+        return pull.score + pull.common_score * pull.common
+
+    def _excess(self, shares: Floats) -> Floats:
+        """By how much the noisy counts of listed records are too high on average."""
+        expected = self.users * shares
+        bias = self.tail_exponent + _MEDIAN
+        return np.where(self.thresholded, bias * (expected + self.variance) / np.maximum(expected, 2.0), 0.0)
+
+    def _pull(self, residual: Floats, shares: Floats) -> Pull:
         n, known = self.users, self.known
         expected = n * shares
         variance = np.where(known, expected + self.variance, 1.0)
-        residual = np.where(known, self.counts - self.mean - expected, 0.0)
-        bias = self.tail_exponent + _MEDIAN
-        residual -= np.where(self.thresholded, bias * variance / np.maximum(expected, 2.0), 0.0)
         trust = np.where(known, self.trust, 0.0)
         common = trust * expected / variance
         left = max(1 - float((common * shares)[known].sum()), 1e-6)

@@ -15,11 +15,12 @@ import numpy as np
 from blender_dp.stages.layout import Floats
 
 _FACTORS = np.geomspace(0.02, 6, 25)
-_SCATTERS = np.array([0.4, 0.6, 0.85, 1.2, 1.7, 2.4])  # standard deviations, relative to the mean
+_SCATTERS = np.array([0.4, 0.6, 0.85, 1.2, 1.7, 2.4, 3.4, 4.8])  # standard deviations, relative to the mean
 _EXPONENTS = (0.0, 0.25, 0.5, 1.0)
-# The prior, as log-normal distributions: an unlisted share of about a third of the smallest listed record's.
+# The prior, as log-normal distributions: an unlisted share of about a third of the smallest listed record's. Most queries
+# have no unlisted URL, and some have one or a few: as for Poisson numbers, the smaller the mean, the larger the scatter is.
 _FACTOR, _FACTOR_SPREAD = 0.35, 0.7
-_SCATTER, _SCATTER_SPREAD = 1.25, 0.5
+_SCATTER, _SCATTER_SPREAD = 1.5, 0.5
 _EXPONENT, _EXPONENT_SPREAD = 0.25, 0.3
 _QUERIES = 1000  # this many are enough to learn from
 
@@ -58,7 +59,8 @@ def _likeliest(shares: Floats, variance: Floats, size: Floats, exponent: float) 
     spread = variance + (_SCATTERS[:, None] * mean) ** 2
     likelihood = -0.5 * (np.log(spread) + (shares - mean) ** 2 / spread).sum(axis=-1)
     likelihood -= 0.5 * ((np.log(_FACTORS / _FACTOR) / _FACTOR_SPREAD) ** 2)[:, None]
-    likelihood -= 0.5 * (np.log(_SCATTERS / _SCATTER) / _SCATTER_SPREAD) ** 2
+    usual = _SCATTER * np.sqrt(_FACTOR / _FACTORS)  # at each factor
+    likelihood -= 0.5 * (np.log(_SCATTERS / usual[:, None]) / _SCATTER_SPREAD) ** 2
     best = np.unravel_index(int(likelihood.argmax()), likelihood.shape)
     value = float(likelihood[best]) - 0.5 * ((exponent - _EXPONENT) / _EXPONENT_SPREAD) ** 2
     return value, float(_FACTORS[best[0]]), float(_SCATTERS[best[1]]), exponent

@@ -44,8 +44,8 @@ def test_the_bound_of_randomised_response(epsilon):
 
 def test_the_sampling_variance_of_the_users_is_subtracted_down_to_zero():
     variance, shares = np.array([1e-3, 1e-5]), np.array([0.5, 0.1])
-    assert among_all(variance, shares, 1000, 1000) == pytest.approx([1e-3 - 0.25e-3, 0])
-    assert among_all(variance, shares, 1000, 500) == pytest.approx([1e-3 - 0.125e-3, 0])  # half of them are clients
+    assert among_all(variance, shares, 1000) == pytest.approx([1e-3 - 0.25e-3, 0])
+    assert among_all(variance, shares, 1000, np.array([1e-4, 0.0])) == pytest.approx([1e-3 - 0.15e-3, 0])
 
 
 def test_two_groups_have_more_information_than_either():
