@@ -6,9 +6,12 @@ import json
 import pickle
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
+
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
@@ -28,7 +31,7 @@ class Job:
         return cls(Path(values["folder"]), *(values[name] for name in ("method", "epsilon", "delta", "max_queries")))
 
 
-def timed(work: Callable[[], object]) -> tuple[object, float]:
+def timed(work: Callable[[], Result]) -> tuple[Result, float]:
     """The result of the work, and the processor's seconds: busy neighbours change them less than those of a clock."""
     start = time.process_time()
     result = work()
@@ -47,6 +50,14 @@ def finish(shares: Mapping[str, float], rows: int, seconds: float, report_bytes:
         "shares": {name: float(share) for name, share in shares.items()},
         "rows": rows, "seconds": seconds, "report_bytes": report_bytes, "peak_bytes": _peak_bytes(),
     }))  # fmt: skip
+
+
+def select_queries(methods: Mapping[str, Callable[[Sequence[str], float, float], Mapping[str, float]]]) -> None:
+    """Run the method of this job on the opt-in users' queries, and print the shares of those it releases."""
+    job = Job.read()
+    queries = (job.folder / "opt-in.txt").read_text(encoding="utf-8").splitlines()
+    counts, seconds = timed(lambda: methods[job.method](queries, job.epsilon, job.delta))
+    finish({query: count / len(queries) for query, count in counts.items()}, len(queries), seconds)
 
 
 def _peak_bytes() -> int:

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 import pipeline_dp
-from job import Job, finish, timed
+from job import select_queries
 from pydp.algorithms.partition_selection import create_partition_strategy
 
 PARTITIONS = 2
@@ -43,12 +43,5 @@ def pipeline(queries: Sequence[str], epsilon: float, delta: float) -> dict[str, 
 METHODS = {"python-dp": one_release, "PipelineDP": pipeline}
 
 
-def main() -> None:
-    job = Job.read()
-    queries = (job.folder / "opt-in.txt").read_text(encoding="utf-8").splitlines()
-    counts, seconds = timed(lambda: METHODS[job.method](queries, job.epsilon, job.delta))
-    finish({query: count / len(queries) for query, count in counts.items()}, len(queries), seconds)
-
-
 if __name__ == "__main__":
-    main()
+    select_queries(METHODS)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import opendp.prelude as dp
 import polars as pl
-from job import Job, finish, timed
+from job import select_queries
 
 dp.enable_features("contrib")
 
@@ -41,13 +41,6 @@ def threshold(queries: Sequence[str], epsilon: float, delta: float) -> dict[str,
 METHODS = {"stable keys": stable_keys, "laplace_threshold": threshold}
 
 
-def main() -> None:
-    warnings.simplefilter("ignore", FutureWarning)
-    job = Job.read()
-    queries = (job.folder / "opt-in.txt").read_text(encoding="utf-8").splitlines()
-    counts, seconds = timed(lambda: METHODS[job.method](queries, job.epsilon, job.delta))
-    finish({query: count / len(queries) for query, count in counts.items()}, len(queries), seconds)
-
-
 if __name__ == "__main__":
-    main()
+    warnings.simplefilter("ignore", FutureWarning)
+    select_queries(METHODS)

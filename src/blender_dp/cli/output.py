@@ -111,7 +111,7 @@ def print_table(
     for name, is_number in columns.items():
         table.add_column(name, justify="right" if is_number else "left", overflow="fold")
     for row in rows:
-        table.add_row(*(escape(cell) for cell in row))
+        table.add_row(*(escape(cell.replace("\n", "\\n")) for cell in row))  # a line break would look like another row
     if title:
         console.print(f"[bold]{escape(title)}[/]")
     if not fold:

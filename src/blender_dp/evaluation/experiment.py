@@ -18,7 +18,8 @@ from blender_dp.evaluation.scoring import Scorer
 from blender_dp.pipeline.collection import Collection, Listing
 from blender_dp.release.estimates import interval
 from blender_dp.sampling import Entropy
-from blender_dp.stages import Calibration, Discovery, Floats, Integers, Result, Yardsticks, simulate
+from blender_dp.stages import Calibration, Discovery, Floats, Integers, Likelihood, Result, Yardsticks, simulate
+from blender_dp.stages.layout import Flags
 from blender_dp_device.channel.subset import AnyChannel
 from blender_dp_device.records.head_list import HeadList
 
@@ -121,12 +122,25 @@ def discover_on(collection: Collection, groups: Groups, entropy: Entropy) -> tup
     """The list that the discovery users make, and the number of every record on it."""
     held = groups.discovery
     selection = collection.discovery.selector(entropy).select(held.counts)
-    records = held.records[selection.rows]
+    records, noisy = held.records[selection.rows], selection.noisy_counts
+    if isinstance(collection.estimator, Likelihood):  # it keeps the queries with the highest counts, so others need no names
+        leading = _leading(groups.population.query_of[records], noisy, collection.parameters.max_queries)
+        records, noisy = records[leading], noisy[leading]
     names = groups.population.names(records)
-    named = sorted(zip(names, selection.noisy_counts.tolist(), records.tolist(), strict=True), key=_order)
+    named = sorted(zip(names, noisy.tolist(), records.tolist(), strict=True), key=_order)
     counts = np.array([count for _, count, _ in named], float)
     found = Discovery(HeadList.of(name for name, _, _ in named), counts, np.zeros(counts.size, np.bool_))
     return found, {name: record for name, _, record in named}
+
+
+def _leading(query_of: Integers, noisy_counts: Floats, queries: int) -> Flags:
+    """Which records belong to this many queries with the highest noisy counts, or to another one with an equal count."""
+    _, of_record = np.unique(query_of, return_inverse=True)
+    totals = np.bincount(of_record, weights=noisy_counts)
+    if totals.size <= queries:
+        return np.ones(query_of.size, np.bool_)
+    lowest = np.partition(totals, totals.size - queries)[totals.size - queries]
+    return np.asarray(totals[of_record] >= lowest)
 
 
 def _order(row: tuple[Name, float, int]) -> tuple[str, str]:

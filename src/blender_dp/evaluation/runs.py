@@ -7,7 +7,6 @@ import json
 import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from importlib.metadata import version
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from blender_dp.evaluation.cells import ROWS, run_cells
+from blender_dp.evaluation.code_digest import code_digest
 from blender_dp.evaluation.grid import Setting, by_population
 from blender_dp.evaluation.sources import PopulationSource
 
@@ -100,8 +100,8 @@ def run_job(source: PopulationSource, seed: int, settings: list[Setting], folder
 
 
 def _key(setting: Setting, seed: int) -> str:
-    """Changes with everything that changes the result: the version of the package, the setting, the log."""
-    return _digest(f"{version('blender-dp')} {ROWS.names} {setting.name} {setting.source.fingerprint()} {seed}")
+    """Changes with everything that changes the result: the code, the setting, the log."""
+    return _digest(f"{code_digest()} {ROWS.names} {setting.name} {setting.source.fingerprint()} {seed}")
 
 
 def _digest(text: str) -> str:

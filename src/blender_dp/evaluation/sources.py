@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import glob
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,11 +12,12 @@ import numpy as np
 import pyarrow as pa
 
 from blender_dp.errors import GroupError, ParameterError
-from blender_dp.evaluation.population import Population
+from blender_dp.evaluation.population import Name, Population
 from blender_dp.evaluation.shapes import is_shape, shape_of
 from blender_dp.logs import PLAIN_READING, Reading, Source, find
 from blender_dp.logs.bad_rows import check_tally, largest_bad_share
 from blender_dp.release import Release
+from blender_dp.stages import Integers
 
 if TYPE_CHECKING:
     from blender_dp.engines import Engine
@@ -89,31 +90,36 @@ def population_of_release(release: Release) -> Population:
     or a lower threshold than that of the release is therefore predicted to be too short.
     """
     users = sum(group.users for group in release.manifest.groups)
-    levels = release.head_list.levels
-    known: list[tuple[str | None, str | None, int]] = []
-    alone: list[tuple[str | None, int]] = []
-    left = users
-    for row in release.records:  # the last one is ⟨⋆, ⋆⟩: everyone who is left
-        count = left if row.query is None else min(round(max(row.share, 0.0) * users), left)
-        left -= count
-        if row.query is None or (levels == 2 and row.url is None):
-            alone.append((row.query, count))
-        else:
-            known.append((row.query, row.url, count))
-    named = pa.Table.from_pylist([dict(zip(_COUNTED.names, row, strict=True)) for row in known], _COUNTED)
-    return Population.of_counts(pa.concat_tables([named, _own_records(alone, levels)]), users)
+    levels, left = release.head_list.levels, users
+    rows = sorted(release.records, key=lambda row: (row.query is None, row.query or ""))  # the last one is ⟨⋆, ⋆⟩
+    named, counts = list[Name | None](), list[int]()
+    for row in rows:
+        counts.append(left if row.query is None else min(round(max(row.share, 0.0) * users), left))
+        left -= counts[-1]
+        named.append(None if row.query is None or (levels == 2 and row.url is None) else (row.query, row.url))
+    return _population(users, levels, [row.query for row in rows], named, np.array(counts))
+
+
+def _population(
+    users: int, levels: int, queries: Sequence[str | None], named: Sequence[Name | None], counts: Integers
+) -> Population:
+    """One record for every row with a name, and one for every user of a row without: that name is made when it is needed."""
+    own = np.array([name is None for name in named])
+    row_of = np.repeat(np.arange(counts.size), np.where(own, counts, counts > 0))
+    numbers = {query: number for number, query in enumerate(dict.fromkeys(queries))}
+    query_of = np.array([numbers[query] for query in queries])[row_of]
+    unlisted = row_of == counts.size - 1
+    query_of[unlisted] += np.arange(int(unlisted.sum()))  # not even the query is listed, so everyone has another one
+
+    def name(row: int, record: int) -> Name:
+        return named[row] or (queries[row] or f"unlisted {record}", f"unlisted {record}" if levels == 2 else None)
+
+    def names(records: Integers) -> Sequence[Name]:
+        return [name(row, record) for row, record in zip(row_of[records].tolist(), records.tolist(), strict=True)]
+
+    return Population(users, query_of, np.where(own, 1, counts)[row_of], names, levels)
 
 
 def _whole(batches: Iterator[pa.RecordBatch]) -> pa.Table:
     """All distinct records of one part, as one table."""
     return pa.concat_tables([_COUNTED.empty_table(), *(pa.Table.from_batches([batch]).cast(_COUNTED) for batch in batches)])
-
-
-def _own_records(alone: list[tuple[str | None, int]], levels: int) -> pa.Table:
-    """A record of its own for every user behind a ⋆."""
-    rows = [(query, number) for query, count in alone for number in range(count)]
-    queries = [f"unlisted {number}" if query is None else query for query, number in rows]
-    urls = [f"unlisted {number}" if levels == 2 else None for _, number in rows]
-    return pa.table(
-        [pa.array(queries, pa.string()), pa.array(urls, pa.string()), np.ones(len(rows), np.int64)], schema=_COUNTED
-    )

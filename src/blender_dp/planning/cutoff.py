@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
+from blender_dp.release.normal import normal_tail
 from blender_dp.stages import Floats
 
 _STEPS = 40
@@ -27,12 +26,3 @@ def on_final_list(listed: Floats, shares: Floats, users: int, noise: float, max_
         above = float(listed @ normal_tail((middle - expected) / spread))
         low, high = (middle, high) if above > max_queries else (low, middle)
     return listed * normal_tail((low - expected) / spread)
-
-
-def normal_tail(values: Floats) -> Floats:
-    """The probability that a standard normal number exceeds each value, to within 10⁻⁷ (Abramowitz and Stegun, 26.2.17)."""
-    t = 1 / (1 + 0.2316419 * np.abs(values))
-    series = t * (0.319381530 + t * (-0.356563782 + t * (1.781477937 + t * (-1.821255978 + t * 1.330274429))))
-    tail = np.exp(-(values**2) / 2) / math.sqrt(2 * math.pi) * series
-    result: Floats = np.where(values >= 0, tail, 1 - tail)
-    return result

@@ -17,6 +17,8 @@ from blender_dp.stages import Floats
 
 _RANKS = (1, 10, 50, 100, 500, 1000, 5000)
 _QUERIES = 800  # enough to average over
+_WORK, _FITTING = 2e6, 100.0  # queries that may be drawn in all collections; one that is listed costs as much as drawing 100
+_FEWEST = 2  # collections; those of millions of queries, or with long lists, differ little from each other
 
 
 @dataclass(frozen=True)
@@ -79,8 +81,10 @@ def forecast(setting: Setting, found: Simulated, top: int | None = None) -> Fore
 
 
 def usual_runs(setting: Setting, queries: int = _QUERIES, few: int = 6, many: int = 16) -> int:
-    """How many collections to simulate until this many queries are listed in all of them together."""
-    return round(min(max(queries / max(setting.length.mean, 1.0), few), many))
+    """How many collections to simulate until this many queries are listed in all of them together, if that is affordable."""
+    listed = setting.length.mean
+    affordable = max(_WORK / (setting.head + _FITTING * listed), _FEWEST)
+    return round(min(max(queries / max(listed, 1.0), few), many, affordable))
 
 
 def _probable(setting: Setting) -> Floats:

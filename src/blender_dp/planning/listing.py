@@ -15,6 +15,8 @@ from blender_dp.mechanisms.listing_by_count import CERTAIN
 from blender_dp.stages import Floats, Integers
 
 _PART = 1000  # records of similar shares, whose probabilities are computed together
+_NODES = 5000  # of more records than this, probabilities are interpolated: they depend on the share alone, and smoothly
+_CLEAR = 8.0  # standard deviations: a list that is longer than M by so much is never shorter than M
 _RARE = 1e-3  # queries that are listed less often than this are counted together, as a Poisson number
 
 
@@ -25,6 +27,9 @@ def needed_count(of_count: Floats, probability: float = 0.5) -> int:
 
 def listing_probabilities(shares: Floats, users: int, of_count: Floats) -> Floats:
     """The probability that each record is listed, if this many discovery users have records with these shares."""
+    if shares.size > _NODES:
+        nodes = np.geomspace(max(shares.min(), 1e-300), shares.max(), _NODES)
+        return np.interp(shares, nodes, listing_probabilities(nodes, users, of_count))
     counts = np.arange(of_count.size)
     ways = np.concatenate([[0.0], np.cumsum(np.log(np.maximum(users - counts[:-1], 1e-300) / (counts[:-1] + 1)))])
     order, result = np.argsort(shares), np.empty(shares.size)
@@ -51,16 +56,22 @@ class Length:
     """Of 0, 1, 2, ..., M queries."""
 
     @classmethod
-    def of(cls, listed: Floats, max_queries: int) -> Length:
-        """The number of listed queries, each of which is listed with its own probability, cut off at M."""
-        certain = int(np.count_nonzero(listed > 1 - CERTAIN))
+    def of(cls, listed: Floats, max_queries: int, others: float = 0.0) -> Length:
+        """The number of listed queries, each of which is listed with its own probability, cut off at M.
+
+        `others` is the expected number of further queries, each of which is rarely listed.
+        """
         total = np.zeros(max_queries + 1)
+        if listed.sum() - _CLEAR * float(np.sqrt((listed * (1 - listed)).sum())) > max_queries:
+            total[-1] = 1.0
+            return cls(total)
+        certain = int(np.count_nonzero(listed > 1 - CERTAIN))
         total[min(certain, max_queries)] = 1.0
         for p in listed[(listed <= 1 - CERTAIN) & (listed > _RARE)].tolist():
             moved = p * total[:-1]
             total[:-1] -= moved
             total[1:] += moved
-        return cls(_with_poisson(total, float(listed[listed <= _RARE].sum())))
+        return cls(_with_poisson(total, others + float(listed[listed <= _RARE].sum())))
 
     @property
     def mean(self) -> float:

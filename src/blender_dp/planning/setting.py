@@ -14,9 +14,9 @@ from blender_dp.pipeline.collection import Collection
 from blender_dp.planning.listing import Length, any_of, listing_probabilities
 from blender_dp.planning.outline import Outline, Records
 from blender_dp.release.manifest import Sizes
-from blender_dp.stages import Floats
+from blender_dp.stages import Floats, Integers
 
-_OVERLOOKED = (0.02, 0.002)  # listed queries below those that are looked at: this many, and this part of the list
+_OVERLOOKED = (0.1, 0.002)  # listed queries below those that are looked at: this many, and this part of the list
 _PROBES = 400
 _REACH = 4.0  # standard deviations, of both counts: practically no two queries that far apart change places
 
@@ -70,13 +70,20 @@ class Setting:
     @cached_property
     def _listable(self) -> int:
         """The number of queries that are not too rare to be listed."""
-        shares, m = self.outline.query_shares, self.parameters.max_queries
-        ranks = np.unique(np.geomspace(1, shares.size, _PROBES).astype(np.int64))
-        # A query is listed at most about as often as if all of its users had the same URL.
-        probable = listing_probabilities(shares[ranks - 1], self.sizes.discovery, self.of_count)
-        below = np.append(np.cumsum((probable[:-1] * np.diff(ranks))[::-1])[::-1], 0.0)
+        (ranks, below), m = self._below, self.parameters.max_queries
         overlooked = _OVERLOOKED[0] + _OVERLOOKED[1] * min(below[0], m)
-        return min(max(int(ranks[np.argmax(below <= overlooked)]), 2 * m), int(shares.size))
+        return min(max(int(ranks[np.argmax(below <= overlooked)]), 2 * m), int(self.outline.query_shares.size))
+
+    @cached_property
+    def _below(self) -> tuple[Integers, Floats]:
+        """Some ranks, and how many of the queries from each of them on are listed on average.
+
+        A query is listed at most about as often as if all of its users had the same URL.
+        """
+        shares = self.outline.query_shares
+        ranks = np.unique(np.geomspace(1, shares.size, _PROBES).astype(np.int64))
+        probable = listing_probabilities(shares[ranks - 1], self.sizes.discovery, self.of_count)
+        return ranks, np.append(np.cumsum((probable[:-1] * np.diff(ranks))[::-1])[::-1], 0.0)
 
     def _in_reach(self, last: int) -> int:
         """The number of queries whose noisy counts could exceed that of the query with this number."""
@@ -112,7 +119,16 @@ class Setting:
     @cached_property
     def length(self) -> Length:
         """The distribution of the number of listed queries."""
-        return Length.of(self.listed, self.parameters.max_queries)
+        is_cut_off = self.head < self._listable
+        return Length.of(self.listed, self.parameters.max_queries, 0.0 if is_cut_off else self._beyond)
+
+    @property
+    def _beyond(self) -> float:
+        """How many queries that are not looked at are listed on average, if their URLs are like those of the last ones."""
+        last = slice(max(self.head - _PROBES, 0), self.head)
+        alone = listing_probabilities(self.outline.query_shares[last], self.sizes.discovery, self.of_count)
+        like = float(self.listed[last].sum()) / max(float(alone.sum()), 1e-300)
+        return like * float(np.interp(self.head, *self._below))
 
 
 @lru_cache(maxsize=64)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from blender_dp.planning.expected import Expected
+from blender_dp.planning.forecasts import usual_runs
 from blender_dp.planning.setting import Setting
 from blender_dp.planning.simulation import Simulated, simulated
 
@@ -27,11 +28,12 @@ class Trust:
 def compared(setting: Setting, both: Simulated) -> tuple[Trust, ...]:
     """The opt-in users alone, the clients alone, both groups, and everyone with the curator's full trust."""
     everyone = replace(setting, opt_in=1 - _CLIENTS / setting.users)
+    all_in = simulated(everyone, usual_runs(everyone, few=_RUNS, many=_RUNS))
     return (
         _trust("opt-in users alone", "the curator sees a few users' records; nobody else reports", setting, both, "opt-in"),
         _trust("clients alone", "nobody is trusted; the list has to be known from elsewhere", setting, both, "client"),
         _trust("both", "this plan", setting, both, "blended"),
-        _trust("everyone opts in", "the curator sees every user's record", everyone, simulated(everyone, _RUNS), "opt-in"),
+        _trust("everyone opts in", "the curator sees every user's record", everyone, all_in, "opt-in"),
     )
 
 

@@ -25,6 +25,11 @@ def test_control_characters_are_replaced_and_other_text_is_kept(show, capsys):
     assert not set(printed) & set("\x1b\x9b\r\b\u202e\u2066")
 
 
+def test_a_line_break_does_not_break_a_row(capsys):
+    print_table("", {"query": False, "share": True}, [["one\ntwo", "0.1"]])
+    assert capsys.readouterr().out.splitlines()[1] == "one\\ntwo    0.1"
+
+
 def test_json_escapes_them_without_a_loss(capsys):
     print_json({HOSTILE: [HOSTILE]})
     printed = capsys.readouterr().out

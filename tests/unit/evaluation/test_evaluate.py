@@ -62,6 +62,16 @@ def test_an_interrupted_run_continues_with_what_is_missing(rows, tmp_path, monke
     assert ran == []
 
 
+def test_a_cell_of_other_code_is_run_again(tmp_path, monkeypatch):
+    run_settings(GRID.settings[:1], 1, folder=tmp_path)
+    ran = []
+    real = runs.run_cells
+    monkeypatch.setattr(runs, "run_cells", lambda *job: ran.extend(job[2]) or real(*job))
+    monkeypatch.setattr(runs, "code_digest", lambda: "other code")
+    run_settings(GRID.settings[:1], 1, folder=tmp_path)
+    assert len(ran) == 1
+
+
 @pytest.mark.parametrize(
     "damage", [b"3", b"[]", b'{"key": 1}', b'{"key": "KEY", "rows": [{}]}', b'{"key": "KEY", "rows": 7}', b"\xff"]
 )

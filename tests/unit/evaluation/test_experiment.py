@@ -7,6 +7,7 @@ import pyarrow as pa
 import pytest
 
 from blender_dp import Blender, Entropy, Truth, score
+from blender_dp.evaluation import experiment
 from blender_dp.evaluation.experiment import collect
 from blender_dp.evaluation.groups import Groups, Split
 from blender_dp.evaluation.population import Population
@@ -87,3 +88,12 @@ def test_an_empty_list_scores_nothing(profile):
     assert outcome.queries == 0
     assert outcome.scores["blended"].ndcg == 0
     assert np.isnan(outcome.covered_queries)
+
+
+def test_records_that_cannot_be_chosen_change_nothing(groups, monkeypatch):
+    """More than 20 queries exceed the threshold, and only those with the highest counts get names."""
+    _, short = collected(groups)
+    monkeypatch.setattr(experiment, "_leading", lambda queries, *_: np.ones(queries.size, np.bool_))
+    _, whole = collected(groups)
+    assert short.listed.head_list == whole.listed.head_list
+    assert short.scores == whole.scores

@@ -5,7 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from blender_dp.planning.cutoff import normal_tail, on_final_list
+from blender_dp.planning.cutoff import on_final_list
+from blender_dp.release.normal import normal_tail
 
 
 def test_without_a_surplus_nothing_is_cut_off():

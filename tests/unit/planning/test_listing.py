@@ -52,6 +52,14 @@ def test_many_records_are_computed_in_parts():
     assert together[some] == pytest.approx(listing_probabilities(shares[some], 10_000, table), abs=1e-12)
 
 
+def test_probabilities_of_very_many_records_are_interpolated():
+    table = by_count(MECHANISMS[1])
+    shares = np.geomspace(1e-9, 0.5, 20_000)
+    some = np.arange(0, 20_000, 111)
+    together = listing_probabilities(shares, 30_000_000, table)[some]
+    assert together == pytest.approx(listing_probabilities(shares[some], 30_000_000, table), rel=1e-3, abs=1e-7)
+
+
 def test_fewer_users_than_the_table_has_counts():
     table = by_count(MECHANISMS[0])
     assert listing_probabilities(np.array([1.0 - 1e-15]), 5, table) == pytest.approx(table[5])
@@ -74,3 +82,13 @@ def test_rare_queries_are_counted_together():
     assert rare.mean == pytest.approx(1)
     assert rare.probabilities[:3] == pytest.approx(np.exp(-1) * np.array([1, 1, 0.5]), rel=1e-9)
     assert Length.of(np.append(np.ones(3), np.full(100, 1e-4)), 2).probabilities == pytest.approx([0, 0, 1])
+
+
+def test_further_queries_that_are_rarely_listed_are_added():
+    few = Length.of(np.array([0.5]), 10, 0.25)
+    assert few.mean == pytest.approx(0.75)
+    assert few.probabilities[0] == pytest.approx(0.5 * np.exp(-0.25))
+
+
+def test_a_list_that_is_clearly_too_long_is_full():
+    assert Length.of(np.full(1_000, 0.3), 50).probabilities.tolist() == [0.0] * 50 + [1.0]

@@ -41,9 +41,7 @@ def test_the_own_share_of_unlisted_urls_is_between_what_was_expected_and_what_wa
     wanted = (0.009 / prior + 0.01 / noise) / (1 / prior + 1 / noise)
     assert own_shares(fitted(counts, lower), evidence(counts))[1] == pytest.approx(wanted, rel=0.01)
     variance = own_variances(fitted(counts, equal), evidence(counts))[0][1]
-    assert variance == pytest.approx(
-        1 / (1 / prior + 1 / noise), rel=0.1
-    )
+    assert variance == pytest.approx(1 / (1 / prior + 1 / noise), rel=0.1)
 
 
 def test_own_shares_are_shares():
