@@ -74,10 +74,11 @@ def poisoning(release: Release, response: Response, top: int = 10) -> Poisoning:
     robust = release.manifest.settings.robust and release.manifest.settings.estimator == "likelihood"
     queries = _Rows.of(release.queries[:-1])
     apart = spread(*_groups(release.queries)) if robust else 0.0
+    opt_in = release.manifest.groups[0].users / max(release.manifest.reports, 1)
     t, s, layout = response.query_truth, response.query_lie, response.layout
     hit, miss = (1 - s) / (t - s), -s / (t - s)
     at_query = _Attack(
-        queries, np.full(len(queries), hit), np.full(len(queries), miss), s + (t - s) * queries.client, robust, apart
+        queries, np.full(len(queries), hit), np.full(len(queries), miss), s + (t - s) * queries.client, robust, apart, opt_in
     )
     by_query = _named(release.queries[:-1], at_query.least(top, release.manifest.reports))
     by_record: tuple[Forgery, ...] = ()
@@ -89,8 +90,9 @@ def poisoning(release: Release, response: Response, top: int = 10) -> Poisoning:
         rows = _Rows.of(records)
         seen = base + gain * rows.client + leak * queries.client[of_query]
         at_record = _Attack(
-            rows, (1 - base - leak * hit) / gain, (0 - base - leak * miss) / gain, seen, robust, apart, (at_query, of_query)
-        )
+            rows, (1 - base - leak * hit) / gain, (0 - base - leak * miss) / gain, seen, robust, apart, opt_in,
+            (at_query, of_query),
+        )  # fmt: skip
         by_record = _named(records, at_record.least(top, release.manifest.reports))
     return Poisoning(top, release.manifest.reports, by_query, by_record)
 
@@ -131,6 +133,8 @@ class _Attack:
     frequency: Floats
     robust: bool
     apart: float
+    opt_in: float
+    """The number of opt-in users, as a multiple of that of honest reports."""
     queries: tuple[_Attack, Integers] | None = None
     """For records: the attack on their queries, and the query of each record."""
 
@@ -176,7 +180,7 @@ class _Attack:
         if not self.robust:
             return np.ones(x.size)
         opt_in = Estimate(self.rows.opt_in[index], self.rows.opt_in_variance[index])
-        own = trust(opt_in, Estimate(*self._clients(index, x, wanted=wanted)), self.apart)
+        own = trust(opt_in, Estimate(*self._clients(index, x, wanted=wanted)), self.apart, 1 / (1 + self.opt_in * (1 - x)))
         if self.queries is None:
             return own
         of_queries, query_of = self.queries

@@ -47,7 +47,7 @@ def spread(opt_in: Estimate, client: Estimate) -> float:
     return max(0.0, float((difference**2 - both)[known].sum()) / squares)
 
 
-def trust(opt_in: Estimate, client: Estimate, relative_spread: float, client_part: float) -> Floats:
+def trust(opt_in: Estimate, client: Estimate, relative_spread: float, client_part: Floats | float) -> Floats:
     """The weight of the opt-in users' evidence about each share, between 0 and 1.
 
     It is 1 as long as the groups differ by no more than chance allows. If they differ as a whole, the relative spread of
@@ -60,7 +60,7 @@ def trust(opt_in: Estimate, client: Estimate, relative_spread: float, client_par
     extra = relative_spread * np.nan_to_num(opt_in.share) ** 2
     both = variance + np.nan_to_num(client.variance) + extra
     extra += np.maximum(difference**2 - _OUTLIER**2 * both, 0.0)
-    extra *= client_part**2
+    extra = extra * client_part**2
     weight: Floats = np.where(extra > 0, variance / np.maximum(variance + extra, 1e-300), 1.0)
     return weight
 

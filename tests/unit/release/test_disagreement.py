@@ -70,5 +70,5 @@ def test_single_items_have_queries_only(item_release):
 
 def test_an_empty_release_shows_no_disagreement():
     rows = [(str(i), f"q{i}", "https://u.example/") for i in range(600)]
-    report = Blender(epsilon=4, delta=1e-5).run(rows[:300], rows[300:]).disagreement()
+    report = Blender(epsilon=4, delta=1e-9).run(rows[:300], rows[300:]).disagreement()
     assert (report.queries, report.records, report.degrees, report.p_value) == ((), (), 0, None)

@@ -46,7 +46,7 @@ class Released:
     def selection(self, shares: Floats) -> Floats:
         """By how much the scores are lowered because records were listed for their high noisy counts."""
         pull = self._pull(self._excess(shares), shares)
-        return pull.score + pull.common_score * pull.common
+        return pull.score + pull.common_score * np.asarray(pull.common)
 
     def _excess(self, shares: Floats) -> Floats:
         """By how much the noisy counts of listed records are too high on average."""
