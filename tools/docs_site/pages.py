@@ -13,6 +13,9 @@ OUTSIDE = {
     "SECURITY.md": "project/security.md",
     "device/README.md": "reference/device.md",
     "spec/README.md": "spec/index.md",
+    "web/README.md": "web/index.md",
+    "web/client/README.md": "web/client.md",
+    "web/extension/README.md": "web/extension.md",
 }
 ALIASES = {"README.md": "index.md", "spec/openapi.json": "reference/http-api.md"}
 
