@@ -36,6 +36,7 @@ from vectors.channels import local_alg_vectors, subset_vectors  # noqa: E402
 from vectors.characters import character_vectors  # noqa: E402
 from vectors.digests import digest_vectors  # noqa: E402
 from vectors.rejections import rejection_vectors  # noqa: E402
+from vectors.search import search_vectors  # noqa: E402
 from vectors.signatures import signature_vectors  # noqa: E402
 from web_tables import web_tables  # noqa: E402
 from web_types import api_types, web_types  # noqa: E402
@@ -48,6 +49,7 @@ VECTORS = {
     "rejections": rejection_vectors,
     "bodies": body_vectors,
     "accounts": account_vectors,
+    "search": search_vectors,
     "characters": character_vectors,
 }
 """The generated vectors; those of the canonical form and of the personal filter are written by hand."""

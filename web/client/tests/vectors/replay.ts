@@ -9,6 +9,7 @@ import { replayBodies } from "./bodies.ts";
 import { replayChannel } from "./channels.ts";
 import { replayDigests, replayRejections, replaySignatures } from "./documents.ts";
 import { replayCanonical, replayCharacters, replayPersonal } from "./records.ts";
+import { replaySearch } from "./search.ts";
 
 /** Compares an actual value with the expected one. */
 export type Check = (name: string, actual: unknown, expected: unknown) => void;
@@ -31,6 +32,7 @@ const REPLAYS: { readonly [file: string]: Replay } = {
   "local_alg.json": replayChannel,
   "personal.json": replayPersonal,
   "rejections.json": replayRejections,
+  "search.json": replaySearch,
   "signatures.json": replaySignatures,
   "subset.json": replayChannel,
 };
