@@ -1,8 +1,9 @@
 /** The part of blender-dp that runs in a browser: it verifies, randomises, accounts, sends and searches. */
 
 export type { Sent, Uploaded } from "./agent/account.ts";
-export { type AccountView, Agent, type AgentOptions } from "./agent/agent.ts";
+export { Agent } from "./agent/agent.ts";
 export { type Invitation, readInvitation } from "./agent/invitation.ts";
+export type { AccountView, AgentOptions } from "./agent/options.ts";
 export { exact, Fraction, type Numeric } from "./arithmetic.ts";
 export { type Budget, Device, type Report } from "./channel/device.ts";
 export { canonicalJson, type DocumentDigest, documentDigest, type ListDigest } from "./digests.ts";

@@ -4,71 +4,27 @@
  * The account is stored before a report leaves. A report that may not have arrived is sent again unchanged, at no cost.
  */
 
-import type { Fraction, Numeric } from "../arithmetic.ts";
+import type { Fraction } from "../arithmetic.ts";
 import { Device } from "../channel/device.ts";
-import { type DocumentDigest, documentDigest, hex } from "../digests.ts";
+import { hex } from "../digests.ts";
 import { randomBytes } from "../entropy.ts";
 import { BlenderError, DocumentError, NoResponseError, ParameterError, ResponseError, StateError } from "../errors.ts";
 import { checkedDelta, checkedEpsilon } from "../records/checks.ts";
 import { uploadRecord, usableRecords } from "../records/upload.ts";
 import { verifiedContent } from "../wire/documents.ts";
-import { asDocument, digestName, identifier, list } from "../wire/shapes.ts";
+import { asDocument, list } from "../wire/shapes.ts";
 import { type Row, Suggester } from "../wire/suggestions.ts";
 import type { Account, Limits, Sent, Uploaded } from "./account.ts";
 import { AccountStore } from "./accountStore.ts";
 import { CollectorClient } from "./collector.ts";
+import type { AccountView, AgentOptions } from "./options.ts";
 import { reportBody, uploadBody } from "./outgoing.ts";
 import { checkedCampaign, checkedKey, notNegative } from "./pinned.ts";
+import { type Pointer, PublishedDocuments } from "./published.ts";
 import { type Content, type Opening, verifiedBundle, verifiedList, verifiedOpening } from "./verification.ts";
 
 const LEAST_SECONDS = 86_400; // no campaign needs more than one round a day
 const GONE = [404, 409]; // the round is over, or no longer known
-
-/** What a user or an application pins. None of it comes from the collector. Numbers are read exactly: 0.1 is 1/10. */
-export interface AgentOptions {
-  /** The collector's address: https, or http on this machine. */
-  readonly collector: string;
-  /** The collector's public key (Ed25519, base64). */
-  readonly key: string;
-  /** The campaign's id. */
-  readonly campaign: string;
-  /** What one round may cost. */
-  readonly epsilon: Numeric;
-  /** What all rounds together may cost. */
-  readonly lifetimeEpsilon: Numeric;
-  /** The largest δ of a round that an opt-in user's record is uploaded to; without it nothing is uploaded. */
-  readonly delta?: Numeric | null;
-  /** The minimum time between two rounds; one day by default. */
-  readonly leastSeconds?: number;
-  /** The database with the account; "blender-dp" by default. Another one is another device, with a budget of its own. */
-  readonly database?: string;
-  /** The time in seconds since 1970; the browser's clock by default. */
-  readonly clock?: () => number;
-  /** How long a request and its response may take; 120 seconds by default. */
-  readonly seconds?: number;
-}
-
-/** What the account contains, to show to its user. */
-export interface AccountView {
-  /** Every report that has left this device. */
-  readonly sent: readonly Sent[];
-  /** Every upload of this device, withdrawn or not. */
-  readonly uploaded: readonly Uploaded[];
-  /** The ε of all reports and uploads, exactly, as "4" or "7/3". */
-  readonly spent: string;
-  /** The ε that this device may still spend in its lifetime. */
-  readonly left: string;
-  /** When something was last charged, in seconds since 1970; null if nothing was. */
-  readonly charged: number | null;
-}
-
-interface Pointer {
-  readonly id: string;
-  readonly state: unknown;
-  readonly opening: unknown;
-  readonly headList: unknown;
-  readonly bundle: unknown;
-}
 
 /** A device with its own account that participates in one campaign. Tabs and workers may share an account. */
 export class Agent {
@@ -77,6 +33,7 @@ export class Agent {
   private constructor(
     private readonly store: AccountStore,
     private readonly collector: CollectorClient,
+    private readonly published: PublishedDocuments,
     private readonly key: string,
     private readonly campaign: string,
     private readonly limits: Limits,
@@ -96,7 +53,8 @@ export class Agent {
     };
     const maxDelta = delta === null ? null : checkedDelta(delta);
     const store = await AccountStore.open(options.database ?? "blender-dp");
-    return new Agent(store, collector, key, campaign, limits, maxDelta, clock);
+    const published = new PublishedDocuments(store, collector, key, campaign);
+    return new Agent(store, collector, published, key, campaign, limits, maxDelta, clock);
   }
 
   /** Everything that has left this device and what it cost, to show to its user. */
@@ -127,7 +85,7 @@ export class Agent {
    * The collector has not signed it; what is sent depends only on signed documents.
    */
   async currentRound(): Promise<{ readonly id: string; readonly state: unknown } | null> {
-    return await this.#pointer("round");
+    return await this.published.pointer("round");
   }
 
   /**
@@ -138,7 +96,7 @@ export class Agent {
    */
   async takePart(query: string | null, url: string | null = null): Promise<Sent | null> {
     const records = usableRecords(query, url); // before any request: the time it takes must not be observable
-    const pointer = await this.#pointer("round");
+    const pointer = await this.published.pointer("round");
     const listed = pointer?.state === "listed" ? pointer : null;
     if (await this.optedOut()) return null;
     await this.#sendAgain(listed?.id);
@@ -164,9 +122,9 @@ export class Agent {
       throw new ParameterError("delta", "is not set, but an upload needs a limit", "Pass Agent.open a delta, such as 1e-6");
     }
     const record = uploadRecord(query, url); // before any request: the time it takes must not be observable
-    const pointer = await this.#pointer("round");
+    const pointer = await this.published.pointer("round");
     if (pointer?.state !== "open") return null;
-    const fetched = await this.#fetch("opening", pointer.opening);
+    const fetched = await this.published.fetch("opening", pointer.opening);
     if (!fetched) return null;
     const opening = verifiedOpening(fetched.content, { ...this.#expected(pointer), maxDelta });
     const uploaded = await this.#chargeUpload(opening);
@@ -202,10 +160,10 @@ export class Agent {
 
   /** Fetch and verify the bundle for offline search, and return whether there is one; an older one is refused. */
   async refreshBundle(): Promise<boolean> {
-    const pointer = await this.#pointer("released");
-    const fetched = pointer && (await this.#fetch("bundle", pointer.bundle));
+    const pointer = await this.published.pointer("released");
+    const fetched = pointer && (await this.published.fetch("bundle", pointer.bundle));
     if (!fetched) return false;
-    const [round] = verifiedBundle(fetched.content, this.campaign);
+    const [round, rows] = verifiedBundle(fetched.content, this.campaign);
     await this.store.change(
       (account) => {
         if (round < (account.bundles[this.campaign] ?? 0)) {
@@ -215,6 +173,7 @@ export class Agent {
       },
       { digest: fetched.digest, body: fetched.body },
     );
+    this.#search = { digest: fetched.digest, suggester: new Suggester(rows) };
     return true;
   }
 
@@ -240,31 +199,6 @@ export class Agent {
     return content.campaign === this.campaign ? verifiedBundle(content, this.campaign)[1] : [];
   }
 
-  /** The collector's pointer to a round. It is not signed, so signed documents must confirm it. Null after an opt-out. */
-  async #pointer(which: "round" | "released"): Promise<Pointer | null> {
-    if (await this.optedOut()) return null;
-    await this.store.read(); // a device whose account cannot be read sends no requests; its user can still opt out
-    const current = await this.collector.get(`/v1/rounds/current?campaign=${this.campaign}`);
-    if (await this.optedOut()) return null;
-    return asDocument("current round", () => {
-      const pointer = (current as Record<string, Content | null>)[which];
-      if (pointer === null) return null;
-      if (pointer === undefined) throw new TypeError();
-      const { id, state, opening, head_list: headList, bundle } = pointer;
-      return { id: identifier(id), state, opening, headList, bundle };
-    });
-  }
-
-  /** A document that has the digest in its address and the pinned key's signature. Null after an opt-out. */
-  async #fetch(kind: "opening" | "head-list" | "bundle", name: unknown) {
-    const path = asDocument("current round", () => `/v1/${kind}s/${digestName(name)}`);
-    if (await this.optedOut()) return null;
-    const body = await this.collector.document(path);
-    const digest: DocumentDigest = await documentDigest(body);
-    if (digest !== name) throw new DocumentError(path, "does not match the digest in its address", "It is not used");
-    return { digest, body, content: await verifiedContent(body, kind, this.key, kind.replace("-", " ")) };
-  }
-
   #expected({ id }: Pointer) {
     return { campaign: this.campaign, roundId: id, epsilon: this.limits.epsilon, now: this.#now() };
   }
@@ -277,7 +211,7 @@ export class Agent {
 
   /** Verify the list of a round, make a report against it from the record with as many levels, and charge it. */
   async #report(pointer: Pointer, records: ReturnType<typeof usableRecords>, newest: number): Promise<Sent | null> {
-    const fetched = await this.#fetch("head-list", pointer.headList);
+    const fetched = await this.published.fetch("head-list", pointer.headList);
     if (!fetched) return null;
     const { round, reportingList } = await verifiedList(fetched.content, { ...this.#expected(pointer), newest });
     const { headList } = reportingList;

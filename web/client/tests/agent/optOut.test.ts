@@ -44,8 +44,9 @@ test("opting out does not wait for another tab that holds the account", async ()
   await held;
 });
 
-test("an opt-out between charging and sending", async () => {
+test.each(["report", "upload"])("an opt-out between charging and sending a %s", async (kind) => {
   const device = await agent();
+  fake.round = { ...fake.round, state: kind === "upload" ? "open" : "listed" };
   const request = navigator.locks.request.bind(navigator.locks) as (name: string, act: () => unknown) => Promise<unknown>;
   Object.assign(navigator.locks, {
     request: async (name: string, act: () => unknown) => {
@@ -54,7 +55,7 @@ test("an opt-out between charging and sending", async () => {
       return result;
     },
   });
-  expect(await device.takePart("query 1")).toBeNull();
+  expect(await (kind === "upload" ? device.upload("t", "query", "a.example") : device.takePart("query 1"))).toBeNull();
   expect(fake.posted).toEqual([]);
-  expect((await device.account()).sent).toMatchObject([{ arrived: false }]); // it may look as if it had left, never the reverse
+  expect((await device.account()).spent).toBe("4"); // it may look as if it had left, never the reverse
 });
