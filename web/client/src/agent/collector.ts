@@ -22,7 +22,7 @@ const SHOWN_CHARACTERS = 400; // of a remote machine's text, in an error
 
 // An extension is allowed to read its collector's responses. Firefox would otherwise send the id of its installation as
 // `Origin`, which is different in every browser and never changes.
-const MODE = /^https?:$/.test(globalThis.location?.protocol ?? "http:") ? "cors" : "same-origin";
+const MODE = /^[a-z-]+-extension:/.test(globalThis.location?.origin) ? "same-origin" : "cors";
 
 const LOCAL = /^(localhost|127(\.\d+){3}|\[::1\])$/;
 const FIXES: Record<number, string> = {

@@ -245,6 +245,10 @@ describe("one account for the campaigns of two collectors", () => {
       ["d", true],
     ]);
     expect((await elsewhere.account()).left).toBe("0"); // both are charged to one lifetime budget
+    fake.nextRound(2, "open");
+    expect(await (await agent({ lifetimeEpsilon: 40 })).upload("t", "query", "a.example")).toBeTruthy();
+    expect(await elsewhere.withdraw()).toBe(0);
+    expect(other.paths.filter((path) => path.startsWith("DELETE"))).toEqual([]); // a receipt is for its own collector
     await other.close();
   });
 });

@@ -31,13 +31,13 @@ test("requests have no cookies, no referrer and no cache, and follow no redirect
 });
 
 test("an extension's requests withhold its id", async () => {
-  for (const [protocol, mode] of [
-    ["moz-extension:", "same-origin"],
-    ["chrome-extension:", "same-origin"],
-    ["https:", "cors"],
+  for (const [origin, mode] of [
+    ["moz-extension://0", "same-origin"],
+    ["chrome-extension://a", "same-origin"],
+    ["https://extension.example", "cors"],
   ]) {
     vi.resetModules();
-    vi.stubGlobal("location", { protocol });
+    vi.stubGlobal("location", { origin });
     const fetched = vi.spyOn(globalThis, "fetch").mockResolvedValue(new Response("{}"));
     const { CollectorClient: Client } = await import("../../src/agent/collector.ts");
     await new Client("https://collector.example").get("/");
