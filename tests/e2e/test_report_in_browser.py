@@ -72,7 +72,7 @@ def trends(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def figures(tmp_path_factory):
-    names = ("figure-12", "figure-13", "figure-17")  # one, three and two columns
+    names = ("figure-12", "figure-13", "figure-17")  # two and three columns, and many lines
     made = [finished(catalogue()[name], made_up(catalogue()[name])) for name in names]
     return written(tmp_path_factory, "figures.html", page_of(made, 2, "Synthetic."))
 
@@ -172,7 +172,10 @@ def test_the_page_never_scrolls_sideways(any_page: Page):
     any_page.set_viewport_size({"width": wanted, "height": 900})
 
 
-def test_no_text_of_a_chart_is_clipped_or_overlaps(any_page: Page):
+@pytest.mark.parametrize("font", ["", "'DejaVu Sans', Verdana", "serif", "monospace"])
+def test_no_text_of_a_chart_is_clipped_or_overlaps(any_page: Page, font):
+    """Pages ship no font, so labels have room for the widest one that a reader may have, or may have chosen."""
+    any_page.evaluate("font => document.querySelectorAll('figure svg text').forEach(t => t.style.fontFamily = font)", font)
     assert any_page.evaluate(CLIPPED) == []
     assert any_page.evaluate(OVERLAPPING) == []
 

@@ -27,7 +27,7 @@ _STYLE: Spec = {
     "legend": {**CONFIG["legend"], "symbolStrokeWidth": 0, "symbolSize": 110},
     "concat": {"spacing": 24},
 }
-_LEGEND_COLUMNS = {1: 2, 2: 4}  # so that the legend is not wider than the panels
+_LEGEND_COLUMNS = {2: 4}  # so that the legend is not wider than the panels
 _DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3])
 _MARKS = ("circle", "square", "triangle-up", "diamond", "cross")
 

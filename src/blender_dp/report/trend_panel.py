@@ -11,7 +11,8 @@ from blender_dp.report.text import FONT_SIZE, shortened, widest
 from blender_dp.report.theme import Spec, styled
 from blender_dp.report.ticks import PERCENT, label_ticks, linear_ticks, percent
 
-_TOP, _PLOT, _BOTTOM, _GAP = 8, 116, 26, 10
+_TOP, _PLOT, _BOTTOM, _GAP = 8, 116, 32, 10
+_BELOW = 14  # pixels between the plot and the names, so that they never touch the label of the lowest tick
 _LABELS = 0.3  # of the width, at most, for the name of a release
 
 
@@ -60,7 +61,7 @@ def _names(names: Sequence[str], shown: Sequence[int]) -> Spec:
     return {
         "data": {"values": [{"number": number, "name": names[number]} for number in shown]},
         "mark": {"type": "text", "baseline": "top", "fontSize": FONT_SIZE, "color": SOFT},
-        "encoding": {"y": {"value": _PLOT + 8}, "text": {"field": "name"}},
+        "encoding": {"y": {"value": _PLOT + _BELOW}, "text": {"field": "name"}},
     }
 
 
