@@ -121,6 +121,18 @@ export class Device {
     return this.#page.evaluate(async () => (await indexedDB.databases()).map(({ name }) => name));
   }
 
+  /** Stop the background, as browsers do when it is idle. Drivers can do it in Chromium only. */
+  async stopBackground(): Promise<void> {
+    const { browser } = this.#running ?? {};
+    const worker = await browser?.waitForTarget((target) => target.type() === "service_worker");
+    const ended = new Promise((resolve) => browser?.on("targetdestroyed", (target) => target === worker && resolve(null)));
+    this.#page ??= await this.open("/options.html");
+    const session = await this.#page.createCDPSession();
+    await session.send("ServiceWorker.enable");
+    await session.send("ServiceWorker.stopAllWorkers");
+    await ended;
+  }
+
   /** Close the browser and start it again. */
   async restart(): Promise<void> {
     await this.#running?.close();
