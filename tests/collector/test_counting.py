@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import fcntl
-import importlib.util
 import io
 import itertools
-import os
 import shutil
 from pathlib import Path
 
@@ -24,7 +22,6 @@ from blender_dp.logs import find_reports
 from tests.collector.places import Place, listed, report
 
 DIGEST, CELLS = "d" * 64, 40
-SPARK = importlib.util.find_spec("pyspark") is not None and bool(shutil.which("java") or os.environ.get("JAVA_HOME"))
 
 
 @pytest.fixture
@@ -57,17 +54,6 @@ def test_both_ways_agree(place: Place, size: int) -> None:
     np.testing.assert_array_equal(found[0], expected)
     assert [file.name for file in scratch.iterdir()] == ["lock"]
     assert scratch.stat().st_mode & 0o777 == 0o700
-
-
-@pytest.mark.skipif(not SPARK, reason="no Spark on this machine")
-def test_spark_agrees(sqlite: Place) -> None:
-    rounds = sqlite.rounds()
-    name = filled(rounds, 3)
-    with rounds.store.read() as connection:
-        expected, clients = count_in_database(connection, name, CELLS)
-    found = Counting(sqlite.folder / "export", 0, "spark:local[1]").count(rounds.store, name, DIGEST, CELLS)
-    assert found[1] == clients
-    np.testing.assert_array_equal(found[0], expected)
 
 
 class Full:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from fractions import Fraction
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -17,13 +18,17 @@ from typer.testing import CliRunner
 
 from blender_dp import Blender, Columns, Device, Entropy, LogError, ParameterError, ReportingList, aol_like
 from blender_dp.cli.app import app
+from blender_dp.collector.storage.report_counting import Counting, count_in_database
 from blender_dp.engines import DuckDBEngine
 from blender_dp.logs import PLAIN_COLUMNS, find, find_reports
+from tests.collector.places import Place
+from tests.collector.test_counting import CELLS, DIGEST, filled
 from tests.engines.conftest import NOT_COMPILED
 from tests.generators.aol import write_aol
 
 pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
 
+COMPILED = {"spark.sql.codegen.wholeStage": "true", "spark.sql.codegen.factoryMode": "CODEGEN_ONLY"}  # or an error
 USERS = pa.Table.from_pylist([{"user": f"u{i}", "query": f"q{i % 7}", "url": "x.example"} for i in range(500)])
 
 
@@ -187,6 +192,19 @@ def test_the_command_accepts_uris(spark, tmp_path):
     assert counted["reports"]["records"] == len(rows)
 
 
+def test_a_collectors_reports_are_counted_as_in_the_database(spark, tmp_path):
+    """Here rather than among the collector's tests, because Spark is started once only."""
+    place = Place.new(tmp_path / "place", None)
+    rounds = place.rounds()
+    name = filled(rounds, 3)
+    with rounds.store.read() as connection:
+        expected, clients = count_in_database(connection, name, CELLS)
+    found = Counting(place.folder / "export", 0, "spark:local[1]").count(rounds.store, name, DIGEST, CELLS)
+    place.remove()
+    assert found[1] == clients
+    np.testing.assert_array_equal(found[0], expected)
+
+
 def test_bad_rows_can_be_listed(spark, tmp_path):
     (tmp_path / "log.tsv").write_text("user\tquery\turl\n1\ta\tx.example\n\tb\tx.example\n", encoding="utf-8")
     assert list(spark.bad_rows(find(tmp_path / "log.tsv"))) == [
@@ -200,8 +218,9 @@ def test_a_seeded_simulation_is_the_same_on_both_engines(spark):
     population = aol_like(2, users=20_000)
     blender = Blender(epsilon=4, delta=1e-5, max_queries=30)
     compiling = type(spark)(master="local[2]", portable=True, ordered=True)
-    for name in NOT_COMPILED:
-        compiling._session.conf.unset(name)
+    assert {name: compiling._session.conf.get(name) for name in NOT_COMPILED} == NOT_COMPILED
+    for name, value in COMPILED.items():
+        compiling._session.conf.set(name, value)
     releases = [
         blender.run_log(population, 0.3, key=b"k", entropy=Entropy.seeded(1), engine=engine).records
         for engine in (DuckDBEngine(portable=True, ordered=True), compiling)
