@@ -19,8 +19,8 @@ from tools.docs_site.pages import ALIASES, ROOT, places
 
 HERE = Path(__file__).parent
 FONT = "ziamath/fonts/STIXTwoMath-Regular.ttf"
-# A comment that GitHub hides, and that mkdocstrings replaces with the documentation of a name.
-DOCUMENTED = re.compile(r"^<!-- documented: ([\w.]+) -->$", re.MULTILINE)
+# A comment that GitHub hides, and that mkdocstrings replaces with the documentation of the names in it.
+DOCUMENTED = re.compile(r"^<!-- documented:\s+([\w.\s]+?)\s+-->$", re.MULTILINE)
 
 
 def build(folder: Path) -> Path:
@@ -54,7 +54,8 @@ def assemble(folder: Path) -> None:
 def page(source: str, links: Links) -> str:
     """The text of a page for the site."""
     text = (ROOT / source).read_text(encoding="utf-8")
-    return DOCUMENTED.sub(r"::: \1", outside_code(partial(links.rewritten, source=source), text))
+    linked = outside_code(partial(links.rewritten, source=source), text)
+    return DOCUMENTED.sub(lambda names: "\n\n".join(f"::: {name}" for name in names[1].split()), linked)
 
 
 def _write(path: Path, text: str) -> None:
