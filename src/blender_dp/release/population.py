@@ -38,9 +38,8 @@ def are_comparable(releases: Sequence[Release]) -> bool:
 def sampling_variance(row: QueryEstimate, manifest: Manifest) -> float:
     """What to add to a variance if the share in question is the population's, and not that of the round's own users.
 
-    The likelihood estimator states the error for its own users, without the clients' part of the sampling variance
-    (`stages/likelihood/bound`).
+    The likelihood estimator states the error for its own users, without the sampling variance (`stages/likelihood/bound`).
     """
     users = sum(group.users for group in manifest.groups)
     share = min(max(row.share, 0.0), 1.0)
-    return share * (1 - share) / users * (manifest.reports / users)
+    return share * (1 - share) / users

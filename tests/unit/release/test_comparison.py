@@ -80,7 +80,7 @@ def test_other_users_make_intervals_wider(releases):
     assert all(same[query] < other[query] for query in same)
     google = next(row for row in releases[0].queries if row.query == "google")
     added = (other["google"] ** 2 - same["google"] ** 2) / (2 * 1.959964) ** 2
-    assert added == pytest.approx(google.share * (1 + 0.8) * 0.98 * 0.9 / 100_000, rel=0.1)  # of both rounds; 90 % clients
+    assert added == pytest.approx(google.share * (1 + 0.8) * 0.98 / 100_000, rel=0.1)  # of both rounds
 
 
 def test_a_popular_query_that_is_missing_is_gone_and_a_rare_one_may_be_noise(releases):
