@@ -6,7 +6,6 @@ import hashlib
 from functools import cache
 from pathlib import Path
 
-import blender_dp
 import blender_dp_device
 
 _PARTS = (
@@ -17,7 +16,7 @@ _PARTS = (
 @cache
 def code_digest() -> str:
     """Changes with every file of the packages that simulate, count, estimate or score."""
-    server, device = (Path(package.__file__ or "").parent for package in (blender_dp, blender_dp_device))
+    server, device = Path(__file__).parent.parent, Path(blender_dp_device.__file__ or "").parent
     folders = [*(server / part for part in _PARTS), device]
     digest = hashlib.sha256()
     for file in sorted(file for folder in folders for file in folder.rglob("*.py")):

@@ -18,8 +18,7 @@ from blender_dp.evaluation.scoring import Scorer
 from blender_dp.pipeline.collection import Collection, Listing
 from blender_dp.release.estimates import interval
 from blender_dp.sampling import Entropy
-from blender_dp.stages import Calibration, Discovery, Floats, Integers, Likelihood, Result, Yardsticks, simulate
-from blender_dp.stages.layout import Flags
+from blender_dp.stages import Calibration, Discovery, Flags, Floats, Integers, Likelihood, Result, Yardsticks, simulate
 from blender_dp_device.channel.subset import AnyChannel
 from blender_dp_device.records.head_list import HeadList
 
