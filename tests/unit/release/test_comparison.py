@@ -91,7 +91,7 @@ def test_a_popular_query_that_is_missing_is_gone_and_a_rare_one_may_be_noise(rel
         assert (change.kind, change.new_share, change.difference) == (kind, None, None)
         assert change.p_value == min(1, 2 * change.chance_missing)
         row = next(row for row in old.queries if row.query == query)
-        half = 1.959964 * (row.variance + row.share * (1 - row.share) * 0.9 / 100_000) ** 0.5
+        half = 1.959964 * (row.variance + row.share * (1 - row.share) / 100_000) ** 0.5
         unseen = Membership(without(old, query)).largest_missing(query, 0.025, spreads_of([old])[query])
         assert (change.low, change.high) == pytest.approx((-row.share - half, unseen - row.share + half))
     assert change.high > 0  # it may even have risen
