@@ -42,8 +42,10 @@ async function oneTurn(settings: Settings, now: number): Promise<void> {
 
 /** Report or upload. Too early for another round is not a problem: it is tried again later. */
 async function contribute(agent: Agent, settings: Settings, now: number): Promise<void> {
-  const { charged } = await agent.account();
+  const { charged, sent } = await agent.account();
   const isEarly = charged !== null && now < charged + ROUND_SECONDS;
+  const hasArrived = sent.every(({ arrived, over }) => arrived || over);
+  if (isEarly && hasArrived && settings.consent === "client") return; // without fetching a list in vain
   try {
     await (settings.consent === "opt-in" ? upload(agent, settings, now) : report(agent, settings, now));
   } catch (error) {
