@@ -15,7 +15,7 @@ PARALLEL := --numprocesses 3 --dist loadfile --no-loadscope-reorder
 VERSIONS := 3.12 3.13
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-live check fast-tests web web-check browsers test versions lint types coverage mutants bench bench-engine bench-utility bench-collector bench-rivals spec docs clean
+.PHONY: help demo demo-live check fast-tests web web-check screenshots browsers test versions lint types coverage mutants bench bench-engine bench-utility bench-collector bench-rivals spec docs clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

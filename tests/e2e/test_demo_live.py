@@ -38,7 +38,8 @@ def _get(url: str) -> Any:
         return json.loads(response.read())
 
 
-def test_it_runs_rounds_until_it_is_interrupted(tmp_path: Path) -> None:
+def test_it_runs_rounds_until_it_is_interrupted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BLENDER_DP_DATABASE", "postgresql://nowhere/")  # settings of another collector do not matter
     with (
         (tmp_path / "errors").open("w") as errors,
         subprocess.Popen([*COMMAND, "--every", "1000"], stdout=subprocess.PIPE, stderr=errors, text=True) as process,

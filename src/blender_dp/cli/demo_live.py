@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -23,7 +24,7 @@ from blender_dp.errors import StateError
 if TYPE_CHECKING:
     from blender_dp_device.agent.client import CollectorClient
 
-_HEAD = 3000  # queries of the population; no list has the others
+_HEAD = 200  # queries of the population; everyone searches for one of them, so that a small crowd fills a list
 _DRIFT = 0.15  # the standard deviation of a change of the logarithm of a share, from one round to the next
 _OPT_IN = 0.05
 _FACTORS = 200  # rounds of drift, then it starts again
@@ -96,7 +97,8 @@ def _rounds(
     from blender_dp.evaluation.shapes import shape_of
     from blender_dp_device.agent.client import ResponseError
 
-    population = head_of(Population.of_shape(shape_of("aol", 5 * users), seed), _HEAD)
+    head = head_of(Population.of_shape(shape_of("aol", 5 * users), seed), _HEAD)
+    population = replace(head, users=int(head.counts.sum()))
     factors = drift(population.top_queries.size, _FACTORS, _DRIFT, seed)
     number = 0
     while last is None or number < last:
@@ -122,11 +124,12 @@ def _rounds(
 
 @contextmanager
 def _collector(folder: str, port: int) -> Iterator[tuple[str, str]]:
-    """The real command in another process; its address and the operator's token."""
+    """The real command in another process, without the user's own settings; its address and the operator's token."""
     command = [sys.executable, "-m", "blender_dp", "serve", "--json", "--data", folder, "--port", str(port)]
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("BLENDER_DP_")}
     log = Path(folder) / "collector.log"
     with log.open("w", encoding="utf-8") as file:
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=file, text=True)  # noqa: S603 (our own command)
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=file, text=True, env=environment)  # noqa: S603
     try:
         facts: dict[str, Any] = {}
         for line in process.stdout or ():

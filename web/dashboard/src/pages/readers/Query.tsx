@@ -88,10 +88,8 @@ function Groups({ row }: { readonly row: Estimate }): JSX.Element {
 
 function disagreement(difference: number, variance: number): string {
   const size = variance > 0 ? Math.abs(difference) / Math.sqrt(variance) : 0;
-  const words = `The groups differ by ${percent(Math.abs(difference))}, ${number(size)} times what their errors explain`;
-  return size > Z
-    ? `${words}: more than 95 of 100 pairs without a real difference.`
-    : `${words}: no sign of a real difference.`;
+  const words = `The groups differ by ${percent(Math.abs(difference))}, which is ${number(size)} standard errors`;
+  return `${words}: ${size > Z ? "noise alone causes that in less than 5 % of all cases" : "no sign of a real difference"}.`;
 }
 
 function History({ answer, query }: { readonly answer: TrendsAnswer; readonly query: string }): JSX.Element {
