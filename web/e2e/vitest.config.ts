@@ -9,7 +9,7 @@ export default defineConfig({
     include: ["e2e/**/*.test.ts", "client/tests/slow/**/*.test.ts"],
     environment: "node",
     fileParallelism: false,
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
   },
 });
