@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import httpx
 import pytest
 import uvicorn
 from fastapi import FastAPI
+from httpx._transports import default
 
 from blender_dp.collector.http.app import create_app
 from blender_dp.collector.http.service import Service
@@ -140,6 +142,14 @@ def listening(data: Path, **settings: Any) -> Iterator[Live]:
         finally:
             server.should_exit = True
             thread.join()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def certificates_loaded_once() -> Iterator[None]:
+    """Every client of httpx loads all certificates, which takes 25 ms, also for connections without TLS like ours."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(default, "create_ssl_context", lru_cache(default.create_ssl_context))
+        yield
 
 
 @pytest.fixture(scope="session")
