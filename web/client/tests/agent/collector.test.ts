@@ -95,3 +95,13 @@ test("only a document may be long, and no problem", async () => {
   status = 500;
   await expect(client.document("/")).rejects.toThrow("more than 256000 bytes");
 });
+
+test.each([
+  [8_000_000, 8_000_000],
+  [8_000_001, "more than 8000000 bytes"],
+])("a document of %i bytes", async (size, outcome) => {
+  fake.instead = () => ({ body: " ".repeat(size) });
+  const document = new CollectorClient(fake.url).document("/");
+  if (typeof outcome === "number") expect((await document).length).toBe(outcome);
+  else await expect(document).rejects.toThrow(outcome);
+});

@@ -127,3 +127,24 @@ test("eight campaigns at the same time do not exceed the budget of one device", 
   expect(ends.filter((end) => end.status === "fulfilled").length).toBe(3);
   expect(await (await agent({ lifetimeEpsilon: 12 })).account()).toMatchObject({ spent: "12", left: "0" });
 });
+
+test("a list that is too long is refused: every alternative reduces the weight of a report", async () => {
+  const queries = Array.from({ length: 20_001 }, (_, i) => ({ query: `query ${String(i).padStart(5, "0")}`, urls: [] }));
+  fake.publishList({ queries });
+  await expect((await agent()).takePart("query 1")).rejects.toThrow("more than 20000 queries");
+  fake.publishList({ queries: queries.slice(1) });
+  expect((await (await agent()).takePart("query 1"))?.arrived).toBe(true);
+});
+
+test("no device is in both groups: another tab has uploaded in the meantime", async () => {
+  fake.instead = async ({ url }) => {
+    if (url.pathname.startsWith("/v1/head-lists/")) {
+      fake.instead = () => undefined;
+      fake.round = { ...fake.round, state: "open" };
+      await (await agent()).upload("t", "query", "a.example");
+    }
+    return undefined;
+  };
+  expect(await (await agent()).takePart("query 1")).toBeNull();
+  expect(await (await agent()).account()).toMatchObject({ sent: [], uploaded: [{}], spent: "4" });
+});
