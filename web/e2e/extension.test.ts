@@ -37,7 +37,7 @@ afterEach(() => device.remove());
 afterAll(() => collector.stop());
 
 /** Hosts to which the browsers themselves, and the pages that the user opens, send requests. */
-const OTHERS = /(^|\.)(google|googleapis|gstatic|mozilla|firefox|query-\d)\.(com|net|org|example)$/;
+const OTHERS = /(^|\.)(google|googleapis|gstatic|gvt1|mozilla|firefox|query-\d)\.(com|net|org|example)$/;
 
 /** All other requests: those of the extension, wherever they go. */
 function sent(): string[] {
