@@ -73,7 +73,7 @@ bench: $(VENV)/.dev  ## measure speed as ratios to limits and peers (15 minutes 
 bench-engine: $(VENV)/.dev  ## measure whole runs over big logs (7 minutes, 15 GB of disk)
 	$(BIN)/python -m benchmarks engine
 
-bench-utility: $(VENV)/.dev  ## measure the error of both profiles over the papers' grids (20 minutes)
+bench-utility: $(VENV)/.dev  ## measure the error of both profiles over the papers' grids (4 minutes)
 	$(BIN)/python -m benchmarks utility estimator
 
 bench-collector: $(VENV)/.dev  ## measure the collector under load, on SQLite and PostgreSQL (15 minutes, 5 GB of disk)
