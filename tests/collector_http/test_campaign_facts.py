@@ -6,12 +6,16 @@ import csv
 import io
 import json
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 import httpx
 import pyarrow.parquet as pq
 import pytest
 
+from blender_dp.collector.http.round_history import history_shown
+from blender_dp.collector.rounds.lookup import History
 from blender_dp.release import Release
 from tests.collector_http.conftest import Live, listening
 
@@ -54,23 +58,30 @@ def test_rounds_say_what_happened_and_what_was_destroyed(reader: tuple[Live, htt
     assert [one["state"] for one in aborted["events"]] == ["open", "aborted"]
     assert aborted["round"]["problem"] == "a test"
     assert all(one["at"] % 3600 == 0 for one in last["events"])
-    raw, reports = last["destroyed"]
+    (raw,) = last["destroyed"]
     assert raw["what"].startswith("raw records")
     assert raw["at"] == last["events"][2]["at"]
-    assert reports == {"what": "reports", "at": None}
     assert [one["what"] for one in aborted["destroyed"]] == ["raw records, withdrawals and their key"]
 
 
-def test_reports_that_are_kept_are_not_called_destroyed(tmp_path: Any) -> None:
-    with listening(tmp_path) as live, live.http() as http:
-        live.released(live.campaign(keep_reports_days=3))
-        (one,) = http.get("/v1/campaigns/searches/rounds").json()
-        assert [part["what"] for part in one["destroyed"]] == ["raw records, withdrawals, their key and the noise secret"]
+def test_the_end_of_a_deletion_shows_days_later(reader: tuple[Live, httpx.Client, str]) -> None:
+    """How long it took would reveal how many reports an aborted round had."""
+    live, _, campaign = reader
+    one = live.service.rounds.lookup.history(campaign, None, 2)[1]
+    released = one.events[-1].at
+
+    def destroyed(history: History, days: float) -> list[str]:
+        return [part.what for part in history_shown(history, released + 86_400 * days).destroyed]
+
+    raw = ["raw records, withdrawals, their key and the noise secret"]
+    assert destroyed(one, 1.9) == raw
+    assert destroyed(one, 2.1) == [*raw, "reports"]
+    assert destroyed(replace(one, has_reports=True), 2.1) == raw
 
 
 def test_pages_of_rounds(reader: tuple[Live, httpx.Client, str]) -> None:
     _, http, campaign = reader
-    (newest,) = _get(http, f"/v1/campaigns/{campaign}/rounds?limit=1")
+    newest = _get(http, f"/v1/campaigns/{campaign}/rounds")[0]
     rest = _get(http, f"/v1/campaigns/{campaign}/rounds?before={newest['round']['id']}")
     assert [one["round"]["number"] for one in rest] == [2, 1]
 
@@ -122,6 +133,8 @@ def test_releases_as_files(reader: tuple[Live, httpx.Client, str]) -> None:
     for name, answer in files.items():
         assert answer.headers["content-disposition"] == f'attachment; filename="{name}"'
         assert "immutable" in answer.headers["cache-control"]
+        known = http.get(f"/v1/releases/{digest}/files/{name}", headers={"If-None-Match": answer.headers["etag"]})
+        assert (known.status_code, known.content) == (304, b"")
     assert Release.from_document(json.loads(files["release.json"].content)) == release
     assert pq.read_table(io.BytesIO(files["estimates.parquet"].content)).equals(release.to_arrow())
     rows = list(csv.DictReader(io.StringIO(files["estimates.csv"].text)))
@@ -138,3 +151,16 @@ def test_an_unknown_file_or_release_is_refused(reader: tuple[Live, httpx.Client,
     _, http, _ = reader
     assert http.get(f"/v1/releases/{'0' * 64}/files/estimates.csv").status_code == 404
     assert http.get(f"/v1/releases/{'0' * 64}/files/passwd").status_code == 422
+
+
+def test_a_file_is_computed_once(reader: tuple[Live, httpx.Client, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A long release takes seconds, and anyone may request it."""
+    live, http, campaign = reader
+    digest = _get(http, f"/v1/rounds/current?campaign={campaign}")["released"]["release"]
+    live.service.facts._files.forget()
+    computed: list[str] = []
+    original = live.service.facts.release
+    monkeypatch.setattr(live.service.facts, "release", lambda one: computed.append(one) or original(one))
+    with ThreadPoolExecutor(8) as pool:
+        bodies = set(pool.map(lambda _: http.get(f"/v1/releases/{digest}/files/estimates.csv").content, range(24)))
+    assert (len(bodies), len(computed)) == (1, 1)

@@ -92,6 +92,16 @@ def test_a_plan_can_start_from_a_release(live: Live) -> None:
     assert 4 < shown["queries"]["mean"] < 5.1
 
 
+def test_plans_do_not_pile_up(live: Live) -> None:
+    live.service.planner._waiting = 4
+    try:
+        with live.http(live.token) as http:
+            answer = http.get("/v1/operator/plan", params=PLAN)
+    finally:
+        live.service.planner._waiting = 0
+    assert (answer.status_code, answer.headers["retry-after"]) == (429, "2")
+
+
 @pytest.mark.parametrize("shape", ["/etc/passwd", "zipf:1e9", "blender-demo", ""])
 def test_a_plan_reads_no_files(live: Live, shape: str) -> None:
     with live.http(live.token) as http:

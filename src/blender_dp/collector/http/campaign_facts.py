@@ -14,6 +14,7 @@ import anyio
 
 from blender_dp.collector.campaign import CampaignSettings
 from blender_dp.collector.http.document_cache import DocumentCache
+from blender_dp.collector.http.release_files import FileName, release_file
 from blender_dp.collector.http.response_cache import ResponseCache
 from blender_dp.collector.rounds.campaigns import Campaigns
 from blender_dp.collector.rounds.lookup import Lookup
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 FDR = 0.05
 """The false-discovery rate of the changes between two releases."""
 _REMEMBERED = 64
+_FILES = 6  # each of up to tens of megabytes
 
 
 class CampaignFacts:
@@ -35,7 +37,9 @@ class CampaignFacts:
         self._campaigns = campaigns
         self._documents = documents
         self._recent = recent
-        self._known = ResponseCache(math.inf, most=_REMEMBERED, threads=anyio.CapacityLimiter(1))
+        one_at_a_time = anyio.CapacityLimiter(1)
+        self._known = ResponseCache(math.inf, most=_REMEMBERED, threads=one_at_a_time)
+        self._files = ResponseCache(math.inf, most=_FILES, threads=one_at_a_time)
 
     async def changes(self, campaign: str) -> dict[str, Any]:
         """What changed from the last but one release to the last one; null if there are none to compare."""
@@ -50,11 +54,18 @@ class CampaignFacts:
         settings = await self._recent.get(self._campaigns.settings_of, campaign)
         return await self._known.get(self._audit, settings, await self._recent.get(self._newest_list, campaign))
 
+    async def file(self, digest: DocumentDigest, name: FileName) -> bytes:
+        """A published release as a file."""
+        return await self._files.get(self._file, digest, name)
+
     def release(self, digest: DocumentDigest) -> Release:
         """A published release."""
         from blender_dp.release import Release  # noqa: PLC0415 (slow to import)
 
         return Release.from_document(self._documents.content(digest, "release")["release"])
+
+    def _file(self, digest: DocumentDigest, name: FileName) -> bytes:
+        return release_file(self.release(digest), name)
 
     def _last_two(self, campaign: str) -> tuple[tuple[int, DocumentDigest], ...]:
         return tuple((one.number, one.release) for one in self._lookup.released(campaign, 2) if one.release)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import asdict
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Annotated, Any
 
 import anyio
 from pydantic import BaseModel, ConfigDict, Field
 
 from blender_dp.collector.campaign import CampaignSettings, Decimal
+from blender_dp.collector.http.problems import ProblemError
 from blender_dp.collector.http.response_cache import ResponseCache
 from blender_dp_device.digests import DocumentDigest
 from blender_dp_device.wire.messages import DIGEST_PATTERN
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 _SHAPE = rf"^(aol|yandex|zipf:[0-9](\.[0-9]{{1,3}})?|{DIGEST_PATTERN[1:-1]})$"
 _DIGEST_LENGTH = 64
 _REMEMBERED = 256
+_MOST_WAITING = 4
 _DEFAULTS = CampaignSettings.model_fields
 
 
@@ -74,11 +77,18 @@ class Planner:
 
     def __init__(self, release_of: Callable[[DocumentDigest], Release]) -> None:
         self._release_of = release_of
+        self._waiting = 0
         self._known = ResponseCache(math.inf, most=_REMEMBERED, threads=anyio.CapacityLimiter(1))
 
     async def forecast(self, query: PlanQuery) -> dict[str, Any]:
-        """The forecast for one round."""
-        return await self._known.get(self._forecast, query)
+        """The forecast for one round. If too many are waiting, the operator is asked to wait, too."""
+        if self._waiting >= _MOST_WAITING:
+            raise ProblemError(HTTPStatus.TOO_MANY_REQUESTS, "busy", "other plans are being computed", {"Retry-After": "2"})
+        self._waiting += 1
+        try:
+            return await self._known.get(self._forecast, query)
+        finally:
+            self._waiting -= 1
 
     def _forecast(self, query: PlanQuery) -> dict[str, Any]:
         from blender_dp.parameters import Parameters  # noqa: PLC0415 (slow to import, as are those below)

@@ -36,6 +36,8 @@ from blender_dp.collector.worker import Worker
 SMALL_BYTES = 64_000
 """A record of the longest strings, with every character escaped, has 50,000 bytes."""
 
+_HISTORIES = 64  # pages of rounds: apart from the other responses, which must not make room for them
+
 _Arguments = TypeVarTuple("_Arguments")
 _Result = TypeVar("_Result")
 _CONTRIBUTIONS: set[TransactionName] = {"record", "withdrawal", "reports", "forget"}  # they change no round or campaign
@@ -57,6 +59,7 @@ class Service:
         self.report_writer = ReportWriter(self.rounds.contributions)
         self.documents = DocumentCache(self.rounds.published)
         self.recent = ResponseCache()
+        self.histories = ResponseCache(most=_HISTORIES)
         self.trends = CampaignTrends(self.rounds.lookup, self.rounds.published, self.recent)
         self.facts = CampaignFacts(self.rounds.lookup, self.rounds.campaigns, self.documents, self.recent)
         store.on_commit.append(self._changed)
@@ -135,6 +138,7 @@ class Service:
     def _changed(self, transaction: TransactionName) -> None:
         if transaction not in _CONTRIBUTIONS:
             self.recent.forget()
+            self.histories.forget()
 
 
 def service_of(request: Request) -> Service:

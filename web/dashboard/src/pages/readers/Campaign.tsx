@@ -66,6 +66,7 @@ function Released({ name, newest }: { readonly name: string; readonly newest: Pu
         <File digest={newest.digest} name="estimates.parquet" />, <File digest={newest.digest} name="release.json" />,{" "}
         <a href={`/v1/releases/${newest.digest}`}>signed document</a>
       </p>
+      <p class="soft">People chose the queries: a spreadsheet may run one that starts with “=”.</p>
       <Verified keyText={newest.key} what={`the release of round ${newest.round}`} />
     </>
   );
