@@ -23,5 +23,6 @@ export { HeadList } from "./records/headList.ts";
 export { looksPersonal } from "./records/personal.ts";
 export type { Record } from "./records/record.ts";
 export { type ChannelSettings, ReportingList } from "./records/reportingList.ts";
+export { canonicalParts } from "./records/upload.ts";
 export { verifiedContent } from "./wire/documents.ts";
 export { type Row, Suggester } from "./wire/suggestions.ts";

@@ -93,10 +93,17 @@ export class Agent {
    *
    * Reports of earlier rounds that may not have arrived are sent again first. Returns the report in the account, or null if
    * there is nothing to report in. If nobody searched, call it with null: not reporting would reveal that.
+   *
+   * If the record was chosen for a round, pass its id: nothing is sent if the collector then names another round.
    */
-  async takePart(query: string | null, url: string | null = null): Promise<Sent | null> {
+  async takePart(
+    query: string | null,
+    url: string | null = null,
+    { round }: { readonly round?: string } = {},
+  ): Promise<Sent | null> {
     const records = usableRecords(query, url); // before any request: the time it takes must not be observable
     const pointer = await this.published.pointer("round");
+    if (isOther(pointer, round)) return null;
     const listed = pointer?.state === "listed" ? pointer : null;
     if (await this.optedOut()) return null;
     await this.#sendAgain(listed?.id);
@@ -115,15 +122,23 @@ export class Agent {
    * token, unless the pinned key has signed the opening of the round, with this device's ε and at most its δ. All uploads of
    * a round share one receipt and one charge. From then on this device does not report in that round, whatever happens to
    * the upload, and after a withdrawal it does not upload to it again.
+   *
+   * If the record was chosen for a round, pass its id: nothing is sent if the collector then names another round. Otherwise
+   * a hostile collector could name many rounds first and the same open round second, and would get many records.
    */
-  async upload(token: string, query: string | null, url: string | null = null): Promise<Uploaded | null> {
+  async upload(
+    token: string,
+    query: string | null,
+    url: string | null = null,
+    { round }: { readonly round?: string } = {},
+  ): Promise<Uploaded | null> {
     const maxDelta = this.delta;
     if (!maxDelta) {
       throw new ParameterError("delta", "is not set, but an upload needs a limit", "Pass Agent.open a delta, such as 1e-6");
     }
     const record = uploadRecord(query, url); // before any request: the time it takes must not be observable
     const pointer = await this.published.pointer("round");
-    if (pointer?.state !== "open") return null;
+    if (pointer?.state !== "open" || isOther(pointer, round)) return null;
     const fetched = await this.published.fetch("opening", pointer.opening);
     if (!fetched) return null;
     const opening = verifiedOpening(fetched.content, { ...this.#expected(pointer), maxDelta });
@@ -287,6 +302,11 @@ export class Agent {
   #settle(sent: Sent, arrived: boolean): Promise<Sent> {
     return this.store.change((account) => account.settle(sent, arrived));
   }
+}
+
+/** Whether the pointer names a round other than the one expected, if any. */
+function isOther(pointer: Pointer | null, round: string | undefined): boolean {
+  return round !== undefined && pointer?.id !== round;
 }
 
 function isGone(error: unknown): boolean {

@@ -93,7 +93,7 @@ export class CollectorClient {
 
 /** The collector's address, if it is valid and nobody can eavesdrop. */
 export function checkedUrl(text: string): string {
-  const url = /^https?:\/\/[!-~]+$/i.test(text) && URL.canParse(text) ? new URL(text) : null;
+  const url = /^https?:\/\/[!"$->@-~]+$/i.test(text) && URL.canParse(text) ? new URL(text) : null;
   if (!url || url.username || url.password || url.search || url.hash) {
     throw new ParameterError("collector", "is not a valid URL", "Use its address, such as https://collector.example");
   }

@@ -1,6 +1,6 @@
 /** The invitation to a campaign: one file, or one link, with everything that a device pins. */
 
-import { readExact } from "../arithmetic.ts";
+import { exact, readExact } from "../arithmetic.ts";
 import { ParameterError } from "../errors.ts";
 import { checkedDelta, checkedEpsilon } from "../records/checks.ts";
 import { text } from "../wire/shapes.ts";
@@ -8,6 +8,8 @@ import { checkedUrl } from "./collector.ts";
 import { checkedCampaign, checkedKey } from "./pinned.ts";
 
 const SCHEMA = "blender-dp/invitation/1";
+const FIELDS = "campaign,collector,delta,epsilon,key,lifetime_epsilon,name,schema";
+const COLLECTOR = /^(https:|http:\/\/(localhost|127\.0\.0\.1)(?![^:/]))/;
 const NAME = /^[a-z0-9][a-z0-9-]{0,62}$/;
 const LINK = /^(.*)\/join#([\w-]+)$/s;
 
@@ -51,7 +53,11 @@ function checked(fields: Record<string, unknown>): Invitation {
     lifetimeEpsilon: `${readExact(text(fields.lifetime_epsilon), "lifetime_epsilon")}`,
     name: text(fields.name),
   };
-  if (!NAME.test(invitation.name)) throw new TypeError();
+  const isKnown = Object.keys(fields).sort().join() === FIELDS && COLLECTOR.test(invitation.collector);
+  if (!isKnown || !NAME.test(invitation.name)) throw new TypeError();
+  if (exact(invitation.lifetimeEpsilon, "lifetime_epsilon").compare(exact(invitation.epsilon, "epsilon")) < 0) {
+    throw new ParameterError("lifetime_epsilon", "is less than the ε of one round", "Ask for another invitation");
+  }
   return invitation;
 }
 

@@ -30,7 +30,9 @@ export function digestName(value: unknown): string {
 
 /** Return a number that is written as a decimal or a fraction, and is neither huge nor tiny. */
 export function number(value: unknown): Fraction {
-  return exact(matching(WIRE_NUMBER, value), "number");
+  const written = matching(WIRE_NUMBER, value);
+  if (/\/0+$/.test(written)) throw new TypeError();
+  return exact(written, "number");
 }
 
 /** Return a whole number within bounds. */

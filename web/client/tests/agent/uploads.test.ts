@@ -1,6 +1,6 @@
 /** Uploads of opt-in users' records. */
 import { beforeEach, describe, expect, test } from "vitest";
-import type { Agent } from "../../src/index.ts";
+import { type Agent, DocumentError } from "../../src/index.ts";
 import { agent, fake } from "./device.ts";
 
 const TOKEN = "5".repeat(64);
@@ -26,6 +26,21 @@ test("upload and withdraw", async () => {
   expect(fake.paths.at(-1)).toBe(`DELETE /v1/records/${receipt}`);
   expect(await device.withdraw()).toBe(0);
   expect(await device.account()).toMatchObject({ uploaded: [{ withdrawn: true }], left: "4" }); // the collector has seen it
+});
+
+test("nothing is sent in a round other than the one that the record was chosen for", async () => {
+  const device = await agent();
+  expect(await device.upload(TOKEN, "query", "a.example", { round: "2".repeat(32) })).toBeNull();
+  state("listed");
+  expect(await device.takePart("query", "a.example", { round: "2".repeat(32) })).toBeNull();
+  expect(new Set(fake.paths)).toEqual(new Set(["GET /v1/rounds/current"]));
+  expect(await device.takePart("query", "a.example", { round: "1".repeat(32) })).not.toBeNull();
+});
+
+test.each(["1/0", "0/00"])("an opening with the number %s cannot be read", async (epsilon) => {
+  fake.publishOpening({ epsilon });
+  await expect(upload(await agent())).rejects.toThrow(DocumentError);
+  expect(fake.posted).toEqual([]);
 });
 
 test.each([

@@ -1,10 +1,10 @@
 /** What the user decides in the extension's pages, made durable before anything else happens. */
-import { ParameterError, randomBytes, readInvitation, StateError } from "@blender-dp/client";
+import { type Invitation, ParameterError, randomBytes, readInvitation, StateError } from "@blender-dp/client";
 import type { Messages } from "../shared/messages.ts";
 import { hostPattern } from "../shared/permission.ts";
-import { deleteData, finishLeaving } from "./deletion.ts";
+import { deleteData, finishLeaving, forgetCampaign } from "./deletion.ts";
 import { withNetwork, withoutNetwork } from "./network.ts";
-import { agentOf } from "./participant.ts";
+import { agentOf, invitationOf } from "./participant.ts";
 import { requirePermission, returnPermission } from "./permission.ts";
 import { nextTime, setAlarm } from "./schedule.ts";
 import { changeSettings, readSettings, type Settings, storeRefusal } from "./settings.ts";
@@ -32,13 +32,18 @@ export async function invitation({ text }: Messages["invitation"]["fields"]): Pr
   if (before.consent !== "client" && before.consent !== "opt-in") {
     throw new StateError("consent", "is missing", "Decide first whether you want to participate");
   }
-  const { collector } = readInvitation(text);
+  const { collector, key, campaign } = readInvitation(text);
   await requirePermission(collector);
+  const old = readable(before);
   const nextTurn = nextTime(Date.now() / 1000);
-  await withoutNetwork(() => changeSettings(() => ({ invitation: text, nextTurn, problem: null })));
+  await withoutNetwork(async () => {
+    const next = { ...before, invitation: text, lifetimeEpsilon: old?.lifetimeEpsilon ?? before.lifetimeEpsilon };
+    if (old?.key !== key || old.campaign !== campaign) await forgetCampaign(next);
+    const lifetimeEpsilon = invitationOf(next)?.lifetimeEpsilon ?? null;
+    await changeSettings(() => ({ invitation: text, lifetimeEpsilon, nextTurn, problem: null }));
+  });
   await setAlarm();
-  const old = before.invitation === null ? collector : readInvitation(before.invitation).collector;
-  if (hostPattern(old) !== hostPattern(collector)) await returnPermission(old);
+  if (old && hostPattern(old.collector) !== hostPattern(collector)) await returnPermission(old.collector);
 }
 
 /** Pause or continue. A pause takes effect before the response. */
@@ -94,6 +99,16 @@ async function refuseIfLeft(): Promise<Settings> {
   return settings;
 }
 
-async function returnPermissions({ invitation }: Settings): Promise<void> {
-  if (invitation !== null) await returnPermission(readInvitation(invitation).collector);
+async function returnPermissions(settings: Settings): Promise<void> {
+  const invitation = readable(settings);
+  if (invitation) await returnPermission(invitation.collector);
+}
+
+/** The stored invitation; null if there is none, or one that is no longer valid. */
+function readable(settings: Settings): Invitation | null {
+  try {
+    return invitationOf(settings);
+  } catch {
+    return null;
+  }
 }

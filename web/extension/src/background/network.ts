@@ -17,6 +17,8 @@ interface Task {
   stop: AbortController;
   whilePaused: boolean;
   copying?: Promise<void>;
+  /** The next requests wait for this. */
+  held?: Promise<void>;
 }
 
 const send = globalThis.fetch;
@@ -44,6 +46,11 @@ export function withoutNetwork<T>(work: () => Promise<T>): Promise<T> {
   return navigator.locks.request(LOCK, work);
 }
 
+/** Send no request for this long. What the task does meanwhile, such as preparing a record, cannot be measured. */
+export function holdRequests(seconds: number): void {
+  if (task) task.held = new Promise((resolve) => setTimeout(resolve, 1000 * seconds));
+}
+
 /** Put the guard in the place of `fetch`. */
 export function guardNetwork(): void {
   globalThis.fetch = guardedFetch;
@@ -51,6 +58,7 @@ export function guardNetwork(): void {
 
 async function guardedFetch(input: RequestInfo | URL, init: RequestInit = {}): Promise<Response> {
   const running = task;
+  await running?.held;
   const settings = await readSettings();
   const isAllowed = hasJoined(settings) && (running?.whilePaused || !settings.paused);
   if (!running || !isAllowed || !isCollector(input, settings.invitation))

@@ -4,16 +4,17 @@
  * The agent charges its account before anything leaves, sends a report at most once per round, and never in a round to
  * which it has uploaded. So a turn may end anywhere, and the next one continues.
  */
-import { type Agent, BlenderError, readInvitation, StateError } from "@blender-dp/client";
+import { type Agent, readInvitation, StateError } from "@blender-dp/client";
 import { choiceOf, choose, confirmChoice, isPending } from "./choice.ts";
 import { allRecords, type StoredRecord } from "./history.ts";
 import { keepOnlyListOf } from "./lists.ts";
-import { withNetwork } from "./network.ts";
+import { holdRequests, withNetwork } from "./network.ts";
 import { agentOf } from "./participant.ts";
 import { requirePermission } from "./permission.ts";
 import { planNext } from "./schedule.ts";
 import { changeSettings, isActive, readSettings, type Settings } from "./settings.ts";
 import { CHOICE_SECONDS, ROUND_SECONDS } from "./timing.ts";
+import { inWords } from "./words.ts";
 
 /** Plan the next turn, and take this one, unless another task is using the network. */
 export async function takeTurn(now = Date.now() / 1000): Promise<void> {
@@ -33,9 +34,8 @@ async function oneTurn(settings: Settings, now: number): Promise<void> {
   await requirePermission(readInvitation(settings.invitation).collector);
   try {
     await contribute(agent, settings, now);
-    const last = (await agent.account()).sent.at(-1);
-    if (last) await keepOnlyListOf(last.body);
   } finally {
+    await keepOnlyListOf((await agent.account()).sent.at(-1)?.body);
     await agent.refreshBundle();
   }
 }
@@ -57,7 +57,7 @@ async function contribute(agent: Agent, settings: Settings, now: number): Promis
 async function report(agent: Agent, settings: Settings, now: number): Promise<void> {
   const round = await agent.currentRound();
   const record = round?.state === "listed" ? await chosen(round.id, settings, now) : null;
-  await agent.takePart(record?.query ?? null, record?.url || null);
+  await agent.takePart(record?.query ?? null, record?.url || null, round ? { round: round.id } : {});
 }
 
 /** Upload to an open round, and again only what may not have arrived: a second record would reveal more than promised. */
@@ -67,19 +67,14 @@ async function upload(agent: Agent, settings: Settings, now: number): Promise<vo
   const { uploaded } = await agent.account();
   if (uploaded.some(({ round_id }) => round_id === round.id) && !(await isPending(round.id))) return;
   const record = await chosen(round.id, settings, now);
-  await agent.upload(settings.token, record?.query ?? null, record?.url || null);
-  await confirmChoice(round.id);
+  const made = await agent.upload(settings.token, record?.query ?? null, record?.url || null, { round: round.id });
+  if (made) await confirmChoice(round.id);
 }
 
-/** The record of a round. It takes the same time for one stored search as for many, because the collector could measure it. */
+/** The record of a round. The next request waits as long for one stored search as for many: the collector could measure it. */
 async function chosen(round: string, { choiceKey }: Settings, now: number): Promise<StoredRecord | null> {
-  const make = async () => (choiceKey ? choose(choiceKey, round, await allRecords(now)) : null);
-  const [record] = await Promise.all([choiceOf(round, now, make), sleep(CHOICE_SECONDS)]);
-  return record;
-}
-
-function sleep(seconds: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, 1000 * seconds));
+  holdRequests(CHOICE_SECONDS);
+  return choiceOf(round, now, async () => (choiceKey ? choose(choiceKey, round, await allRecords(now)) : null));
 }
 
 /** What went wrong, for the user; null if nothing did. */
@@ -88,6 +83,6 @@ async function failure(work: () => Promise<void>): Promise<string | null> {
     await work();
     return null;
   } catch (error) {
-    return error instanceof BlenderError ? error.message : "extension: has failed. Restart the browser.";
+    return inWords(error);
   }
 }

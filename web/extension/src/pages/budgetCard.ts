@@ -1,12 +1,13 @@
 /** What has been spent and what remains: a bar, rounds, and the exact numbers. */
-import type { Status } from "../shared/messages.ts";
+import type { Campaign, Status } from "../shared/messages.ts";
 import { drawing, element } from "./dom.ts";
 import { approximate, rounded, roundsIn } from "./exactNumbers.ts";
 import { PRIOR, surestText } from "./odds.ts";
 import { counted, percent, text } from "./texts.ts";
 
-/** The card, for someone with a collector. */
-export function budgetCard({ spent, remaining, left, consent }: Status, epsilon: string): HTMLElement {
+/** The card, for someone with a collector; null if the account cannot be read. */
+export function budgetCard({ spent, remaining, left, consent }: Status, { epsilon }: Campaign): HTMLElement | null {
+  if (spent === null || remaining === null) return null;
   const share = used(spent, remaining);
   const total = String(approximate(spent) + approximate(remaining));
   const worst = consent !== "opt-in" && approximate(spent) > approximate(epsilon); // a curator sees everything

@@ -15,7 +15,7 @@ const actions: Actions = {
   pause: (paused) => update(() => ask("pause", { paused })),
   withdraw: () => confirmed("withdrawTitle", "withdrawMore", "withdraw", withdraw),
   deleteEverything: () => confirmed("deleteTitle", "deleteMore", "delete", () => ask("deleteEverything", {})),
-  leave: () => confirmed("leaveTitle", "leaveMore", "leave", () => ask("leave", {})),
+  leave: (uploads) => confirmed("leaveTitle", uploads ? "leaveUploads" : "leaveMore", "leave", () => ask("leave", {})),
 };
 
 async function confirmed(

@@ -16,7 +16,8 @@ export interface Actions {
   pause(paused: boolean): void;
   withdraw(): void;
   deleteEverything(): void;
-  leave(): void;
+  /** Whether there are uploads that may still be withdrawn. */
+  leave(uploads: boolean): void;
 }
 
 /** The popup. */
@@ -73,18 +74,19 @@ function cards(status: Status, { withdraw }: Actions): HTMLElement[] {
   const { invitation, consent, left } = status;
   if (!invitation || consent === "none" || (consent === "declined" && !left)) return [];
   const shown = consent === "opt-in" ? uploadCard(status, invitation, withdraw) : reportCard(status, invitation.epsilon);
-  return [budgetCard(status, invitation.epsilon), shown];
+  const budget = budgetCard(status, invitation);
+  return budget ? [budget, shown] : [];
 }
 
 function footer(status: Status, actions: Actions): HTMLElement {
-  const { paused } = status;
+  const { paused, uploads } = status;
   const button = (label: string, onclick: () => void) => element("button", { class: "quiet", onclick }, label);
   return element(
     "footer",
     {},
     takesPart(status) ? button(text(paused ? "resume" : "pause"), () => actions.pause(!paused)) : null,
     status.consent === "none" && !status.left ? null : button(text("delete"), actions.deleteEverything),
-    takesPart(status) ? button(text("leave"), actions.leave) : null,
+    takesPart(status) ? button(text("leave"), () => actions.leave(uploads.rounds > uploads.withdrawn)) : null,
     button(text("settings"), actions.settings),
   );
 }

@@ -55,10 +55,10 @@ export interface Status {
   left: boolean;
   /** How many different searches are stored on this device. */
   stored: number;
-  /** ε spent by all reports and uploads, as an exact number. */
-  spent: string;
+  /** ε spent by all reports and uploads, as an exact number; null if the account cannot be read. */
+  spent: string | null;
   /** ε that may still be spent. */
-  remaining: string;
+  remaining: string | null;
   lastReport: LastReport | null;
   /** In how many rounds a record was uploaded, and how many of these uploads were withdrawn. */
   uploads: { rounds: number; withdrawn: number };

@@ -66,7 +66,7 @@ async function everything(name: string): Promise<unknown[]> {
   return values;
 }
 
-function finished<T>(request: IDBRequest<T>): Promise<T> {
+export function finished<T>(request: IDBRequest<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     request.onsuccess = () => resolve(request.result);
     request.onerror = () => reject(request.error);

@@ -4,9 +4,9 @@ import { storeSearch } from "../../src/background/capture.ts";
 import * as decisions from "../../src/background/decisions.ts";
 import { agentOf } from "../../src/background/participant.ts";
 import { setAlarm } from "../../src/background/schedule.ts";
-import { readSettings } from "../../src/background/settings.ts";
+import { changeSettings, readSettings } from "../../src/background/settings.ts";
 import { currentStatus } from "../../src/background/status.ts";
-import { type Asked, freshBrowser, HOST, invitation, stored } from "./browser.ts";
+import { type Asked, finished, freshBrowser, HOST, invitation, stored } from "./browser.ts";
 
 let asked: Asked;
 
@@ -105,6 +105,43 @@ test("searches are stored in canonical form, and not if they look personal or pa
   expect(asked.alarms.size).toBe(0);
   await decisions.pause({ paused: false });
   expect(asked.alarms.size).toBe(1);
+});
+
+test("what is too long ever to be reported is not stored", async () => {
+  await joined();
+  await storeSearch("x".repeat(2_100), null);
+  await storeSearch("x", `https://site.example/${"y".repeat(10_000)}`);
+  expect((await currentStatus()).stored).toBe(0);
+});
+
+test("another invitation does not raise the lifetime limit", async () => {
+  await joined();
+  for (const [lifetime_epsilon, remaining] of [
+    ["1000", "48"],
+    ["20", "20"],
+    ["48", "20"],
+  ]) {
+    await decisions.invitation({ text: invitation({ lifetime_epsilon }) });
+    expect(await currentStatus()).toMatchObject({ remaining, invitation: { lifetimeEpsilon: remaining } });
+  }
+});
+
+test("an invitation that is no longer valid, or an unreadable account, is a problem, and nobody must stay", async () => {
+  await joined();
+  await decisions.invitation({ text: invitation({ name: "damaged" }) }); // an agent of its own, which opens the database
+  expect((await currentStatus()).spent).toBe("0");
+  const database = await finished(indexedDB.open("blender-dp"));
+  const account = database.transaction("account", "readwrite").objectStore("account");
+  await finished(account.put({ damaged: true }, "account"));
+  database.close();
+  const damaged = { consent: "client", spent: null, remaining: null, problem: expect.any(String) };
+  expect(await currentStatus()).toMatchObject(damaged);
+  await decisions.pause({ paused: true });
+  expect(await currentStatus()).toMatchObject({ ...damaged, paused: true });
+  await changeSettings(() => ({ invitation: "{}" }));
+  expect(await currentStatus()).toMatchObject({ ...damaged, invitation: null, bundle: null });
+  await decisions.leave();
+  expect(await currentStatus()).toMatchObject({ left: true, stored: 0 });
 });
 
 test("deleting everything keeps the group, what was spent, and nothing else", async () => {

@@ -1,9 +1,11 @@
 /** Turns against a collector that a test commands: what is sent, in which round, and what is never sent. */
+import { setTimeout as wait } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { FakeCollector, PINNED } from "../../../e2e/fakeCollector.ts";
+import { json } from "../../../e2e/server.ts";
 import { storeSearch } from "../../src/background/capture.ts";
 import * as decisions from "../../src/background/decisions.ts";
-import { guardNetwork, withNetwork } from "../../src/background/network.ts";
+import { guardNetwork, holdRequests, withNetwork } from "../../src/background/network.ts";
 import { readSettings } from "../../src/background/settings.ts";
 import { currentStatus } from "../../src/background/status.ts";
 import { takeTurn } from "../../src/background/turn.ts";
@@ -95,6 +97,22 @@ test("during a pause only what the user asks for uses the network", async () => 
   await withNetwork(async () => expect((await fetch(path)).ok).toBe(true), true);
 });
 
+test("no request leaves while requests are held", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout"] });
+  try {
+    await withNetwork(async () => {
+      holdRequests(1);
+      const response = fetch(`${fake.url}/v1/rounds/current`);
+      await wait(100);
+      expect(fake.requests).toEqual([]);
+      vi.advanceTimersByTime(1000);
+      expect((await response).ok).toBe(true);
+    });
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
 test("no code can use the network outside of a task, for another server, or after leaving", async () => {
   const path = `${fake.url}/v1/rounds/current`;
   await expect(fetch(path)).rejects.toThrow("not allowed");
@@ -128,6 +146,22 @@ test("an opt-in user's upload is repeated until it arrives, always with the same
   expect(fake.posted[1]).toBe(fake.posted[0]);
   expect(JSON.parse(fake.posted[0] ?? "")).toMatchObject({ query: "query 1" });
   expect(await currentStatus()).toMatchObject({ spent: "4", problem: null, uploads: { rounds: 1 } });
+});
+
+test("a collector that names a new round first and the open one second gets one record", async () => {
+  await decisions.consent({ answer: "opt-in", token: "0".repeat(64) });
+  for (let i = 0; i < 20; i++) await storeSearch(`query ${i}`, "https://site.example/");
+  fake.round = { ...fake.round, state: "open" };
+  await takeTurn();
+  for (let turn = 0; turn < 5; turn++) {
+    let asked = 0;
+    fake.instead = ({ url }) => {
+      if (url.pathname !== "/v1/rounds/current" || asked++ > 0) return undefined;
+      return json({ key: "x", round: { ...fake.round, id: String(turn + 2).repeat(32) }, released: null });
+    };
+    await takeTurn();
+  }
+  expect(fake.posted).toHaveLength(1);
 });
 
 test("an upload can be withdrawn, also during a pause, and stays charged", async () => {
@@ -200,6 +234,37 @@ test("cells of the last report are named, as long as its list is stored", async 
 
   await decisions.deleteEverything();
   expect((await currentStatus()).lastReport?.cells).toBeNull();
+});
+
+test("a list that does not have the digest in its address is not stored", async () => {
+  await takeTurn();
+  const before = (await currentStatus()).lastReport?.cells;
+  for (const body of ["{}", JSON.stringify({ content: { head_list: { queries: [] } } })]) {
+    fake.instead = ({ url }) => (url.pathname.startsWith("/v1/head-lists/") ? { body } : undefined);
+    const digest = fake.round?.head_list;
+    await withNetwork(async () => void (await (await fetch(`${fake.url}/v1/head-lists/${digest}`)).text()));
+    expect((await currentStatus()).lastReport?.cells).toEqual(before);
+  }
+});
+
+test("lists that were refused do not accumulate", async () => {
+  for (const number of [2, 3, 4]) {
+    fake.nextRound(number);
+    fake.publishList({ round: number, campaign: "d".repeat(32) });
+    await takeTurn();
+  }
+  expect(fake.posted).toEqual([]);
+  expect(JSON.stringify(await stored())).not.toContain("site0.example");
+});
+
+test("the invitation of another collector forgets the results, lists and choices of the first one", async () => {
+  fake.publishBundle(1);
+  await storeSearch("query 1", "https://site1.example/");
+  await takeTurn();
+  expect((await currentStatus()).bundle).toEqual({ queries: 1 });
+  await decisions.invitation({ text: invitation({ collector: fake.url }) });
+  expect(await currentStatus()).toMatchObject({ bundle: null, problem: null, stored: 1, lastReport: { cells: null } });
+  expect(JSON.stringify((await stored())["blender-dp-extension"])).not.toContain('"record":');
 });
 
 test("declining during a turn stores the refusal and nothing else, and deletes the results", async () => {

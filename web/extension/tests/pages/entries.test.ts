@@ -167,6 +167,12 @@ describe("the popup", () => {
     expect(document.querySelectorAll("[role=alert]")).toHaveLength(1);
   });
 
+  it("tells volunteers to withdraw before they leave", async () => {
+    await load("popup", () => status({ consent: "opt-in", uploads: { rounds: 2, withdrawn: 1 } }));
+    await press("Leave permanently");
+    expect(document.querySelector("dialog")?.textContent).toContain("cancel and press “Withdraw” first");
+  });
+
   it("asks before it deletes or leaves, and says what cannot be undone", async () => {
     const { sent } = await load("popup", ({ type }) => (type === "leave" ? status({ left: true }) : CLIENT));
     await press("Leave permanently");
