@@ -1,14 +1,13 @@
 /** What each message does, and the response to it. */
-import { BlenderError } from "@blender-dp/client";
 import type { Message, Problem } from "../shared/messages.ts";
 import { storeSearch } from "./capture.ts";
 import * as decisions from "./decisions.ts";
 import { suggestions } from "./participant.ts";
 import { allowed } from "./senders.ts";
 import { currentStatus } from "./status.ts";
+import { problemOf } from "./words.ts";
 
 const FORBIDDEN: Problem = { subject: "message", problem: "is not allowed from here", fix: "Use the extension's own pages" };
-const FAILED: Problem = { subject: "extension", problem: "has failed", fix: "Restart the browser" };
 
 /** Respond to a message, whoever sent it. */
 export async function respond(
@@ -19,8 +18,7 @@ export async function respond(
     const known = allowed(message, sender);
     return known ? { value: await outcome(known) } : { error: FORBIDDEN };
   } catch (error) {
-    if (!(error instanceof BlenderError)) return { error: FAILED };
-    return { error: { subject: error.subject, problem: error.problem, fix: error.fix } };
+    return { error: problemOf(error) };
   }
 }
 

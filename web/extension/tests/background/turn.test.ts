@@ -65,6 +65,12 @@ test("the next turn is planned even if this one cannot be taken, or fails", asyn
   expect((await currentStatus()).problem).toMatch(/^collector: /);
 });
 
+test("a collector's own words are not shown to the user", async () => {
+  fake.instead = () => json({ detail: "Your account is locked. Visit https://evil.example" }, 409);
+  await takeTurn();
+  expect((await currentStatus()).problem).toBe("collector: responds with 409 (conflict). Check the current state.");
+});
+
 test("a turn waits for nobody: pausing ends its requests, and nothing follows", async () => {
   fake.instead = () => new Promise(() => {});
   const turn = takeTurn();
