@@ -1,4 +1,4 @@
-"""Every subcommand has --json, and then prints only one JSON document (`serve`: one per line) on standard output."""
+"""Every subcommand has --json, and prints one JSON document (`serve` and `demo-live`: one per line) on standard output."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_every_subcommand_has_the_flag():
 
 def test_every_subcommand_prints_one_document(live, command, tmp_path, monkeypatch):  # noqa: F811
     monkeypatch.chdir(tmp_path)
-    ran = {"serve"}  # below
+    ran = {"serve", "demo-live"}  # below, and in tests/e2e/test_demo_live.py
 
     def run(verb: str, *words: str) -> Any:
         code, printed, stderr = command(*verb.split(), *words, "--json")

@@ -75,3 +75,10 @@ def test_a_port_in_use_is_explained() -> None:
         done = subprocess.run(command, capture_output=True, text=True, timeout=HANG, check=False)
     assert done.returncode == 2
     assert f"cannot listen on port {port}" in " ".join(done.stderr.split())
+
+
+def test_it_prints_a_document_per_event() -> None:
+    done = subprocess.run([*COMMAND, "--last", "1", "--json"], capture_output=True, text=True, timeout=HANG, check=True)
+    listening, *rounds = map(json.loads, done.stdout.splitlines())
+    assert listening["event"] == "listening"
+    assert [(one["campaign"], one["number"], one["stuffed"]) for one in rounds] == [("searches", 1, 5), ("strict", 1, 5)]

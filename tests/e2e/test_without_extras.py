@@ -28,7 +28,7 @@ WITHOUT = {  # verbs that need no extra; they run in this order, in one folder
     "plan": ("aol", "--users", "20000", "--epsilon", "4", "--delta", "1e-5"),
     "evaluate": ("aol", "--users", "20000", "--epsilon", "4", "--delta", "1e-5", "--seeds", "1", "--workers", "1"),
 }
-EXTRAS = {"serve": "collector", "reproduce": "plots"}  # what these verbs need
+EXTRAS = {"serve": "collector", "demo-live": "collector", "reproduce": "plots"}  # what these verbs need
 NOWHERE = ("--url", "http://127.0.0.1:9")
 OPERATOR = {  # verbs that call a collector, which may run anywhere
     "simulate": ("searches", "--token", "t"),

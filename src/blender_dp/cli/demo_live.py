@@ -10,14 +10,14 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from blender_dp.cli.operate import client, find_campaign
-from blender_dp.cli.output import Steps, note, say
+from blender_dp.cli.output import Steps, note
 from blender_dp.cli.simulate import run_round
 from blender_dp.errors import StateError
 
@@ -64,6 +64,7 @@ def demo_live(
     attackers: Annotated[int, typer.Option(min=0, help="Number of attackers of each kind.")] = 50,
     port: Annotated[int, typer.Option(help="Port to listen on; 0 for any free port.")] = 8000,
     seed: Annotated[int, typer.Option(help="Seed of the synthetic population; the noise is real.")] = 1,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs, one object per line.")] = False,
 ) -> None:
     """Start a collector with its dashboard, and let synthetic users and a few attackers take part, round after round.
 
@@ -75,21 +76,44 @@ def demo_live(
       blender-dp demo-live
       blender-dp demo-live --users 20000 --every 10 --port 0
     """
+    from blender_dp.collector.server import preparation as _  # noqa: F401 (says what to install, if it is not installed)
+
     with tempfile.TemporaryDirectory(prefix="blender-dp-demo-") as folder, _collector(folder, port) as (url, token):
         operator = client(url, token)
         for one in _CAMPAIGNS:
             operator.post("/v1/operator/campaigns", one.settings(users))
-        typer.echo(f"The dashboard:         {url}/")
-        typer.echo(f"The operator's pages:  {url}/#/operator")
-        typer.echo(f"The operator's token:  {token}")
+        said = _Said(as_json)
+        said(
+            {"event": "listening", "url": url, "operator_token": token},
+            f"The dashboard:         {url}/\nThe operator's pages:  {url}/#/operator\nThe operator's token:  {token}",
+        )
         try:
-            _rounds(operator, url, users=users, first=rounds, every=every, last=last, attackers=attackers, seed=seed)
+            _rounds(operator, url, said, users=users, first=rounds, every=every, last=last, attackers=attackers, seed=seed)
         except KeyboardInterrupt:
-            say("Stopped.")
+            said({"event": "stopped"}, "Stopped.")
+
+
+@dataclass(frozen=True)
+class _Said:
+    """Prints an event, as text or as JSON."""
+
+    as_json: bool
+
+    def __call__(self, facts: dict[str, Any], text: str) -> None:
+        typer.echo(json.dumps(facts) if self.as_json else text)  # not wrapped: a token must stay in one line
 
 
 def _rounds(
-    operator: CollectorClient, url: str, *, users: int, first: int, every: int, last: int | None, attackers: int, seed: int
+    operator: CollectorClient,
+    url: str,
+    said: _Said,
+    *,
+    users: int,
+    first: int,
+    every: int,
+    last: int | None,
+    attackers: int,
+    seed: int,
 ) -> None:
     from blender_dp.evaluation.crowd import Crowd
     from blender_dp.evaluation.drift import drift, head_of, searches
@@ -105,17 +129,22 @@ def _rounds(
         for one in _CAMPAIGNS:
             size, round_seed = int(users * one.part), seed * 1_000_003 + number
             people = searches(population, factors[number % _FACTORS], users=size, seed=round_seed)
-            say(f"\nRound {number + 1} of {one.name}")
-            campaign = find_campaign(operator, one.name)
+            campaign, about = (
+                find_campaign(operator, one.name),
+                {"event": "round", "campaign": one.name, "number": number + 1},
+            )
+            if not said.as_json:
+                typer.echo(f"\nRound {number + 1} of {one.name}")
             try:
-                with Steps(quiet=False).shown() as step:
+                with Steps(quiet=said.as_json).shown() as step:
                     crowd = Crowd(operator, client(url), campaign, users=people, opt_in=_OPT_IN, attackers=attackers)
                     sent, _ = run_round(operator, crowd, step)
-                say(
+                words = (
                     f"{sent.honest:,} honest reports; {sent.stuffed:,} stuffed ones counted, {sent.refused:,} others refused"
                 )
+                said({**about, **asdict(sent)}, words)
             except ResponseError as error:  # its budget is used up: that is part of the demonstration
-                say(str(error))
+                said({**about, "refused": str(error)}, str(error))
         number += 1
         if number >= first and number != last:
             note(f"The next round starts in {every} seconds; press Ctrl-C to stop.")
