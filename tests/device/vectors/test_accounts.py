@@ -66,9 +66,8 @@ class Replayed:
 def test_sequences(sequence, tmp_path, client):  # noqa: F811
     collector, now = Replayed(), [0]
     pinned = {"key": ACCOUNTS["key"], "campaign": ACCOUNTS["campaign"], **sequence["device"]}
-    connection = client(lambda request: collector.answer(request))  # noqa: PLW0108 (a bound method of its own)
-    for step in sequence["steps"]:
-        agent = Agent(tmp_path / "device", connection, **pinned, clock=lambda: now[0])  # as after a restart
+    for step in sequence["steps"]:  # each as after a restart, with a connection of its own
+        agent = Agent(tmp_path / "device", client(collector.answer), **pinned, clock=lambda: now[0])
         now[0] = step["now"]
         collector.start(step)
         assert done(agent, step) == (step["result"], step["error"])
