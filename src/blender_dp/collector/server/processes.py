@@ -41,6 +41,7 @@ class DrainingServer(uvicorn.Server):
             server.close()
         self.server_state.default_headers = [*self.server_state.default_headers, (b"connection", b"close")]
         end = asyncio.get_running_loop().time() + _WIRE_SECONDS
+        await asyncio.sleep(0.05)  # a connection that was just accepted is not in `connections` yet
         while self.server_state.connections and asyncio.get_running_loop().time() < end and not self.force_exit:
             await asyncio.sleep(0.05)
         await super().shutdown(sockets)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import socket
+import struct
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -15,6 +18,15 @@ from blender_dp_device.wire.problems import MEDIA_TYPE, PREFIX
 _LOOK_SECONDS = 0.1
 _READ_SECONDS = 0.5
 _READ_BYTES = 1 << 16
+_HANDSHAKE_SECONDS = 0.1
+_SO_ATTACH_FILTER = 26
+_NO_NEW_CONNECTIONS = (  # a program of Linux's packet filter: (operation, jump if true, jump if false, operand)
+    (0x30, 0, 0, 13),  # load the byte that holds the flags of the TCP header
+    (0x54, 0, 0, 0x12),  # keep SYN and ACK
+    (0x15, 0, 1, 0x02),  # a SYN without ACK asks for a new connection:
+    (0x06, 0, 0, 0),  # drop it
+    (0x06, 0, 0, 0xFFFFFFFF),  # let everything else pass
+)
 
 
 def _response() -> bytes:
@@ -34,8 +46,8 @@ def turned_away(listener: socket.socket, is_stopping: Callable[[], bool]) -> Ite
     """While the block runs, respond 503 to connections that nobody accepts any more, as soon as the collector is stopping.
 
     The kernel resets connections that are still in the queue of a listening socket when it is closed. So the socket is
-    closed here, after the block, at the first moment when the queue is empty: clients that never stop connecting would
-    otherwise keep a collector alive that has stopped.
+    closed here, after the block, when the queue is empty. Clients that connect in that last moment are ignored by the kernel
+    (on Linux); they try again a second later, when nobody listens any more.
     """
     ended = threading.Event()
 
@@ -45,7 +57,7 @@ def turned_away(listener: socket.socket, is_stopping: Callable[[], bool]) -> Ite
         ended.wait(_LOOK_SECONDS)  # let the server accept first
         responses = []
         with suppress(OSError):
-            while (client := _next_client(listener, ended)) is not None:
+            for client in _clients(listener, ended):
                 responses.append(threading.Thread(target=_turn_away, args=(client,), daemon=True))
                 responses[-1].start()
                 responses = [one for one in responses if one.is_alive()]
@@ -63,16 +75,29 @@ def turned_away(listener: socket.socket, is_stopping: Callable[[], bool]) -> Ite
         thread.join()
 
 
-def _next_client(listener: socket.socket, ended: threading.Event) -> socket.socket | None:
-    """Wait for the next connection; when the block has ended, return None as soon as there is none."""
-    while True:
-        last = ended.is_set()
-        listener.settimeout(0 if last else _LOOK_SECONDS)
-        try:
-            return listener.accept()[0]
-        except (TimeoutError, BlockingIOError):
-            if last:
-                return None
+def _clients(listener: socket.socket, ended: threading.Event) -> Iterator[socket.socket]:
+    """The clients that connect until the block has ended, and then those that are still in the queue."""
+    while not ended.is_set():
+        listener.settimeout(_LOOK_SECONDS)
+        with suppress(TimeoutError):
+            yield listener.accept()[0]
+    # Clients that have sent their SYN already arrive soon. If others keep coming, the first empty moment must do.
+    listener.settimeout(_HANDSHAKE_SECONDS if _ignores_new_clients(listener) else 0)
+    with suppress(TimeoutError, BlockingIOError):
+        while True:
+            yield listener.accept()[0]
+
+
+def _ignores_new_clients(listener: socket.socket) -> bool:
+    """Tell the kernel to drop requests for new connections, so that the queue stays empty; False if it cannot."""
+    program = b"".join(struct.pack("=HBBI", *step) for step in _NO_NEW_CONNECTIONS)
+    buffer = ctypes.create_string_buffer(program)
+    pointer = struct.pack("@HP", len(_NO_NEW_CONNECTIONS), ctypes.addressof(buffer))
+    if sys.platform == "linux":
+        with suppress(OSError):
+            listener.setsockopt(socket.SOL_SOCKET, _SO_ATTACH_FILTER, pointer)
+            return True
+    return False
 
 
 def _turn_away(client: socket.socket) -> None:
