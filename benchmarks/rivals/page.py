@@ -16,32 +16,33 @@ _NAMES = ("pure-ldp", "multi-freq-ldpy", "opendp", "python-dp", "pipeline-dp")
 
 _TITLE = f"""\
 <!-- Written by `make bench-rivals`: do not edit. -->
-# What else could you pick?
+# Comparison with other libraries
 
-Other libraries and simple baselines on the same users, with the same ε and δ. They are compared with
+This page compares other libraries and simple baselines on the same users, with the same ε and δ. They compete with
 *{OURS.name}*, because none of them learns URLs; *blender-dp, tight* and *blender-dp, paper* learn the
 URLs as well, with the same ε. No other library combines opt-in users with clients, so a rival uses one group or the other.
 """
 
 _MEASURED = """\
-- **The promise is the same**: ε and δ limit what a change of one person's record can do. OpenDP, python-dp and PipelineDP
+- **The promise is the same**: ε and δ limit the effect of a change of one person's record. OpenDP, python-dp and PipelineDP
   usually protect against adding or removing a person, which is weaker; here they protect two queries per person, which
   covers a change.
 - **The list is given** to local methods that need one: the true most popular queries, which nobody knows in practice. This
-  favours them, and they find all queries by construction. Everyone reports to them, opt-in users included.
-- **PEM**, which finds the list, gets six letters for every query instead of its text, which favours it too, with a sketch
-  of 128 × 1,024 as its oracle: the default oracle visits every possible string for every report.
+  favours them, and they find all queries by construction. With these methods everyone reports, opt-in users included.
+- **PEM**, which finds the list, gets six letters for every query instead of its text, which favours it, too. Its oracle is a
+  sketch of 128 × 1,024, because the default oracle visits every possible string for every report.
 - **Curators** see the opt-in users' records only, except in *central DP with everyone*, which shows the price of not
   trusting a curator with everyone's data.
-- **NDCG** rates the ranking of the queries, URLs aside (1 is best). **Query L1** adds up the absolute errors of the shares
-  over the listed queries and the truly most popular ones; a query that is not listed is estimated to be 0. **Found** is how
-  many of the most popular queries are listed.
-- **Rows/s** are rows per second of one processor, from records in memory to estimates, in one process on one core; the
-  best of all populations. A curator's rows are those of the opt-in users. Ours includes one record per user, canonical
-  forms, every client's randomised report and the fit of all evidence. Others may share the machine, so compare orders of
-  magnitude. **Bytes** are those of a report as the library returns it, pickled. **Memory** is the peak of the whole
-  process, imports and data included. Baselines show what is possible; their costs are not measured.
-- A rival wins if it is better by more than two standard errors of the difference; speed and size have no error.
+- **NDCG** rates the ranking of the queries, without their URLs (1 is best). **Query L1** adds up the absolute errors of the shares
+  over the listed queries and the truly most popular ones; a query that is not listed is estimated to be 0. **Queries
+  found** is how many of the most popular queries are listed.
+- **Rows/s** is the number of rows per second of processor time, from records in memory to estimates, in one process on one
+  core; the best of all populations. A curator's rows are those of the opt-in users. Our time includes choosing one record
+  per user, canonical forms, every client's randomised report and the fit of all evidence. The machine was shared, so
+  compare orders of magnitude. **Bytes per report** is the size of a report as the library returns it, pickled. **Peak
+  memory** is that of the whole process, including imports and data. Baselines show what is possible; their costs are not
+  measured.
+- A rival wins if it is better by more than two standard errors of the difference; speed and size are compared without an error.
 """
 
 
