@@ -33,16 +33,17 @@ _MEASURED = """\
   sketch of 128 × 1,024, because the default oracle visits every possible string for every report.
 - **Curators** see the opt-in users' records only, except in *central DP with everyone*, which shows the price of not
   trusting a curator with everyone's data.
-- **NDCG** rates the ranking of the queries, without their URLs (1 is best). **Query L1** adds up the absolute errors of the shares
-  over the listed queries and the truly most popular ones; a query that is not listed is estimated to be 0. **Queries
-  found** is how many of the most popular queries are listed.
+- **NDCG** rates the ranking of the queries, without their URLs (1 is best). **Query L1** adds up the absolute errors of the
+  shares over the listed queries and the truly most popular ones; a query that is not listed is estimated to be 0.
+  **Queries found** is how many of the most popular queries are listed.
 - **Rows/s** is the number of rows per second of processor time, from records in memory to estimates, in one process on one
   core; the best of all populations. A curator's rows are those of the opt-in users. Our time includes choosing one record
   per user, canonical forms, every client's randomised report and the fit of all evidence. The machine was shared, so
   compare orders of magnitude. **Bytes per report** is the size of a report as the library returns it, pickled. **Peak
   memory** is that of the whole process, including imports and data. Baselines show what is possible; their costs are not
   measured.
-- A rival wins if it is better by more than two standard errors of the difference; speed and size are compared without an error.
+- A rival wins if it is better by more than two standard errors of the difference; speed and size have no
+  error bars.
 """
 
 
