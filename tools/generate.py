@@ -9,7 +9,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from pydantic import TypeAdapter
 from typer.core import TyperGroup
@@ -141,9 +141,14 @@ def _channel_schema(randomiser: str) -> dict[str, Any]:
 
 def command_reference() -> str:
     """The command's own help, verb by verb."""
-    parts = ["# The command\n\nGenerated from `blender-dp --help` by `make spec`.\n", _help_section("blender-dp")]
-    parts += [_help_section("blender-dp", verb) for verb in cast("TyperGroup", get_command(app)).commands]
-    return "\n".join(parts)
+    title = "# The command\n\nGenerated from `blender-dp --help` by `make spec`.\n"
+    return "\n".join([title, *_help_sections(get_command(app), "blender-dp")])
+
+
+def _help_sections(command: object, *names: str) -> Iterator[str]:
+    yield _help_section(*names)
+    for name, one in command.commands.items() if isinstance(command, TyperGroup) else ():
+        yield from _help_sections(one, *names, name)
 
 
 def architecture() -> str:

@@ -14,6 +14,7 @@ from blender_dp.cli.demo import demo
 from blender_dp.cli.demo_live import demo_live
 from blender_dp.cli.disagreement import disagreement
 from blender_dp.cli.evaluate import evaluate
+from blender_dp.cli.help_text import help_text
 from blender_dp.cli.invite import invite
 from blender_dp.cli.ledger import ledger
 from blender_dp.cli.operate import campaign
@@ -62,6 +63,8 @@ for verb in (
 ):
     app.command(cls=WithSettings if verb is serve else None)(verb)
 campaign.command()(invite)
+for one in (*app.registered_commands, *campaign.registered_commands, *round_.registered_commands):
+    one.help = help_text(one.callback) if one.callback else None
 app.add_typer(campaign, name="campaign")
 app.add_typer(round_, name="round")
 

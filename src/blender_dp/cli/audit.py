@@ -32,7 +32,9 @@ def audit(
     head_list: Annotated[Path | None, typer.Option(metavar="FILE", help="Audit the channel of this head list.")] = None,
     urls: Annotated[
         int | None,
-        typer.Option(metavar="N", min=0, show_default=str(_URLS), help="Without a list: URLs per query (0: single items)."),
+        typer.Option(
+            metavar="N", min=0, show_default=str(_URLS), help="URLs per query, if there is no list (0: single items)."
+        ),
     ] = None,
     tables: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Audit the integers in this file instead (from --json).")
@@ -42,8 +44,8 @@ def audit(
 ) -> None:
     """Compute the exact privacy loss of every mechanism from the integers it uses.
 
-    \b
     The worst ε is the largest over the outputs that both neighbours can produce; δ is the exact divergence at the claimed ε.
+
     \b
     Examples:
       blender-dp audit --epsilon 4 --delta 1e-5

@@ -35,7 +35,7 @@ def demo(
 ) -> None:
     """Run the whole system on a synthetic population shaped like the papers' AOL log.
 
-    By default with the papers' parameters for this log: ε 4, δ 1e-5, at most 50 queries.
+    The defaults are the papers' parameters for this log: ε 4, δ 1e-5, at most 50 queries.
 
     \b
     Examples:

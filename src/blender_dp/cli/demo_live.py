@@ -58,18 +58,18 @@ _CAMPAIGNS = (
 
 def demo_live(
     users: Annotated[int, typer.Option(min=5000, help="Number of synthetic users.")] = 100_000,
-    rounds: Annotated[int, typer.Option(min=1, help="Rounds to run at once, before the pauses start.")] = 3,
-    every: Annotated[int, typer.Option(min=0, metavar="SECONDS", help="Time between two later rounds.")] = 60,
+    rounds: Annotated[int, typer.Option(min=1, help="Number of rounds to run at the start, without pauses.")] = 3,
+    every: Annotated[int, typer.Option(min=0, metavar="SECONDS", help="Pause between later rounds.")] = 60,
     last: Annotated[int | None, typer.Option(min=1, metavar="N", help="Stop after this many rounds.")] = None,
     attackers: Annotated[int, typer.Option(min=0, help="Number of attackers of each kind.")] = 50,
     port: Annotated[int, typer.Option(help="Port to listen on; 0 for any free port.")] = 8000,
     seed: Annotated[int, typer.Option(help="Seed of the synthetic population; the noise is real.")] = 1,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs, one object per line.")] = False,
 ) -> None:
-    """Start a collector with its dashboard, and let synthetic users and a few attackers take part, round after round.
+    """Start a collector with its dashboard, and run round after round with synthetic users and a few attackers.
 
-    The population changes from round to round. Everything else is real: the collector, the device code, the noise, the
-    budgets. The data are in a temporary folder, which is deleted when you press Ctrl-C.
+    The population is synthetic and changes from round to round. Everything else is real: the collector, the device code,
+    the noise and the budgets. The data are in a temporary folder, which is deleted when you press Ctrl-C.
 
     \b
     Examples:

@@ -27,14 +27,16 @@ def evaluate(
         list[str] | None, typer.Argument(help="Shapes (aol, yandex, zipf:1.1), releases or logs; by default aol.")
     ] = None,
     opt_in: Annotated[str | None, typer.Option(metavar="SHARE,…", help="Shares of opt-in users; by default 0.05.")] = None,
-    users: Annotated[int | None, typer.Option(min=1, help="Number of users, if not that of the source.")] = None,
+    users: Annotated[int | None, typer.Option(min=1, help="Number of users; by default that of the source.")] = None,
     seeds: Annotated[int | None, typer.Option(min=1, help="Repetitions of every setting; by default 5.")] = None,
     grid: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Read the axes from a TOML file; options replace what it says.")
+        Path | None, typer.Option(metavar="FILE", help="Read the axes from a TOML file; options override it.")
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write the table here, as .csv, .parquet or .json; resumes if interrupted."),
+        typer.Option(
+            metavar="FILE", help="Write the table to this .csv, .parquet or .json file; an interrupted run resumes."
+        ),
     ] = None,
     workers: Annotated[int | None, typer.Option(min=1, help="Number of processes; by default one per core.")] = None,
     as_json: AsJson = False,

@@ -33,7 +33,7 @@ class Invitation:
     key: Annotated[str, rule("The collector's public key (Ed25519, base64).", pattern=r"^[A-Za-z0-9+/]{43}=$")]
     campaign: Identifier
     epsilon: Annotated[_Exact, rule("The ε of every round.")]
-    delta: Annotated[_Exact, rule("The largest δ of a round that an opt-in user's record is uploaded to.")]
+    delta: Annotated[_Exact, rule("The largest δ of any round to which an opt-in user's record is uploaded.")]
     lifetime_epsilon: Annotated[_Exact, rule("The ε that a device may spend in all rounds together.")]
     name: Annotated[str, rule("The campaign's name, to show to the user.", pattern=r"^[a-z0-9][a-z0-9-]{0,62}$")]
 
@@ -48,7 +48,7 @@ class Invitation:
             raise ParameterError("public-url", "is not https, or not a plain address", fix)
         per_round, lifetime = checked_epsilon(epsilon), exact(lifetime_epsilon, "lifetime-epsilon")
         if lifetime < per_round:
-            fix = "Allow one round at least"
+            fix = "Allow at least one round"
             raise ParameterError("lifetime-epsilon", f"{lifetime_epsilon} is less than the ε of one round, {epsilon}", fix)
         return cls(
             schema=SCHEMA,

@@ -26,16 +26,16 @@ def invite(
     ] = None,
     public_url: Annotated[
         str | None,
-        typer.Option(metavar="URL", show_default="--url", help="URL of the collector as devices reach it: https."),
+        typer.Option(metavar="URL", show_default="--url", help="URL under which devices reach the collector (https)."),
     ] = None,
     file: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the invitation as JSON.")] = None,
     qr: Annotated[Path | None, typer.Option("--qr", metavar="FILE", help="Write the QR code as SVG.")] = None,
     url: Url = LOCAL,
     as_json: AsJson = False,
 ) -> None:
-    """Print the invitation to a campaign, as a link and a QR code: everything that a device pins.
+    """Print the invitation to a campaign as a link and a QR code. It contains everything that a device pins.
 
-    It contains nothing secret, and needs no token. Show it to users in a way that they trust, because a device believes it.
+    It contains nothing secret, and needs no token. A device trusts its invitation, so publish it where users trust you.
 
     \b
     Examples:
@@ -50,7 +50,7 @@ def invite(
     if as_json:
         print_json({"link": invitation.link, "invitation": invitation.to_document()})
         return
-    lifetime = f"at most {invitation.lifetime_epsilon} in the life of a device"
+    lifetime = f"at most {invitation.lifetime_epsilon} over a device's lifetime"
     say(f"Invitation to {invitation.name}: ε = {invitation.epsilon} in every round, {lifetime}")
     typer.echo(invitation.link)
     _show_qr_code(invitation.link)

@@ -37,18 +37,24 @@ def plan(
     opt_in: Annotated[str, typer.Option(metavar="SHARE", help="Share of opt-in users.")] = "0.05",
     users: Annotated[int | None, typer.Option(min=1, help="Number of users; by default that of the shape.")] = None,
     over: Annotated[
-        str | None, typer.Option(metavar="opt-in|epsilon|users|max-queries", help="Show the result over several values.")
+        str | None,
+        typer.Option(
+            metavar="opt-in|epsilon|users|max-queries", help="Show the result for several values of this quantity."
+        ),
     ] = None,
     want: Annotated[
         str | None,
-        typer.Option(metavar="WISHES", help="With --solve: what to reach, such as queries=100,ndcg=0.95,error=0.1."),
+        typer.Option(metavar="GOALS", help="With --solve: the goal, such as queries=100,ndcg=0.95,error=0.1."),
     ] = None,
     solve: Annotated[
-        str | None, typer.Option(metavar="opt-in|epsilon|users|max-queries", help="Find the value that reaches --want.")
+        str | None,
+        typer.Option(
+            metavar="opt-in|epsilon|users|max-queries", help="Find the value of this quantity that reaches the goal."
+        ),
     ] = None,
     rounds: Annotated[int, typer.Option(min=1, help="Rounds a year in which the same people participate.")] = 12,
     plot: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Draw the result over --over (or --solve) as .svg or .png.")
+        Path | None, typer.Option(metavar="FILE", help="Draw the results of --over (or --solve) as .svg or .png.")
     ] = None,
     as_json: AsJson = False,
     **parameters: Any,  # noqa: ANN401 (an option for each parameter of a collection, and for reading a log)

@@ -112,6 +112,6 @@ def print_solution(found: Solution) -> None:
     if found.value is None:
         say(f"No value is enough. At the best one that was tried ({found.label}: {value}), {'; '.join(found.missing)}.")
     else:
-        say(f"{found.label}: {value} is enough. Other random numbers confirm it:")
+        say(f"{found.label}: {value} is enough. A check with fresh random numbers confirms it:")
     say()
     print_forecast(found.forecast)

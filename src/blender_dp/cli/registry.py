@@ -14,7 +14,7 @@ from blender_dp.cli.output import note, print_json
 def registry(
     release: Annotated[Path, typer.Argument(help="A release: its folder or its release.json.")],
     name: Annotated[str | None, typer.Option(metavar="TEXT", help="Name of the data product.")] = None,
-    curator: Annotated[str | None, typer.Option(metavar="TEXT", help="Who publishes it.")] = None,
+    curator: Annotated[str | None, typer.Option(metavar="TEXT", help="Organisation that publishes it.")] = None,
     curator_type: Annotated[str | None, typer.Option(metavar="TEXT", help="Government, Industry or Nonprofit.")] = None,
     intended_use: Annotated[str | None, typer.Option("--use", metavar="TEXT", help="What it is for.")] = None,
     region: Annotated[str | None, typer.Option(metavar="TEXT", help="Region that it describes, such as Global.")] = None,
@@ -24,8 +24,8 @@ def registry(
     ] = None,
     published: Annotated[str | None, typer.Option("--date", metavar="YYYY-MM-DD", help="Date of publication.")] = None,
     releases: Annotated[str | None, typer.Option(metavar="TEXT", help="'One release' or 'Many releases'.")] = None,
-    justification: Annotated[str | None, typer.Option(metavar="TEXT", help="Why this ε and this δ.")] = None,
-    author: Annotated[str | None, typer.Option(metavar="TEXT", help="Who fills in this entry.")] = None,
+    justification: Annotated[str | None, typer.Option(metavar="TEXT", help="Reason for this ε and this δ.")] = None,
+    author: Annotated[str | None, typer.Option(metavar="TEXT", help="Author of this entry.")] = None,
     url: Annotated[str | None, typer.Option(metavar="URL", help="Where the release is published.")] = None,
     as_json: AsJson = False,
 ) -> None:

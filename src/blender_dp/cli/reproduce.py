@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @reading_options
 def reproduce(
-    figures: Annotated[list[str], typer.Argument(help="Names of figures, such as figure-13; all; or list, to see them.")],
+    figures: Annotated[list[str], typer.Argument(help="Figures such as figure-13; 'all'; or 'list' to show their names.")],
     log: Annotated[
         str | None, typer.Option(metavar="FILE", help="Your own AOL, Yandex or other log instead of the built-in shapes.")
     ] = None,
@@ -29,7 +29,7 @@ def reproduce(
     as_json: AsJson = False,
     **reading: Any,  # noqa: ANN401 (the options for reading the log)
 ) -> None:
-    """Make the papers' tables and figures again: data, pictures, and a page that says what agrees.
+    """Reproduce the papers' tables and figures as data, pictures, and a page that says what agrees.
 
     An interrupted run continues where it stopped.
 
@@ -74,7 +74,7 @@ def reproduce(
 
 def _step(quiet: bool) -> Callable[[str], None]:
     """Say what follows the collections, because the bar is then full."""
-    return (lambda _: None) if quiet else (lambda what: note(f"Collections are finished; now: {what}."))
+    return (lambda _: None) if quiet else (lambda what: note(f"The collections are finished. Next: {what}."))
 
 
 def _document(one: Finished) -> dict[str, object]:

@@ -19,7 +19,7 @@ from blender_dp.errors import ParameterError
 if TYPE_CHECKING:
     from blender_dp_device.agent.client import CollectorClient
 
-RoundId = Annotated[str | None, typer.Argument(metavar="[ROUND]", help="The round's id (default: the current one).")]
+RoundId = Annotated[str | None, typer.Argument(metavar="[ROUND]", help="Id of the round; by default the current one.")]
 
 _PAGE = 100
 
@@ -32,7 +32,7 @@ def open_round(
     token: Token,
     lists_at: Annotated[
         str | None,
-        typer.Option(metavar="TIME", help="When to make the list, which spends the budget without asking (ISO 8601)."),
+        typer.Option(metavar="TIME", help="When to make the list (ISO 8601); this spends the budget without confirmation."),
     ] = None,
     closes_at: Annotated[str | None, typer.Option(metavar="TIME", help="When to stop accepting reports (ISO 8601).")] = None,
     url: Url = LOCAL,
@@ -87,7 +87,7 @@ def list_rounds(
 def make_list(
     token: Token,
     name: Name = None,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Spend the budget without asking.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Spend the budget without confirmation.")] = False,
     url: Url = LOCAL,
     as_json: AsJson = False,
 ) -> None:

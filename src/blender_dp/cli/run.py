@@ -33,13 +33,15 @@ def run(
     opt_in: Annotated[str, typer.Option(metavar="SHARE|FILE", help="Share of opt-in users, or a file with their ids.")],
     out_folder: Annotated[Path, typer.Option("--out", help="Folder for the files.")],
     users: Annotated[
-        int | None, typer.Option(min=1, help="Number of users in the log, if you know it: checked before it is read.")
+        int | None, typer.Option(min=1, help="Expected number of users in the log, for checks before it is read.")
     ] = None,
     csv: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Also write the estimates here, as CSV for a spreadsheet.")
+        Path | None, typer.Option(metavar="FILE", help="Also write the estimates to this file, as CSV for a spreadsheet.")
     ] = None,
     max_bad: MaxBad = "0.01",
-    bad_rows: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the bad rows here, as JSON lines.")] = None,
+    bad_rows: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the bad rows to this file, as JSON Lines.")
+    ] = None,
     engine: Engine = "duckdb",
     memory: Memory = None,
     simulation: Annotated[

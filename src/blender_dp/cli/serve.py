@@ -46,14 +46,14 @@ def serve(
     config: Annotated[Path | None, typer.Option(metavar="FILE", help="Settings as TOML; see docs/deployment.md.")] = None,
     data: Annotated[
         Path | None,
-        typer.Option(metavar="FOLDER", show_default="collector-data", help="Folder of the database and the signing key."),
+        typer.Option(metavar="FOLDER", show_default="collector-data", help="Folder for the database and the signing key."),
     ] = None,
     keys: Annotated[
         Path | None,
-        typer.Option(metavar="FOLDER", show_default="DATA/round-keys", help="Folder of the keys that encrypt raw records."),
+        typer.Option(metavar="FOLDER", show_default="DATA/round-keys", help="Folder for the keys that encrypt raw records."),
     ] = None,
     database: Annotated[
-        str | None, typer.Option(metavar="URL", help="PostgreSQL database, instead of SQLite in the data folder.")
+        str | None, typer.Option(metavar="URL", help="PostgreSQL database to use instead of SQLite in the data folder.")
     ] = None,
     host: Annotated[str | None, typer.Option(show_default="127.0.0.1", help="Address to listen on.")] = None,
     port: Annotated[int | None, typer.Option(show_default="8000", help="Port to listen on; 0 for any free port.")] = None,
@@ -61,7 +61,7 @@ def serve(
     migrate_only: Annotated[bool, typer.Option("--migrate-only", help="Migrate the database, then exit.")] = False,
     correct_dates: Annotated[
         bool,
-        typer.Option("--correct-dates", help="Set ledger dates that a wrong clock put in the future to now, then exit."),
+        typer.Option("--correct-dates", help="Change dates in the ledger that are in the future to now, then exit."),
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs, one object per line.")] = False,
 ) -> None:
@@ -91,7 +91,7 @@ def serve(
             return
         if correct_dates:
             count = correct(chosen)
-            _print({"event": "corrected", "entries": str(count)}, f"Ledger entries dated in the future: {count}.", as_json)
+            _print({"event": "corrected", "entries": str(count)}, f"Corrected dates in the ledger: {count}.", as_json)
             return
         with _listening_socket(
             chosen.host, chosen.port

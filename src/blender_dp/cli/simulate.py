@@ -33,7 +33,7 @@ def simulate(
 
     Replay attackers send the same report repeatedly, stale attackers report against another list, malformed attackers send
     invalid reports, and stuffing attackers send many valid reports for one record. Stuffed reports count, because they look
-    like honest ones. The round is real: it spends the campaign's budget for one round, without asking.
+    like honest ones. The round is real: it spends the campaign's budget for one round, without confirmation.
     The command fails if the collector counts anything except each honest and each stuffed report, once.
 
     \b

@@ -33,7 +33,7 @@ def trends(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show the most popular queries: of one release, or over several, smoothed. This spends no privacy budget.
+    """Show the most popular queries of a release, or their trends over several. This spends no privacy budget.
 
     \b
     Examples:

@@ -286,5 +286,5 @@ def _typed_errors(name: str) -> Iterator[None]:
 def _unreadable(name: str) -> LogError:
     """The error that replaces DuckDB's, which quotes the rows that cause it."""
     return LogError(
-        name, "cannot be read: a file is damaged, or not what its format says", "Check the files, or pass --format"
+        name, "cannot be read: a file is damaged, or not in the expected format", "Check the files, or pass --format"
     )

@@ -43,5 +43,5 @@ def typed_errors(name: str) -> Iterator[None]:
 
 def unreadable(name: str) -> LogError:
     """The error that replaces Spark's, which quotes the rows that cause it."""
-    problem = "cannot be read: a file is damaged, or not what its format says, or a worker failed"
+    problem = "cannot be read: a file is damaged or not in the expected format, or a worker failed"
     return LogError(name, problem, "Check the files, or pass --format; every worker needs blender-dp[spark]")

@@ -216,5 +216,5 @@ def reading(file: Path | str) -> Iterator[None]:
             str(file), problem, "Change the permissions of the file or its folder, or use another account"
         ) from None
     except OSError:
-        problem = "cannot be read: it is damaged, or not compressed as its ending says"
-        raise LogError(str(file), problem, "Check the file and its ending") from None
+        problem = "cannot be read: it is damaged, or not compressed as its extension says"
+        raise LogError(str(file), problem, "Check the file and its extension") from None

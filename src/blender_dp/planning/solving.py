@@ -36,7 +36,7 @@ class Want:
 
     def __post_init__(self) -> None:
         if self.queries is None and self.ndcg is None and self.error is None:
-            raise ParameterError("want", "nothing is wanted", "Pass queries, ndcg or error, such as queries=100,ndcg=0.95")
+            raise ParameterError("want", "no goal is set", "Pass queries, ndcg or error, such as queries=100,ndcg=0.95")
         limits = (("queries", self.queries, math.inf), ("ndcg", self.ndcg, 1.0), ("error", self.error, math.inf))
         for name, value, most in limits:
             if value is not None and not 0 < value <= most:

@@ -15,7 +15,10 @@ _CURATOR_SEES = "The curator sees their raw records and must protect them until 
 _WHO_SEES = {
     ("central", "log"): _CURATOR_SEES,
     ("central", "devices"): _CURATOR_SEES,
-    ("local", "log"): "Their reports were simulated from a log by someone who saw their records; real devices keep them",
+    (
+        "local",
+        "log",
+    ): "Their reports were simulated from a log by someone who saw their records, which real devices never reveal",
     ("local", "devices"): "Their devices randomise the records; nobody else, not even the curator, ever sees them",
 }
 _OUTPUT = {"central": "any published result", "local": "any report"}

@@ -45,15 +45,15 @@ class Deployment:
     """What a release does not say about its deployment."""
 
     name: str = f"{TODO}: name of the data product"
-    curator: str = f"{TODO}: who publishes it"
+    curator: str = f"{TODO}: organisation that publishes it"
     curator_type: str = f"{TODO}: {', '.join(_ALLOWED['curator_type'])}"
     intended_use: str = f"{TODO}: what it is for"
     region: str = f"{TODO}: region that it describes, such as Global"
     sector: str = f"{TODO}: {', '.join(_ALLOWED['sector'])}"
     published: str = f"{TODO}: {_DATE}"
     releases: str = f"{TODO}: {', '.join(_ALLOWED['releases'])}"
-    justification: str = f"{TODO}: why this ε and this δ"
-    author: str = f"{TODO}: who fills in this entry"
+    justification: str = f"{TODO}: reason for this ε and this δ"
+    author: str = f"{TODO}: author of this entry"
     url: str = ""
     """Where the release is published."""
 
@@ -70,7 +70,7 @@ def registry_entry(release: Release, deployment: Deployment) -> dict[str, Any]:
     """The entry as JSON values. A release from a run with a seed is refused, because it is not private."""
     manifest = release.manifest
     if manifest.is_seeded:
-        problem = "was made with a seed and offers no privacy, so it is no deployment"
+        problem = "was made with a seed and offers no privacy, so it is not a deployment"
         raise DocumentError("release", problem, "Use a release that was made without one")
     sections = {
         "basic": _basic(release, deployment),

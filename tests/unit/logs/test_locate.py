@@ -103,7 +103,7 @@ def test_a_first_line_that_is_not_text_is_refused(tmp_path):
     (tmp_path / "b.csv.gz").write_bytes(b"this is not zipped")
     with pytest.raises(LogError, match=r"first line is not UTF-8 text; it may be Latin-1 .*--encoding latin-1"):
         find(tmp_path / "a.csv")
-    with pytest.raises(LogError, match="damaged, or not compressed as its ending says"):
+    with pytest.raises(LogError, match="damaged, or not compressed as its extension says"):
         find(tmp_path / "b.csv.gz")
 
 

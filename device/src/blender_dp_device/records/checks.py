@@ -18,10 +18,10 @@ def checked_epsilon(value: Number, field: str = "epsilon") -> Fraction:
     if epsilon <= 0:
         raise ParameterError(field, f"{value} is not positive", "Use a value such as 1 or 4; smaller is more private")
     if epsilon < _SMALLEST_EPSILON:
-        raise ParameterError(field, f"{value} lets nothing through", f"Use a value of at least {float(_SMALLEST_EPSILON):g}")
+        raise ParameterError(field, f"{value} is too small", f"Use a value of at least {float(_SMALLEST_EPSILON):g}")
     if epsilon > _LARGEST_EPSILON:
         raise ParameterError(
-            field, f"{value} protects nobody", f"Use a value of at most {_LARGEST_EPSILON}, better 4 or less"
+            field, f"{value} is too large to be private", f"Use a value of at most {_LARGEST_EPSILON}, preferably 4 or less"
         )
     return epsilon
 

@@ -66,7 +66,9 @@ class PlanAnswer(BaseModel):
     record_l1: ExpectedShown
     ndcg: ExpectedShown
     ranks: list[RankShown]
-    needed_count: Annotated[int, Field(description="A record that so many discovery users have is probably listed.")]
+    needed_count: Annotated[
+        int, Field(description="A record is probably listed if at least this many discovery users have it.")
+    ]
     opt_in_users: int
     runs: Annotated[int, Field(description="How many collections were simulated.")]
     warnings: list[str]

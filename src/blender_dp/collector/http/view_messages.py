@@ -67,8 +67,8 @@ class GroupPromise(BaseModel):
     delta: str
     meaning: str
     prior: Annotated[float, Field(description="How sure an attacker is of a guess before the round.")]
-    posterior: Annotated[float, Field(description="How sure the attacker can be afterwards at most.")]
-    failure_probability: Annotated[str, Field(description="The probability with which this bound may fail.")]
+    posterior: Annotated[float, Field(description="How sure the attacker can be afterwards, at most.")]
+    failure_probability: Annotated[str, Field(description="The probability that this bound fails.")]
     unit: str
     neighbours: str
 
@@ -77,7 +77,7 @@ class PromiseAnswer(BaseModel):
     """A campaign's promise, in words and as exact text."""
 
     groups: list[GroupPromise]
-    exposure: Annotated[str, Field(description="About how many records that only one user has a round may list.")]
+    exposure: Annotated[str, Field(description="How many records that only one user has a round may list, in words.")]
     warnings: Annotated[list[str], Field(description="Why the promise is weak; empty if it is not.")]
     parameters: Annotated[dict[str, str], Field(description="Every setting of the campaign, as exact text.")]
 

@@ -94,8 +94,8 @@ class Metrics:
         self.memory = self._sum("resident_bytes", "Resident memory of all processes")
         self.files = self._sum("open_files", "Open files of all processes")
         self.free = self._same("free_bytes", "Free disk space")
-        self.rounds = self._same("rounds", "Rounds that are not over, by state", "state")
-        self.in_state = self._same("round_state_seconds", "Longest time that a round is in a state, as far as seen", "state")
+        self.rounds = self._same("rounds", "Unfinished rounds, by state", "state")
+        self.in_state = self._same("round_state_seconds", "Longest observed time of a round in its state", "state")
 
     def _sum(self, name: str, meaning: str, *labels: str) -> Gauge:
         """A gauge that is summed over the processes."""

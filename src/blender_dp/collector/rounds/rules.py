@@ -33,7 +33,7 @@ def too_late_to_list(closes_at: int | None, now: float) -> str | None:
     """Whether a list would expire before devices learn about it: its budget would be spent for nothing."""
     if closes_at is None or closes_at >= now + LEAST_SECONDS:
         return None
-    return f"closes_at is past, or less than {LEAST_SECONDS} seconds away: abort the round, and open another one"
+    return f"closes_at has passed, or is less than {LEAST_SECONDS} seconds away: abort the round, and open another one"
 
 
 def lost_key(*, has_key: bool) -> str | None:

@@ -44,7 +44,7 @@ export interface Invitation {
   campaign: string;
   /** The ε of every round. */
   epsilon: string;
-  /** The largest δ of a round that an opt-in user's record is uploaded to. */
+  /** The largest δ of any round to which an opt-in user's record is uploaded. */
   delta: string;
   /** The ε that a device may spend in all rounds together. */
   lifetime_epsilon: string;

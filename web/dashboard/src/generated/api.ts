@@ -192,9 +192,9 @@ export interface GroupPromise {
   meaning: string;
   /** How sure an attacker is of a guess before the round. */
   prior: number;
-  /** How sure the attacker can be afterwards at most. */
+  /** How sure the attacker can be afterwards, at most. */
   posterior: number;
-  /** The probability with which this bound may fail. */
+  /** The probability that this bound fails. */
   failure_probability: string;
   unit: string;
   neighbours: string;
@@ -260,7 +260,7 @@ export interface PlanAnswer {
   record_l1: ExpectedShown;
   ndcg: ExpectedShown;
   ranks: readonly RankShown[];
-  /** A record that so many discovery users have is probably listed. */
+  /** A record is probably listed if at least this many discovery users have it. */
   needed_count: number;
   opt_in_users: number;
   /** How many collections were simulated. */
@@ -291,7 +291,7 @@ export interface Problem {
 /** A campaign's promise, in words and as exact text. */
 export interface PromiseAnswer {
   groups: readonly GroupPromise[];
-  /** About how many records that only one user has a round may list. */
+  /** How many records that only one user has a round may list, in words. */
   exposure: string;
   /** Why the promise is weak; empty if it is not. */
   warnings: readonly string[];
