@@ -53,7 +53,7 @@ export async function fetched(path: string, init: RequestInit = {}): Promise<Uin
     throw problemOf(response.status, body);
   } catch (error) {
     if (error instanceof Problem) throw error;
-    throw new Problem(0, "", "The collector does not respond. This page tries again.");
+    throw new Problem(0, "", "The collector does not respond. This page will try again.");
   }
 }
 

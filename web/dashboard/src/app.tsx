@@ -48,7 +48,7 @@ function App(): JSX.Element {
         <Page route={route} />
       </main>
       <footer class="soft">
-        <a href="/v1/openapi.json">API</a> · <a href="/__version__">versions</a> · no cookies, no requests to anyone else
+        <a href="/v1/openapi.json">API</a> · <a href="/__version__">versions</a> · no cookies, no requests to other servers
       </footer>
     </>
   );

@@ -14,7 +14,7 @@ export async function verifiedDocument(
   key: string,
 ): Promise<Record<string, unknown>> {
   const body = await fetched(`/v1/${PATHS[kind]}/${digest}`);
-  if ((await documentDigest(body)) !== digest) throw new Error("The document does not have the digest that names it.");
+  if ((await documentDigest(body)) !== digest) throw new Error("The document does not match its digest.");
   return verifiedContent(body, kind, key);
 }
 

@@ -8,7 +8,7 @@ export function Verified({ keyText, what }: { readonly keyText: string; readonly
     <p class="verified">
       <span aria-hidden="true">✓ </span>
       Your browser has verified the digest and the signature of {what} with this collector's key <code>{keyText}</code>.
-      Compare the key with the one you know from elsewhere: a server that lies could publish another one.
+      Compare the key with one from another source: a dishonest server could publish a different key.
     </p>
   );
 }

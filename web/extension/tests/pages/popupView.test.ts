@@ -104,7 +104,7 @@ describe("a client", () => {
 describe("others", () => {
   it("are asked first", () => {
     const page = shown({ consent: "none", invitation: null, lastReport: null, bundle: null });
-    expect(page.textContent).toContain("Nothing is stored or sent before you have answered");
+    expect(page.textContent).toContain("Nothing is stored or sent until you answer");
     expect(buttons(page)).toEqual(["Settings"]);
     press(page, "Answer");
     expect(ACTIONS.answer).toHaveBeenCalledOnce();

@@ -40,7 +40,7 @@ export function CampaignPanel({ campaign, now, operator, onDone }: Properties): 
             {campaign.reports !== null && ` ${count(campaign.reports)} reports.`}
           </>
         ) : (
-          "No round was opened yet."
+          "No round has been opened yet."
         )}{" "}
         {campaign.rounds_left !== null && `The budget allows ${count(campaign.rounds_left)} more rounds.`}
       </p>

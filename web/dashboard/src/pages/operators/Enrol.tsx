@@ -21,7 +21,7 @@ export function Enrol({ campaign, operator }: { readonly campaign: string; reado
   return (
     <form onSubmit={submit}>
       <label>
-        How many
+        Number of tokens
         <input name="count" type="number" min={1} max={10_000} value={1} required />
       </label>
       <button type="submit">Create tokens</button>

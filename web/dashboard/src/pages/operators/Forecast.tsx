@@ -57,7 +57,7 @@ function Answer({ answer }: { readonly answer: PlanAnswer }): JSX.Element {
         ))}
       </dl>
       <table>
-        <caption>How sure a query of each rank is</caption>
+        <caption>Queries by rank: share, probability of being listed, and error</caption>
         <thead>
           <tr>
             <th scope="col">Rank</th>
@@ -78,8 +78,8 @@ function Answer({ answer }: { readonly answer: PlanAnswer }): JSX.Element {
         </tbody>
       </table>
       <p class="soft">
-        With {count(answer.opt_in_users)} opt-in users, a record that {count(answer.needed_count)} of the discovery users
-        have is probably listed. Errors come from {answer.runs} simulated collections.
+        With {count(answer.opt_in_users)} opt-in users, a record is probably listed if at least {count(answer.needed_count)}{" "}
+        of the discovery users have it. Errors come from {answer.runs} simulated collections.
       </p>
     </>
   );

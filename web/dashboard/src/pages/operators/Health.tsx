@@ -38,7 +38,7 @@ export function Health({ seen }: { readonly seen: Overview }): JSX.Element {
           </dd>
         </div>
         <div>
-          <dt>Reports since the start</dt>
+          <dt>Reports since the collector started</dt>
           <dd>{count(seen.reports_stored)}</dd>
         </div>
         <div>

@@ -60,7 +60,7 @@ export function NewCampaign({ operator }: { readonly operator: Operator }): JSX.
             value={wish.name}
             onInput={(e) => set({ name: e.currentTarget.value })}
           />
-          <small class="soft">Small letters, digits and hyphens.</small>
+          <small class="soft">Lower-case letters, digits and hyphens.</small>
         </label>
         <Slider label="ε of a round" value={wish.epsilon} values={EPSILONS} onValue={(epsilon) => set({ epsilon })} />
         <Slider
@@ -79,7 +79,7 @@ export function NewCampaign({ operator }: { readonly operator: Operator }): JSX.
           onValue={(optIn) => set({ optIn })}
         />
         <Slider
-          label="Queries on the list, at most (M)"
+          label="Maximum number of queries (M)"
           value={wish.maxQueries}
           values={LENGTHS}
           onValue={(maxQueries) => set({ maxQueries })}
@@ -107,7 +107,7 @@ export function NewCampaign({ operator }: { readonly operator: Operator }): JSX.
       {sure && (
         <Confirm
           title={`Create ${wish.name}`}
-          says="A campaign's promise never changes: another promise needs another campaign. Creating it spends nothing."
+          says="A campaign's promise never changes: a different promise needs a different campaign. Creating it spends nothing."
           action="Create"
           onConfirm={create}
           onCancel={() => setSure(false)}

@@ -31,8 +31,8 @@ export function SignIn({ reason, onToken }: Properties): JSX.Element {
     <form class="sign-in" onSubmit={submit}>
       <h1>Operator</h1>
       <p>
-        <code>blender-dp serve</code> has printed the operator's token when it started for the first time. It stays in this
-        tab, and is forgotten when you close it.
+        <code>blender-dp serve</code> printed the operator's token when it first started. The token is stored in this tab
+        only, until you close it.
       </p>
       {problem && (
         <p class="warning" role="alert">

@@ -28,7 +28,7 @@ export function Campaign({ name }: { readonly name: string }): JSX.Element {
         newest ? (
           <Released name={name} newest={newest} />
         ) : (
-          <p class="soft">Nothing was released yet. The first results appear here when the first round is over.</p>
+          <p class="soft">Nothing has been released yet. The first results appear here when the first round is over.</p>
         )
       }
     </Shown>
@@ -66,7 +66,7 @@ function Released({ name, newest }: { readonly name: string; readonly newest: Pu
         <File digest={newest.digest} name="estimates.parquet" />, <File digest={newest.digest} name="release.json" />,{" "}
         <a href={`/v1/releases/${newest.digest}`}>signed document</a>
       </p>
-      <p class="soft">People chose the queries: a spreadsheet may run one that starts with “=”.</p>
+      <p class="soft">Queries are untrusted text: a spreadsheet may run one that starts with “=” as a formula.</p>
       <Verified keyText={newest.key} what={`the release of round ${newest.round}`} />
     </>
   );

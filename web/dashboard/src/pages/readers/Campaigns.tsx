@@ -11,11 +11,11 @@ export function Campaigns(): JSX.Element {
   const campaigns = useLoaded("campaigns", readers.campaigns);
   return (
     <>
-      <h1>What people search for, without knowing who</h1>
+      <h1>What people search for, without knowing who searched</h1>
       <p>
         This collector learns which queries are popular, with differential privacy. A few opt-in users contribute records,
-        from which a noisy list is made; everyone else's device reports about that list, randomised before anything leaves
-        it. Every result is signed, and the privacy cost of every round is in a <a href={link("ledger")}>public ledger</a>.
+        from which a noisy list is made; everyone else's device sends a report on that list, randomised before it is sent.
+        Every result is signed, and the privacy cost of every round is in a <a href={link("ledger")}>public ledger</a>.
       </p>
       <h2>Campaigns</h2>
       <Shown of={campaigns}>

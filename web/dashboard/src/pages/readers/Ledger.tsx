@@ -19,8 +19,8 @@ export function Ledger(): JSX.Element {
     <>
       <h1>The privacy ledger</h1>
       <p>
-        What every round has spent, in the order in which it was spent. Each entry contains the digest of the one before, so
-        nothing can be changed or removed later without showing.
+        What every round has spent. Each entry contains the digest of the one before it, so any later change or removal would
+        show.
       </p>
       <Shown of={loaded}>
         {({ entries, names, chain }) => (

@@ -58,7 +58,7 @@ function Groups({ row }: { readonly row: Estimate }): JSX.Element {
     <>
       <div class="scroll">
         <table>
-          <caption>What each group says, and its weight in the result</caption>
+          <caption>Each group's estimate, and its weight in the result</caption>
           <thead>
             <tr>
               <th scope="col">Group</th>
@@ -94,7 +94,7 @@ function disagreement(difference: number, variance: number): string {
 
 function History({ answer, query }: { readonly answer: TrendsAnswer; readonly query: string }): JSX.Element {
   const series = answer.series.find((one) => one.query === query);
-  if (!series) return <p class="soft">No series of this query is published.</p>;
+  if (!series) return <p class="soft">There is no published history of this query.</p>;
   return (
     <>
       <SeriesChart series={series} rounds={answer.rounds} />

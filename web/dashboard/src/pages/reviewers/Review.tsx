@@ -71,7 +71,7 @@ export function Review({ name }: { readonly name: string }): JSX.Element {
               <pre>{JSON.stringify(newest.release.manifest, null, 2)}</pre>
             </details>
           ) : (
-            <p class="soft">Nothing was released yet.</p>
+            <p class="soft">Nothing has been released yet.</p>
           )
         }
       </Shown>
