@@ -82,19 +82,21 @@ def demo_live(
         operator = client(url, token)
         for one in _CAMPAIGNS:
             operator.post("/v1/operator/campaigns", one.settings(users))
-        said = _Said(as_json)
-        said(
+        announce = _Announcer(as_json)
+        announce(
             {"event": "listening", "url": url, "operator_token": token},
             f"The dashboard:         {url}/\nThe operator's pages:  {url}/#/operator\nThe operator's token:  {token}",
         )
         try:
-            _rounds(operator, url, said, users=users, first=rounds, every=every, last=last, attackers=attackers, seed=seed)
+            _rounds(
+                operator, url, announce, users=users, first=rounds, every=every, last=last, attackers=attackers, seed=seed
+            )
         except KeyboardInterrupt:
-            said({"event": "stopped"}, "Stopped.")
+            announce({"event": "stopped"}, "Stopped.")
 
 
 @dataclass(frozen=True)
-class _Said:
+class _Announcer:
     """Prints an event, as text or as JSON."""
 
     as_json: bool
@@ -106,7 +108,7 @@ class _Said:
 def _rounds(
     operator: CollectorClient,
     url: str,
-    said: _Said,
+    announce: _Announcer,
     *,
     users: int,
     first: int,
@@ -133,18 +135,18 @@ def _rounds(
                 find_campaign(operator, one.name),
                 {"event": "round", "campaign": one.name, "number": number + 1},
             )
-            if not said.as_json:
+            if not announce.as_json:
                 typer.echo(f"\nRound {number + 1} of {one.name}")
             try:
-                with Steps(quiet=said.as_json).shown() as step:
+                with Steps(quiet=announce.as_json).shown() as step:
                     crowd = Crowd(operator, client(url), campaign, users=people, opt_in=_OPT_IN, attackers=attackers)
                     sent, _ = run_round(operator, crowd, step)
                 words = (
                     f"{sent.honest:,} honest reports; {sent.stuffed:,} stuffed ones counted, {sent.refused:,} others refused"
                 )
-                said({**about, **asdict(sent)}, words)
+                announce({**about, **asdict(sent)}, words)
             except ResponseError as error:  # its budget is used up: that is part of the demonstration
-                said({**about, "refused": str(error)}, str(error))
+                announce({**about, "refused": str(error)}, str(error))
         number += 1
         if number >= first and number != last:
             note(f"The next round starts in {every} seconds; press Ctrl-C to stop.")

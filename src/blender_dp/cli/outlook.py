@@ -46,8 +46,8 @@ class Outlook:
 
     def to_document(self) -> dict[str, Any]:
         """Everything as JSON values."""
-        found = self.foresight
-        return {"needed_count": found.needed_count if found else None, "warnings": self.warnings}
+        foresight = self.foresight
+        return {"needed_count": foresight.needed_count if foresight else None, "warnings": self.warnings}
 
     def _foresee(self, discovery_users: int | None) -> None:
         warned = self.foresight is not None and self.foresight.warning is not None

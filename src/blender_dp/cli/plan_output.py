@@ -40,10 +40,10 @@ def print_plan(plan: Plan) -> None:
         warn(text)
 
 
-def print_forecast(found: Forecast) -> None:
+def print_forecast(forecast: Forecast) -> None:
     """Print what is expected, and the errors at some ranks."""
-    values: dict[str, tuple[Expected, int]] = {"queries listed": (found.queries, 1)}
-    values |= {label: (getattr(found, name), 4) for name, label in _NUMBERS.items()}
+    values: dict[str, tuple[Expected, int]] = {"queries listed": (forecast.queries, 1)}
+    values |= {label: (getattr(forecast, name), 4) for name, label in _NUMBERS.items()}
     rows = [
         [label, f"{value.mean:.{digits}f}", f"{value.low:.{digits}f} to {value.high:.{digits}f}"]
         for label, (value, digits) in values.items()
@@ -60,12 +60,12 @@ def print_forecast(found: Forecast) -> None:
             *_stated(rank.standard_error),
             "-" if rank.error is None else f"{rank.error.mean / rank.share:.1%} of the share",
         ]
-        for rank in found.ranks
+        for rank in forecast.ranks
     ]
     print_table("Queries by true rank", columns, lines)
-    if found.coverage is not None:
-        covered = f"95 % intervals contain {100 * found.coverage:.0f} % of the true shares."
-        say(f"{covered} {found.runs} collections were simulated.")
+    if forecast.coverage is not None:
+        covered = f"95 % intervals contain {100 * forecast.coverage:.0f} % of the true shares."
+        say(f"{covered} {forecast.runs} collections were simulated.")
 
 
 def _stated(error: Expected | None) -> tuple[str, str]:
@@ -85,15 +85,17 @@ def print_tradeoff(curve: Tradeoff, setting: Setting) -> None:
     }
     rows = []
     for point in curve.points:
-        found = point.forecast
+        forecast = point.forecast
         errors = {
-            rank.rank: rank.error.mean / rank.share for rank in found.ranks if rank.error is not None and rank.listed >= 0.5
+            rank.rank: rank.error.mean / rank.share
+            for rank in forecast.ranks
+            if rank.error is not None and rank.listed >= 0.5
         }
         rows.append(
             [
                 f"{point.value:,g}" if point.value < 1e6 else f"{point.value:,.0f}",
-                f"{found.queries.mean:.1f}",
-                *(f"{getattr(found, name).mean:.4f}" for name in _NUMBERS),
+                f"{forecast.queries.mean:.1f}",
+                *(f"{getattr(forecast, name).mean:.4f}" for name in _NUMBERS),
                 *(f"{errors[rank]:.1%}" if rank in errors else "-" for rank in (1, 10)),
             ]
         )
@@ -106,12 +108,14 @@ def print_tradeoff(curve: Tradeoff, setting: Setting) -> None:
     )
 
 
-def print_solution(found: Solution) -> None:
+def print_solution(solution: Solution) -> None:
     """Print the value, or why there is none."""
-    value = f"{found.tried:g}" if found.tried < 1e6 else f"{found.tried:,.0f}"
-    if found.value is None:
-        say(f"No value is enough. At the best one that was tried ({found.label}: {value}), {'; '.join(found.missing)}.")
+    value = f"{solution.tried:g}" if solution.tried < 1e6 else f"{solution.tried:,.0f}"
+    if solution.value is None:
+        say(
+            f"No value is enough. At the best one that was tried ({solution.label}: {value}), {'; '.join(solution.missing)}."
+        )
     else:
-        say(f"{found.label}: {value} is enough. A check with fresh random numbers confirms it:")
+        say(f"{solution.label}: {value} is enough. A check with fresh random numbers confirms it:")
     say()
-    print_forecast(found.forecast)
+    print_forecast(solution.forecast)

@@ -77,10 +77,10 @@ def read_series(sources: Sequence[str], campaign: str | None, key: str | None = 
 def _releases(path: Path) -> list[Path]:
     if not path.is_dir() or (path / RELEASE).exists():
         return [path]
-    found = [one for one in path.iterdir() if (one / RELEASE).exists() or (one.is_file() and one.suffix == ".json")]
-    if not found:
+    paths = [one for one in path.iterdir() if (one / RELEASE).exists() or (one.is_file() and one.suffix == ".json")]
+    if not paths:
         raise DocumentError(str(path), "contains no release", "Pass a folder of releases, or releases themselves")
-    return sorted(found, key=_natural)
+    return sorted(paths, key=_natural)
 
 
 def _natural(path: Path) -> list[tuple[int, str]]:
@@ -104,8 +104,8 @@ def _from_collector(url: str, campaign: str | None, pinned: str | None) -> Colle
         rounds = collector.get(f"/v1/campaigns/{chosen}/trends", n=1)["rounds"]
         if len(rounds) > _MOST_ROUNDS:
             raise DocumentError("collector", f"has more than {_MOST_ROUNDS} rounds in its trends", "Do not use it")
-        found = [_verified(collector.document(f"/v1/releases/{one['release']}"), one, key, chosen) for one in rounds]
-        return Collected(found, key, pinned is not None)
+        releases = [_verified(collector.document(f"/v1/releases/{one['release']}"), one, key, chosen) for one in rounds]
+        return Collected(releases, key, pinned is not None)
 
 
 @contextmanager

@@ -28,14 +28,16 @@ def search(
     from blender_dp.cli.files import load_release
 
     loaded = load_release(release)
-    found = loaded.search(prefix, n)
+    suggestions = loaded.search(prefix, n)
     if as_json:
-        print_json([asdict(suggestion) for suggestion in found])
+        print_json([asdict(suggestion) for suggestion in suggestions])
         return
-    if not found:
+    if not suggestions:
         note(f"No listed query starts with {prefix!r}.")
     elif loaded.head_list.levels == 1:
-        print_table("", {"query": False, "share": True}, [[s.query, f"{s.share:.4f}"] for s in found])
+        print_table("", {"query": False, "share": True}, [[s.query, f"{s.share:.4f}"] for s in suggestions])
     else:
-        rows = [[s.query if i == 0 else "", url, f"{share:.4f}"] for s in found for i, (url, share) in enumerate(s.urls)]
+        rows = [
+            [s.query if i == 0 else "", url, f"{share:.4f}"] for s in suggestions for i, (url, share) in enumerate(s.urls)
+        ]
         print_table("", {"query": False, "URL": False, "share": True}, rows)

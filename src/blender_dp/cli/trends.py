@@ -49,20 +49,20 @@ def trends(
     if is_one_release(releases) and plot is None and key is None:
         _show_release(Path(releases[0]), n, as_json=as_json)
         return
-    found = read_series(releases, name, key)
-    loaded = [release for _, release in found.releases]
-    over = trends_over(loaded, [label for label, _ in found.releases])
+    collected = read_series(releases, name, key)
+    loaded = [release for _, release in collected.releases]
+    over = trends_over(loaded, [label for label, _ in collected.releases])
     if plot is not None:
         _draw(loaded, over, n, plot)
     if as_json:
-        signed = {} if found.key is None else {"key": found.key, "key_is_pinned": found.is_pinned}
+        signed = {} if collected.key is None else {"key": collected.key, "key_is_pinned": collected.is_pinned}
         print_json({**signed, "releases": over.names, "series": [asdict(one) for one in over.series[:n]]})
         return
     print_table(_title(over), _COLUMNS, [_row(one) for one in over.series[:n]], fold=False)
     if plot is not None:
         say(f"Drawn: {plot}")
-    if found.note:
-        note(found.note)
+    if collected.note:
+        note(collected.note)
 
 
 def _show_release(path: Path, n: int, *, as_json: bool) -> None:

@@ -128,8 +128,8 @@ def discover_on(collection: Collection, groups: Groups, entropy: Entropy) -> tup
     names = groups.population.names(records)
     named = sorted(zip(names, noisy.tolist(), records.tolist(), strict=True), key=_order)
     counts = np.array([count for _, count, _ in named], float)
-    found = Discovery(HeadList.of(name for name, _, _ in named), counts, np.zeros(counts.size, np.bool_))
-    return found, {name: record for name, _, record in named}
+    discovery = Discovery(HeadList.of(name for name, _, _ in named), counts, np.zeros(counts.size, np.bool_))
+    return discovery, {name: record for name, _, record in named}
 
 
 def _leading(query_of: Integers, noisy_counts: Floats, queries: int) -> Flags:

@@ -61,22 +61,22 @@ class Forecast:
         return asdict(self)
 
 
-def forecast(setting: Setting, found: Simulated, top: int | None = None) -> Forecast:
+def forecast(setting: Setting, simulated: Simulated, top: int | None = None) -> Forecast:
     """Predict the list and its errors; `worst_error` is that of the `top` queries, by default of all that are listed."""
-    stated, calibration, probable = found.standard_errors(), found.calibration(), _probable(setting)
-    length, design = setting.length, found.outcomes[-1].listing.design
+    stated, calibration, probable = simulated.standard_errors(), simulated.calibration(), _probable(setting)
+    length, design = setting.length, simulated.outcomes[-1].listing.design
     return Forecast(
         queries=Expected(length.mean, length.quantile(0.025), length.quantile(0.975)),
-        query_l1=found.expected("query_l1"),
-        record_l1=found.expected("record_l1"),
-        ndcg=found.expected("ndcg"),
+        query_l1=simulated.expected("query_l1"),
+        record_l1=simulated.expected("record_l1"),
+        ndcg=simulated.expected("ndcg"),
         calibration=_number(calibration),
-        coverage=_number(found.coverage()),
+        coverage=_number(simulated.coverage()),
         ranks=_ranks(setting, probable, stated, calibration),
         worst_error=_worst(setting, probable, stated.mean * calibration, top),
         f_c=float(design.f_c),
         subset_size=design.size,
-        runs=len(found.outcomes),
+        runs=len(simulated.outcomes),
     )
 
 

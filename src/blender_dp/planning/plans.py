@@ -99,15 +99,15 @@ def plan_of(setting: Setting, runs: int | None = None, rounds: int = ROUNDS) -> 
     sizes, p, promises = setting.sizes, setting.parameters, setting.collection.promises()
     opt_in_users = sizes.discovery + sizes.calibration
     several = usual_runs(setting) if runs is None else at_least_one(runs, "runs")
-    found = simulated(setting, several, yardsticks=True, designs=_DESIGNS)
+    results = simulated(setting, several, yardsticks=True, designs=_DESIGNS)
     members = (opt_in_users, sizes.clients)
     return Plan(
         shape=setting.outline.name,
         sizes=sizes,
         parameters=p,
         needed_count=needed_count(setting.of_count),
-        forecast=forecast(setting, found),
-        trust=compared(setting, found),
+        forecast=forecast(setting, results),
+        trust=compared(setting, results),
         risks=(
             *(statement(promise, size, rounds) for promise, size in zip(promises, members, strict=True)),
             exposure_statement(p.delta, sizes.discovery),

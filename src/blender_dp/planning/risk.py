@@ -81,9 +81,9 @@ def _saving(loss: Loss, rounds: int) -> float:
 
 
 def _after(loss: Loss) -> str:
-    found = belief(loss)
-    is_meaningful = found.most <= _MEANINGLESS
-    return f"at most {_percent(found.most)}{_except(found.fails)}" if is_meaningful else "no longer a meaningful bound"
+    bound = belief(loss)
+    is_meaningful = bound.most <= _MEANINGLESS
+    return f"at most {_percent(bound.most)}{_except(bound.fails)}" if is_meaningful else "no longer a meaningful bound"
 
 
 def _except(fails: Fraction) -> str:

@@ -37,6 +37,6 @@ def compared(setting: Setting, both: Simulated) -> tuple[Trust, ...]:
     )
 
 
-def _trust(kind: str, meaning: str, setting: Setting, found: Simulated, estimates: str) -> Trust:
-    scores = (found.expected(name, estimates) for name in ("query_l1", "record_l1", "ndcg"))
+def _trust(kind: str, meaning: str, setting: Setting, simulated: Simulated, estimates: str) -> Trust:
+    scores = (simulated.expected(name, estimates) for name in ("query_l1", "record_l1", "ndcg"))
     return Trust(kind, meaning, setting.length.mean, *scores)

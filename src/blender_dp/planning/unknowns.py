@@ -76,7 +76,7 @@ UNKNOWNS = {
 
 def unknown_of(name: str, field: str) -> Unknown:
     """The quantity with this name, which may be written with an underscore."""
-    found = UNKNOWNS.get(name.replace("_", "-"))
-    if found is None:
+    unknown = UNKNOWNS.get(name.replace("_", "-"))
+    if unknown is None:
         raise ParameterError(field, f"{name!r} is unknown", f"Use one of: {', '.join(UNKNOWNS)}")
-    return found
+    return unknown

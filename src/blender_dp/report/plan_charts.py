@@ -32,12 +32,12 @@ def tradeoff_chart(tradeoff: Tradeoff) -> Spec:
     return line_chart(points, x, axes, columns=2, width=330, height=190)
 
 
-def _points(x: float, found: Forecast) -> Iterator[Point]:
-    yield Point(_QUERIES, "queries", x, found.queries.mean, found.queries.low, found.queries.high)
-    yield Point(_L1, "query L1", x, found.query_l1.mean, found.query_l1.low, found.query_l1.high)
-    yield Point(_L1, "record L1", x, found.record_l1.mean, found.record_l1.low, found.record_l1.high)
-    yield Point(_NDCG, "NDCG", x, found.ndcg.mean, found.ndcg.low, found.ndcg.high)
-    for rank in found.ranks:
+def _points(x: float, forecast: Forecast) -> Iterator[Point]:
+    yield Point(_QUERIES, "queries", x, forecast.queries.mean, forecast.queries.low, forecast.queries.high)
+    yield Point(_L1, "query L1", x, forecast.query_l1.mean, forecast.query_l1.low, forecast.query_l1.high)
+    yield Point(_L1, "record L1", x, forecast.record_l1.mean, forecast.record_l1.low, forecast.record_l1.high)
+    yield Point(_NDCG, "NDCG", x, forecast.ndcg.mean, forecast.ndcg.low, forecast.ndcg.high)
+    for rank in forecast.ranks:
         if rank.error is not None and rank.listed >= 0.5:
             relative = rank.error.times(1 / rank.share)
             yield Point(_ERROR, f"rank {rank.rank}", x, relative.mean, relative.low, relative.high)

@@ -119,10 +119,10 @@ def _single_honest(count: int, queries: int, step: int, epsilon: Fraction) -> in
     """
     if queries == 1:
         return _WORDS
-    kept = _WORDS - (queries - 1) * step
+    remaining = _WORDS - (queries - 1) * step
     low = exp_bounds(epsilon)[0]
     siblings = math.floor(_WORDS * low / (low + count - 1))
-    return min(siblings, math.floor(low * step * (_WORDS // count) / kept), _WORDS)
+    return min(siblings, math.floor(low * step * (_WORDS // count) / remaining), _WORDS)
 
 
 def _subset_honest(count: int, for_query: Fraction, for_url: Fraction) -> int:

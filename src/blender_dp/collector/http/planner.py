@@ -103,10 +103,10 @@ class Planner:
             epsilon=query.epsilon, delta=query.delta, max_queries=query.max_queries, f_o=query.f_o, allow_weak_privacy=True
         )
         setting = setting_of(shape, query.opt_in, query.users, parameters)
-        found = simulation.simulated(setting, forecasts.usual_runs(setting))
+        simulated = simulation.simulated(setting, forecasts.usual_runs(setting))
         opt_in_users = setting.sizes.discovery + setting.sizes.calibration
         return {
-            **asdict(forecasts.forecast(setting, found)),
+            **asdict(forecasts.forecast(setting, simulated)),
             "needed_count": listing.needed_count(setting.of_count),
             "opt_in_users": opt_in_users,
             "warnings": [str(one) for one in weaknesses(parameters.epsilon, parameters.delta, opt_in_users)],

@@ -40,13 +40,13 @@ class ResponseCache:
     async def get(self, make: Callable[..., _Made], *arguments: object) -> _Made:
         """`make(*arguments)`, no older than allowed. Failures are not cached."""
         name = make, *arguments
-        until, made = self._cached.get(name, (0.0, None))
+        until, value = self._cached.get(name, (0.0, None))
         if self._clock() < until:
-            return made  # type: ignore[no-any-return]
+            return value  # type: ignore[no-any-return]
         making = self._making.get(name)
         if making is None:
             making = self._making[name] = asyncio.ensure_future(self._make(name, make, arguments))
-            making.add_done_callback(lambda done: self._made(name, done))
+            making.add_done_callback(lambda done: self._finish(name, done))
         return await asyncio.shield(making)  # a client that goes away does not cancel it for the others
 
     def forget(self) -> None:
@@ -54,7 +54,7 @@ class ResponseCache:
         self._changes += 1
         self._cached = {}
 
-    def _made(self, name: tuple[object, ...], done: asyncio.Future[Any]) -> None:
+    def _finish(self, name: tuple[object, ...], done: asyncio.Future[Any]) -> None:
         del self._making[name]
         if not done.cancelled():
             done.exception()  # if all clients have gone away, asyncio would log it with its text
@@ -62,10 +62,10 @@ class ResponseCache:
     async def _make(self, name: tuple[object, ...], make: Callable[..., _Made], arguments: tuple[object, ...]) -> _Made:
         while True:
             changes, now = self._changes, self._clock()
-            made = await anyio.to_thread.run_sync(make, *arguments, limiter=self._threads)
+            value = await anyio.to_thread.run_sync(make, *arguments, limiter=self._threads)
             if changes == self._changes:
                 break  # otherwise a request that came after the change might get a response from before it
         if len(self._cached) >= self._most:
             self._cached = {}
-        self._cached[name] = now + self._seconds, made
-        return made
+        self._cached[name] = now + self._seconds, value
+        return value

@@ -45,10 +45,10 @@ def round_ends(transaction: Transaction) -> dict[str, int]:
 def of_rounds(transaction: Transaction, round_ids: Collection[str]) -> dict[str, list[Event]]:
     """What happened to each of these rounds, oldest first."""
     chosen = sa.select(events.c.round, events.c.what, events.c.at).where(events.c.round.in_(round_ids))
-    found: dict[str, list[Event]] = {round_id: [] for round_id in round_ids}
+    by_round: dict[str, list[Event]] = {round_id: [] for round_id in round_ids}
     for row in transaction.execute(chosen.order_by(events.c.number)):
-        found[row.round].append(Event(row.what, row.at))
-    return found
+        by_round[row.round].append(Event(row.what, row.at))
+    return by_round
 
 
 def redate(transaction: Transaction, latest: int) -> None:

@@ -190,7 +190,7 @@ def _yandex(view: str) -> str:
     """The clicks with their session's user and their results page's query and domain, and a row for every session."""
     first, second, third, fourth, fifth = (f"split_part(line, {text(_TAB)}, {n})" for n in range(1, 6))
     results = f"regexp_extract(line, {text(_RESULTS)}, 1)"
-    found = f"{text(_TAB)} || id || ','"
+    entry = f"{text(_TAB)} || id || ','"
     rows = f"""
         WITH lines AS (
             SELECT line, unread, {first} AS session, {fourth} AS page, {fifth} AS id, CASE
@@ -211,7 +211,7 @@ def _yandex(view: str) -> str:
         ),
         clicks AS (
             SELECT CASE WHEN NOT contested THEN visitor END AS visitor, query, id, contested,
-                CASE WHEN contains(results, {found}) THEN split_part(split_part(results, {found}, 2), {text(_TAB)}, 1) END
+                CASE WHEN contains(results, {entry}) THEN split_part(split_part(results, {entry}, 2), {text(_TAB)}, 1) END
                     AS domain
             FROM (SELECT session, page, id FROM lines WHERE kind = 'C')
             LEFT JOIN sessions USING (session) LEFT JOIN pages USING (session, page)
