@@ -1,4 +1,4 @@
-"""Documents that a collector could sign, with a key that everybody knows: for the table of hostile collectors."""
+"""Documents that a collector could sign, with a key that everyone knows: for the table of hostile collectors."""
 
 from __future__ import annotations
 

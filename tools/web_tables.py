@@ -44,7 +44,7 @@ def _case_folding() -> str:
 def folding_differences() -> dict[str, str]:
     """What full case folding makes of a character that is already in NFKC and in lower case, where it changes it at all.
 
-    A difference that the NFKC after the folding removes again is none.
+    A difference that the NFKC after the folding removes again does not count.
     """
     different: dict[str, str] = {}
     for character in _characters(lambda c: unicodedata.category(c) not in {"Cn", "Cs"} and _nfkc(c) == c):

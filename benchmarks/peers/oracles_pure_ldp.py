@@ -11,7 +11,7 @@ from pure_ldp.frequency_oracles.unary_encoding import UEClient, UEServer
 
 
 def same(index: int) -> int:
-    """The library counts from 1 unless it is told otherwise."""
+    """The library counts from 1 by default."""
     return index
 
 

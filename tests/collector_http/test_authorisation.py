@@ -13,36 +13,36 @@ from blender_dp.collector.storage.schema import tokens
 from tests.collector_http.conftest import CAMPAIGN, listening
 
 ROLES = ("nobody", "opt-in", "opt-in elsewhere", "operator", "wrong")
-ANYBODY = dict.fromkeys(ROLES, True)
+EVERYONE = dict.fromkeys(ROLES, True)
 OPERATOR = {"nobody": 401, "opt-in": 403, "opt-in elsewhere": 403, "operator": True, "wrong": 403}
 OPT_IN = {"nobody": 401, "opt-in": True, "opt-in elsewhere": 403, "operator": 403, "wrong": 403}
 
 MATRIX: dict[tuple[str, str], dict[str, bool | int]] = {
-    ("GET", "/"): ANYBODY,
-    ("GET", "/join"): ANYBODY,
-    ("GET", "/dashboard/{name}"): ANYBODY,
-    ("GET", "/v1/openapi.json"): ANYBODY,
-    ("GET", "/__lbheartbeat__"): ANYBODY,
-    ("GET", "/__heartbeat__"): ANYBODY,
-    ("GET", "/__version__"): ANYBODY,
+    ("GET", "/"): EVERYONE,
+    ("GET", "/join"): EVERYONE,
+    ("GET", "/dashboard/{name}"): EVERYONE,
+    ("GET", "/v1/openapi.json"): EVERYONE,
+    ("GET", "/__lbheartbeat__"): EVERYONE,
+    ("GET", "/__heartbeat__"): EVERYONE,
+    ("GET", "/__version__"): EVERYONE,
     ("GET", "/metrics"): OPERATOR,
-    ("GET", "/v1/rounds/current"): ANYBODY,
-    ("GET", "/v1/openings/{digest}"): ANYBODY,
-    ("GET", "/v1/head-lists/{digest}"): ANYBODY,
-    ("GET", "/v1/bundles/{digest}"): ANYBODY,
-    ("GET", "/v1/releases/{digest}"): ANYBODY,
-    ("GET", "/v1/releases/{digest}/trends"): ANYBODY,
-    ("GET", "/v1/search"): ANYBODY,
-    ("GET", "/v1/campaigns"): ANYBODY,
-    ("GET", "/v1/campaigns/{campaign}/trends"): ANYBODY,
-    ("GET", "/v1/campaigns/{campaign}/rounds"): ANYBODY,
-    ("GET", "/v1/campaigns/{campaign}/changes"): ANYBODY,
-    ("GET", "/v1/campaigns/{campaign}/promise"): ANYBODY,
-    ("GET", "/v1/campaigns/{campaign}/audit"): ANYBODY,
-    ("GET", "/v1/releases/{digest}/files/{name}"): ANYBODY,
-    ("GET", "/v1/ledger"): ANYBODY,
-    ("POST", "/v1/rounds/{round_id}/reports"): ANYBODY,
-    ("DELETE", "/v1/records/{receipt}"): ANYBODY,  # the receipt grants the right
+    ("GET", "/v1/rounds/current"): EVERYONE,
+    ("GET", "/v1/openings/{digest}"): EVERYONE,
+    ("GET", "/v1/head-lists/{digest}"): EVERYONE,
+    ("GET", "/v1/bundles/{digest}"): EVERYONE,
+    ("GET", "/v1/releases/{digest}"): EVERYONE,
+    ("GET", "/v1/releases/{digest}/trends"): EVERYONE,
+    ("GET", "/v1/search"): EVERYONE,
+    ("GET", "/v1/campaigns"): EVERYONE,
+    ("GET", "/v1/campaigns/{campaign}/trends"): EVERYONE,
+    ("GET", "/v1/campaigns/{campaign}/rounds"): EVERYONE,
+    ("GET", "/v1/campaigns/{campaign}/changes"): EVERYONE,
+    ("GET", "/v1/campaigns/{campaign}/promise"): EVERYONE,
+    ("GET", "/v1/campaigns/{campaign}/audit"): EVERYONE,
+    ("GET", "/v1/releases/{digest}/files/{name}"): EVERYONE,
+    ("GET", "/v1/ledger"): EVERYONE,
+    ("POST", "/v1/rounds/{round_id}/reports"): EVERYONE,
+    ("DELETE", "/v1/records/{receipt}"): EVERYONE,  # the receipt grants the right
     ("POST", "/v1/rounds/{round_id}/records"): OPT_IN,
     ("GET", "/v1/operator/overview"): OPERATOR,
     ("GET", "/v1/operator/plan"): OPERATOR,
@@ -123,7 +123,7 @@ def test_who_may_do_what(world, method, path, role):
         for key, row in MATRIX.items()
         for role in ("nobody", "wrong")
         if role == "nobody" or row is OPERATOR
-        if row is not ANYBODY
+        if row is not EVERYONE
     ],
     ids=lambda part: part,
 )

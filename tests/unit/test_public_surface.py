@@ -31,11 +31,11 @@ def test_an_unknown_name_is_an_attribute_error():
 
 def test_every_error_is_a_blender_error_with_subject_problem_and_fix():
     for name in ("ParameterError", "GroupError", "LogError", "DocumentError"):
-        error = getattr(errors, name)("thing", "is wrong", "Mend it")
+        error = getattr(errors, name)("thing", "is wrong", "Fix it")
         assert isinstance(error, errors.BlenderError)
         assert isinstance(error, ValueError)
-        assert (error.subject, error.problem, error.fix) == ("thing", "is wrong", "Mend it")
-        assert str(error) == "thing: is wrong. Mend it."
+        assert (error.subject, error.problem, error.fix) == ("thing", "is wrong", "Fix it")
+        assert str(error) == "thing: is wrong. Fix it."
 
 
 def test_a_device_needs_only_the_standard_library():

@@ -2,7 +2,7 @@
 
 metrics, truth              score a release
 population, groups          counts of records, and who opts in
-experiment                  one collection on counts, with the stages that ship
+experiment                  one collection on counts, with the real stages
 grid, cells, runs, summary  many of them, in several processes            -> `evaluate.evaluate`
 """
 

@@ -1,4 +1,4 @@
-"""One collection on counts, with the stages that ship, and its quality.
+"""One collection on counts, with the real stages, and its quality.
 
 There is no engine, and users are drawn instead of chosen by a hash. Everything private, and every estimate, is computed by
 the code of the product.

@@ -1,6 +1,6 @@
 """What cannot be written down in closed form, L1, NDCG and the errors of the estimator, from a few simulated collections.
 
-Every simulated collection runs the mechanisms and the estimator that ship, on counts (`evaluation.experiment`).
+Every simulated collection runs the real mechanisms and the real estimator, on counts (`evaluation.experiment`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Alembic's door: it runs on the connection that `migrate` hands over."""
+"""Alembic's entry point: it runs on the connection that `migrate` hands over."""
 
 from __future__ import annotations
 
