@@ -31,7 +31,7 @@ afterEach(async () => {
   await fake.close();
 });
 
-/** In a page of results: everything that a script there can try. */
+/** In a results page: everything that a script there can try. */
 async function attack(): Promise<void> {
   const messages = [{ type: "leave" }, { type: "deleteEverything" }, { type: "searched", query: "forged" }];
   const { runtime } =
@@ -75,7 +75,7 @@ describe.each(BROWSERS)("%s", (name) => {
       text: HOSTILE[0]?.query,
     });
 
-    // A script in a page of results is not heard.
+    // A script in a results page is not heard.
     const page = await device.open(`https://${ENGINE}/search?q=mine`);
     await page.evaluate(attack);
     expect(await device.status()).toMatchObject({ left: false, consent: "client", stored: 0, bundle: { queries: 3 } });

@@ -30,7 +30,7 @@ const GOOGLE = "https://www.google.com/search?q=tide+times";
 const TODAY = "https://tides.example/today";
 const HARBOUR = "https://harbour.example/tides?port=3";
 
-/** Each engine's page of results, a link on it, and where that leads. */
+/** Each engine's results page, a link on it, and where that leads. */
 const ENGINES = [
   { page: "google", address: GOOGLE, query: "tide times", link: "#title", url: TODAY },
   { page: "bing", address: "https://www.bing.com/search?q=tide+times", query: "tide times", link: "#title", url: TODAY },

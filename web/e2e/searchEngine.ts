@@ -1,5 +1,5 @@
 /**
- * A local search engine for end-to-end tests, with pages of results in Google's form.
+ * A local search engine for end-to-end tests, with results pages in Google's form.
  *
  * The network of tests serves it at Google's address, so that the extension recognises it without any change.
  */

@@ -1,4 +1,4 @@
-"""A filter for records that plainly identify or unlock someone: addresses, numbers, passwords, tokens, private hosts.
+"""A filter for records that plainly identify a person or grant access: addresses, numbers, passwords, tokens, private hosts.
 
 It is not a privacy mechanism, and no promise depends on it: differential privacy protects every record, filtered or not. It
 only prevents the obvious cases from being counted at all. It is versioned and pinned by `spec/vectors/personal.json`,
@@ -71,7 +71,7 @@ def usable_record(query: str | None, url: str | None, *, levels: int = 2) -> Rec
 
 
 def looks_personal(query: str, url: str) -> bool:
-    """Whether a canonical query or URL plainly identifies or unlocks someone. Not a privacy mechanism."""
+    """Whether a canonical query or URL plainly identifies a person or grants access. Not a privacy mechanism."""
     return personal_query(query) or personal_url(url)
 
 

@@ -1,5 +1,5 @@
 /**
- * A filter for records that plainly identify or unlock someone: addresses, numbers, passwords, tokens, private hosts.
+ * A filter for records that plainly identify a person or grant access: addresses, numbers, passwords, tokens, private hosts.
  *
  * It is not a privacy mechanism, and no promise depends on it: differential privacy protects every record, filtered or
  * not. It is versioned and pinned by `spec/vectors/personal.json`; `spec/personal-filter.md` gives the reasons.
@@ -30,7 +30,7 @@ export function usableRecord(query: string | null, url: string | null, levels = 
   return looksPersonal(record.query ?? "", record.url ?? "") ? NO_RECORD : record;
 }
 
-/** Whether a canonical query or URL plainly identifies or unlocks someone. Not a privacy mechanism. */
+/** Whether a canonical query or URL plainly identifies a person or grants access. Not a privacy mechanism. */
 export function looksPersonal(query: string, url: string): boolean {
   return personalQuery(query) || personalUrl(url);
 }

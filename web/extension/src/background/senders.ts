@@ -1,7 +1,7 @@
 /**
  * Who may send which message. Websites and other extensions cannot send any (the manifest does not let them connect).
  *
- * A page of results is the least trusted sender: its content script can only add to the stored searches, in a visible
+ * A results page is the least trusted sender: its content script can only add to the stored searches, in a visible
  * window that is not private. Everything else comes from the extension's own pages.
  */
 import { engineAt } from "../content/results.ts";

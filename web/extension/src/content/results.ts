@@ -1,4 +1,4 @@
-/** What a page of results says: whose it is, what was searched, and where a link leads. Pure: nothing is changed or sent. */
+/** What a results page says: whose it is, what was searched, and where a link leads. Pure: nothing is changed or sent. */
 import { webAddress } from "../shared/webAddress.ts";
 import { ENGINES, type Engine } from "./engines.ts";
 

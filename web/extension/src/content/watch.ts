@@ -1,5 +1,5 @@
 /**
- * Notices the user's own searches on a page of results, and the first result that is opened from it.
+ * Notices the user's own searches on a results page, and the first result that is opened from it.
  *
  * A website must not be able to invent a search. So only events that the browser itself marks as the user's count
  * (`isTrusted`), nothing is read from messages or events of the page, and a page that another website led to is ignored.

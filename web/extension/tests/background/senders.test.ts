@@ -32,7 +32,7 @@ describe("an own page", () => {
   test.each(FROM_RESULTS)("may not send $type", (message) => expect(allowed(message, POPUP)).toBeNull());
 });
 
-describe("a page of results", () => {
+describe("a results page", () => {
   test.each(FROM_RESULTS)("may send $type", (message) => expect(allowed(message, RESULTS)).toEqual(message));
   test.each(FROM_PAGES)("may not send $type", (message) => expect(allowed(message, RESULTS)).toBeNull());
 });
@@ -42,7 +42,7 @@ const FORGED: [string, Sender][] = [
   ["another extension's page", { id: "other", url: `${OWN}popup.html` }],
   ["no one", {}],
   ["a private window", { ...RESULTS, tab: { ...TAB, incognito: true } }],
-  ["a frame in a page of results", { ...RESULTS, frameId: 3 }],
+  ["a frame in a results page", { ...RESULTS, frameId: 3 }],
   ["another website", { ...RESULTS, url: "https://evil.example/search?q=a" }],
   ["a website named like an engine", { ...RESULTS, url: "https://www.google.com.evil.example/search?q=a" }],
   ["a website with an engine in its path", { ...RESULTS, url: "https://evil.example/https://www.google.com/search?q=a" }],
