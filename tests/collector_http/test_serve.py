@@ -116,7 +116,7 @@ def test_a_port_that_is_in_use(tmp_path: Path, workers: str) -> None:
 
 
 @pytest.mark.parametrize("flags", [[], ["--workers", "2"], ["--host", "::1"]], ids=["one", "two workers", "IPv6"])
-def test_what_it_says_is_true_when_it_says_it(tmp_path: Path, flags: list[str]) -> None:
+def test_everything_it_prints_is_already_true(tmp_path: Path, flags: list[str]) -> None:
     if "::1" in flags and not has_ipv6():
         pytest.skip("there is no IPv6 here")
     command = [PROGRAM, "serve", "--data", tmp_path / "data", "--port", "0", *flags]

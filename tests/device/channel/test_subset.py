@@ -75,7 +75,7 @@ def test_the_code_enumerated_is_the_closed_form(channel):
 
 @pytest.mark.parametrize("channel", CHANNELS, ids=str)
 @pytest.mark.parametrize("epsilon", [Fraction(1, 2), Fraction(1), Fraction(3)])
-def test_the_audit_of_any_list_is_the_enumeration_of_a_small_one(channel, epsilon):
+def test_the_audit_agrees_with_a_full_enumeration_of_small_lists(channel, epsilon):
     factor = exp_bounds(epsilon)[0]
     rows = {p: enumerated(channel, *p) for p in positions(channel)}
     deltas, ratios = [Fraction(0)], [Fraction(1)]

@@ -48,7 +48,7 @@ def test_the_fingerprint_changes_with_the_files(tmp_path, name):
     assert source.fingerprint() != before
 
 
-def test_a_release_gives_its_shares_and_a_record_of_their_own_to_everyone_behind_a_star():
+def test_a_source_from_a_release_has_its_shares_and_unique_records_behind_the_star():
     table = aol_like(1, users=20_000)
     blender = Blender(epsilon=4, delta="1e-5", max_queries=10)
     release = blender.run(table.slice(0, 4000), table.slice(4000), key=b"1", entropy=Entropy.seeded(1))

@@ -120,7 +120,7 @@ def test_an_empty_list_has_no_series(collected):
     assert trends_over([replace(release, reporting_list=empty, queries=(), records=())]).series == ()
 
 
-def test_several_empty_lists_are_no_copies_of_one_release(collected):
+def test_several_releases_with_empty_lists_are_not_copies_of_one(collected):
     """Two rounds that list nothing have the same contents, and still are two rounds."""
     release = collected[0].release
     nothing = replace(release.reporting_list, head_list=release.head_list.restrict([]))
