@@ -35,6 +35,7 @@ from vectors.bodies import body_vectors  # noqa: E402
 from vectors.channels import local_alg_vectors, subset_vectors  # noqa: E402
 from vectors.characters import character_vectors  # noqa: E402
 from vectors.digests import digest_vectors  # noqa: E402
+from vectors.invitations import invitation_vectors  # noqa: E402
 from vectors.rejections import rejection_vectors  # noqa: E402
 from vectors.search import search_vectors  # noqa: E402
 from vectors.signatures import signature_vectors  # noqa: E402
@@ -50,6 +51,7 @@ VECTORS = {
     "bodies": body_vectors,
     "accounts": account_vectors,
     "search": search_vectors,
+    "invitations": invitation_vectors,
     "characters": character_vectors,
 }
 """The generated vectors; those of the canonical form and of the personal filter are written by hand."""

@@ -72,6 +72,16 @@ def _honest() -> Iterator[tuple[Any, ...]]:
     yield "a list in its last second", _step(REPORT, last, **done, requests=["current", "head-list", "report"])
     small = signed("opening", opening(delta="1e-9", epsilon="4.0"))
     yield "a smaller δ", _step(UPLOAD, small, **done, requests=["current", "opening", "upload"])
+    for act in (REPORT, UPLOAD):
+        nothing = _step(act, pointer={"state": "paused"}, result="nothing", requests=["current"])
+        yield f"{act}: a state that this client does not know", nothing
+        other = {"body": _pointer(act, _usual(act)).replace('"released": null', '"released": 7')}
+        reported = _step(act, current=other, **done, requests=["current", PATHS[act], act])
+        yield f"{act}: a pointer whose other half cannot be read", reported
+    accepted = _step(
+        REPORT, answer={"status": 202, "body": '{"refused": []}'}, **done, requests=["current", "head-list", "report"]
+    )
+    yield "a report that is accepted with another status of 2xx", accepted
 
 
 def _signatures() -> Iterator[tuple[Any, ...]]:

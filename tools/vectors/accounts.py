@@ -196,6 +196,36 @@ def _clock_set_back() -> _Device:
     return device
 
 
+def _clock_set_back_before_a_refusal() -> _Device:
+    device = _Device("a clock that is set back is noted before a round is refused", seconds=_DAY)
+    device.take_part(_round(5, "listed"), now=10 * _DAY, reads=1, posts=[(5, 0, _OK)], cost="4")
+    device.upload(_round(4, "open"), now=500, reads=1, error=_CHARGED)
+    device.take_part(_round(6, "listed"), now=500 + _DAY, reads=1, posts=[(6, 1, _OK)], cost="4")
+    return device
+
+
+def _several_undelivered() -> _Device:
+    device, third = _Device("several reports that have not arrived"), _round(3, "listed")
+    device.take_part(_round(1, "listed"), reads=1, posts=[(1, 0, _LOST)], cost="4", error="no response")
+    device.take_part(_round(2, "listed"), reads=1, posts=[(1, 0, _LOST), (2, 1, _LOST)], cost="4", error="no response")
+    device.take_part(_round(2, "closed"), posts=[(1, 0, _LOST)], result="nothing")
+    device.take_part(third, reads=1, posts=[(1, 0, _BUSY), (2, 1, 404), (3, 2, _OK)], cost="4")
+    device.take_part(third, posts=[(1, 0, _GONE)])
+    device.take_part(third, result="sent")
+    return device
+
+
+def _over() -> _Device:
+    device, first = _Device("a round that seems to be over, but is not"), _round(1, "listed")
+    device.take_part(first, reads=1, posts=[(1, 0, _GONE)], cost="4", error="status 409")
+    device.take_part(first, posts=[(1, 0, 404)], error="status 404")
+    device.take_part(_round(2, "open"), posts=[(1, 0, _GONE)], result="nothing")
+    device.take_part(_round(2, "open"))
+    device.take_part(first, posts=[(1, 0, _OK)])
+    device.take_part(first, result="sent")
+    return device
+
+
 def _rollback() -> _Device:
     device = _Device("a round that is not newer is refused, whatever its id is")
     device.take_part(_round(7, "listed"), reads=1, posts=[(7, 0, _OK)], cost="4")
@@ -244,6 +274,18 @@ def _withdrawals() -> _Device:
     return device
 
 
+def _several_withdrawals() -> _Device:
+    device = _Device("withdrawals of several uploads")
+    for number in (1, 2, 3):
+        posts = [(number, number - 1, _CREATED, number - 1)]
+        device.upload(_round(number, "open"), reads=1, posts=posts, cost="4")
+    device.withdraw((0, _GONE), (1, _LOST), result=0, error="no response")
+    device.withdraw((0, 500), result=0, error="status 500")
+    device.withdraw((0, 404), (1, _DELETED), (2, _BUSY), result=0, error="status 503")
+    device.withdraw((0, _GONE), (2, _DELETED), result=1)
+    return device
+
+
 def _opt_out() -> _Device:
     device = _Device("after an opt-out nothing leaves but withdrawals")
     device.take_part(_round(1, "listed"), reads=1, posts=[(1, 0, _LOST)], cost="4", error="no response")
@@ -258,5 +300,6 @@ def _opt_out() -> _Device:
 
 _SEQUENCES = (
     _one_report_per_round, _the_same_bytes, _arrives_late, _lifetime, _almost_enough, _minimum_time, _clock_set_back,
-    _rollback, _both_groups, _uploads, _withdrawals, _opt_out,
+    _clock_set_back_before_a_refusal, _several_undelivered, _over, _rollback, _both_groups, _uploads, _withdrawals,
+    _several_withdrawals, _opt_out,
 )  # fmt: skip

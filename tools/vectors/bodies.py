@@ -26,13 +26,29 @@ _UPLOADS = (
 )
 """A record, and the JSON values that are sent for it."""
 
+_RECORDS = (
+    ("a record", " Google ", "GOOGLE.com/?utm_source=x", "google", ["google", "https://google.com/"]),
+    ("no URL", "google", None, "google", None),
+    ("no query", None, _URL, None, None),
+    ("a personal query", "joe@example.org", _URL, None, None),
+    ("a personal URL", "google", "https://joe:secret@a.example/", "google", None),
+    ("a query of 2,048 bytes", "ä" * 1_024, _URL, "ä" * 1_024, ["ä" * 1_024, _URL]),
+    ("a query of 2,049 bytes", "ä" * 1_024 + "b", _URL, None, None),
+    ("a URL of 2,048 bytes", "q", _URL + "x" * (2_048 - len(_URL)), "q", ["q", _URL + "x" * (2_048 - len(_URL))]),
+    ("a URL of 2,049 bytes", "q", _URL + "x" * (2_049 - len(_URL)), "q", None),
+    ("8,192 bytes", "q", f"{_URL}?utm_={'ä' * 4_083}b", "q", ["q", _URL]),
+    ("8,193 bytes in fewer characters", "q", f"{_URL}?utm_={'ä' * 4_084}", None, None),
+)
+"""A record, and what is reported: the item for a list of one level, the query and the URL for one of two."""
+
 
 def body_vectors() -> dict[str, Any]:
-    """Reports with their id, and uploads with their receipt."""
+    """Reports with their id, uploads with their receipt, and the records that reports are made from."""
     return {
         "schema": "blender-dp/vectors/bodies/1",
         "reports": [_report(*case) for case in (([0], 10), ([9], 10), ([3], 1_001), ([7, 10, 999], 1_000), ([0], 1))],
         "uploads": [_upload(*case) for case in _UPLOADS],
+        "records": [dict(zip(("name", "query", "url", "item", "pair"), case, strict=True)) for case in _RECORDS],
     }
 
 

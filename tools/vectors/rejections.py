@@ -62,6 +62,8 @@ def _lists() -> Iterator[_Case]:
     yield "no queries", list_content(5, empty), "has no queries, so a report would cost ε and say nothing"
     for number in (0, (1 << 40) + 1, 5.5, True, None):
         yield f"round is {json.dumps(number)}", list_content(5, round=number), _SHAPE
+    yield "the highest number", list_content(5, round=1 << 40), None
+    yield "the latest time", list_content(5, expires=1 << 42), None
     yield "a time that is text", list_content(5, expires="never"), _SHAPE
     yield "a time that is too late", list_content(5, expires=(1 << 42) + 1), _SHAPE
     yield "a time that is negative", list_content(5, expires=-1), _SHAPE
@@ -105,7 +107,19 @@ def _channels() -> Iterator[_Case]:
     yield "channel: missing", list_content(5, _without(list_document(), "channel")), _CHANNEL
     yield "channel: a list", list_content(5, {**list_document(), "channel": []}), _CHANNEL
     yield "two reports per client", list_content(5, list_document(m_c=2)), "the list was made for 2, but this device has 1"
+    for part, name in (("1/4194304", "query"), ("4194303/4194304", "URL")):
+        yield f"the smallest part of ε for the {name}", list_content(5, list_document(f_c=part)), None
+    yield "channel: a small f_c for single items", list_content(5, list_document(names=single, f_c="1/10000000")), None
+    yield "channel: a number of 350 characters", list_content(5, list_document(f_c=_fraction(174, 3))), None
+    long = "f_c: has more than 350 digits"
+    yield "channel: a number of 351 characters", list_content(5, list_document(f_c=_fraction(175, 2))), long
     yield "the largest subset size", list_content(5, list_document(subset_size=10_000)), None
+
+
+def _fraction(digits: int, times: int) -> str:
+    """A number in lowest terms whose numerator has this many digits, and its denominator about so many times its value."""
+    numerator = 4 * 10 ** (digits - 1) + 1
+    return f"{numerator}/{times * numerator - 1}"
 
 
 def _unit(text: str) -> str:
@@ -148,7 +162,10 @@ def _openings() -> Iterator[_Case]:
     yield "valid", opening_content(5), None
     for delta in ("1/1000000", "0.000001", "1e-9", "0"):
         yield f"a δ of {delta}", opening_content(5, delta=delta), None
-    yield "the same ε in another form", opening_content(5, epsilon="4.0"), None
+    for epsilon in ("4.0", "0004", "400/100", "0.04e2", "400e-02", "4." + "0" * 40):
+        yield f"ε as {epsilon}", opening_content(5, epsilon=epsilon), None
+    yield "the highest number", opening_content(5, round=1 << 40), None
+    yield "the latest time", opening_content(5, expires=1 << 42), None
     yield "expires now", opening_content(5, expires=NOW), None
     yield "has expired", opening_content(5, expires=NOW - 1), "has expired"
     yield "another campaign", opening_content(5, campaign="d" * 32), "belongs to another campaign"
@@ -160,7 +177,24 @@ def _openings() -> Iterator[_Case]:
         "round": (0, (1 << 40) + 1, 1.5, True, "5", None, ...),
         "round_id": ("5", "A" * 32, None, ...),
         "campaign": (None, ...),
-        "epsilon": (4, "1e400000000", "4/0", "-4", "four", "9" * 41, " 4", None, ...),
+        "epsilon": (
+            4,
+            "1e400000000",
+            "4/0",
+            "-4",
+            "four",
+            "9" * 41,
+            " 4",
+            "٤",
+            "4E0",
+            "4e+0",
+            "4e000",
+            "4.",
+            ".4e1",
+            "4." + "0" * 41,
+            None,
+            ...,
+        ),
         "delta": (0.000001, "nan", None, ...),
         "expires": (None, "never", -1, (1 << 42) + 1, NEVER + 0.5, ...),
     }
@@ -191,7 +225,8 @@ def _bundles() -> Iterator[_Case]:
         ("no URLs", _without(row, "urls")),
     ):
         yield name, bundle(wrong), _SHAPE
-    for field, value in (("round", 0), ("round", ...), ("queries", ...)):
+    yield "the highest number", bundle(row, round=1 << 40), None
+    for field, value in (("round", 0), ("round", (1 << 40) + 1), ("round", ...), ("queries", ...)):
         shown = "missing" if value is ... else json.dumps(value)
         yield f"{field} is {shown}", bundle(row, **{field: value}), _SHAPE
 

@@ -6,7 +6,7 @@ import pytest
 
 from blender_dp_device.agent import outgoing
 from blender_dp_device.agent.outgoing import report_body, upload_body
-from blender_dp_device.records.upload import upload_record
+from blender_dp_device.records.upload import upload_record, usable_records
 from tests.device.vectors.files import vectors
 
 BODIES = vectors("bodies")
@@ -22,3 +22,10 @@ def test_reports(case, monkeypatch):
 def test_uploads(case):
     assert upload_body(upload_record(case["query"], case["url"]), case["receipt"]) == case["body"].encode()
     assert len(case["body"].encode()) == outgoing.UPLOAD_BYTES
+
+
+@pytest.mark.parametrize("case", BODIES["records"], ids=lambda case: case["name"])
+def test_records(case):
+    usable = usable_records(case["query"], case["url"])
+    assert usable[1] == (case["item"], None)
+    assert usable[2] == tuple(case["pair"] or (None, None))

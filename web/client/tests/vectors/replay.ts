@@ -8,6 +8,7 @@ import { replayAccounts } from "./accounts.ts";
 import { replayBodies } from "./bodies.ts";
 import { replayChannel } from "./channels.ts";
 import { replayDigests, replayRejections, replaySignatures } from "./documents.ts";
+import { replayInvitations } from "./invitations.ts";
 import { replayCanonical, replayCharacters, replayPersonal } from "./records.ts";
 import { replaySearch } from "./search.ts";
 
@@ -29,6 +30,7 @@ const REPLAYS: { readonly [file: string]: Replay } = {
   "canonical.json": replayCanonical,
   "characters.json": replayCharacters,
   "digests.json": replayDigests,
+  "invitations.json": replayInvitations,
   "local_alg.json": replayChannel,
   "personal.json": replayPersonal,
   "rejections.json": replayRejections,
