@@ -19,7 +19,8 @@ export function replayBodies({ reports, uploads, records }: BodyVectors, check: 
   }
   for (const { name, query, url, receipt, body } of uploads) {
     check(`upload ${name}`, new TextDecoder().decode(uploadBody(uploadRecord(query, url), receipt)), body);
-  }  for (const { name, query, url, item, pair } of records) {
+  }
+  for (const { name, query, url, item, pair } of records) {
     const usable = usableRecords(query, url);
     check(`record ${name}, one level`, usable[1].query, item);
     check(`record ${name}, two levels`, [usable[2].query, usable[2].url], pair ?? [null, null]);
