@@ -13,12 +13,12 @@ FIGURES: dict[str, dict[str, Any]] = tomllib.loads((ROOT / "benchmarks/measured.
 
 DEVICES = {"1 million": 10**6, "100 million": 10**8, "1 billion": 10**9}
 DAY = 86_400
-PEAK = 3  # the busiest moment to the mean of the day
+PEAK = 3  # the rate at the busiest moment, divided by the day's mean rate
 LOAD = 0.7  # of the highest measured rate: the load for which response times were measured
 SMALL_REQUESTS = 2  # the current round, and the list or 304
-PROCESS_CORES = 2  # of the measurement, database and load generator included
-STATEMENT_SECONDS = 600  # the limit of a statement of a reader
-ROWS_PER_USER = 55  # of AOL's log: 36 million rows of 650,063 users
+PROCESS_CORES = 2  # cores used in the measurement, including the database and the load generator
+STATEMENT_SECONDS = 600  # the time limit of a reader's statement
+ROWS_PER_USER = 55  # as in AOL's log: 36 million rows of 650,063 users
 TERABYTE = 10**12
 MEASURED_REPORTS = 10_000_000  # the largest round that was measured
 

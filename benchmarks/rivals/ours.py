@@ -63,7 +63,7 @@ def reports(job: Job, release: Release, table: pa.Table) -> list[tuple[int, ...]
 
 
 def clients_only(job: Job, table: pa.Table, listed: pa.Table) -> Shares:
-    """Everyone reports against the true list, and the same estimator uses their reports alone."""
+    """Everyone reports on the true list, and the same estimator uses their reports alone."""
     collection = Blender(epsilon=job.epsilon, delta=job.delta, max_queries=job.max_queries).collection
     order = listed.sort_by("query")
     head_list = HeadList.of((query, None) for query in order["query"].to_pylist())

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @parameter_options("epsilon", "delta", "f_c", "subset_size", "m_c", "randomiser", given_only=True)
 def aggregate(
     reports: Annotated[list[str], typer.Argument(help="The reports: .parquet or .jsonl files, folders, patterns or URIs.")],
-    head_list: Annotated[Path, typer.Option(metavar="FILE", help="The head list that the clients reported against.")],
+    head_list: Annotated[Path, typer.Option(metavar="FILE", help="The head list that the clients reported on.")],
     top: Annotated[int, typer.Option(metavar="N", min=1, help="Number of queries to show.")] = 10,
     out_file: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Write all estimates (Parquet).")] = None,
     max_bad: MaxBad = "0.01",

@@ -31,7 +31,7 @@ def simulate(
 ) -> None:
     """Run one round on a live collector with synthetic users: honest clients and four kinds of attackers.
 
-    Replay attackers send the same report repeatedly, stale attackers report against another list, malformed attackers send
+    Replay attackers send the same report repeatedly, stale attackers report on another list, malformed attackers send
     invalid reports, and stuffing attackers send many valid reports for one record. Stuffed reports count, because they look
     like honest ones. The round is real: it spends the campaign's budget for one round, without confirmation.
     The command fails if the collector counts anything except each honest and each stuffed report, once.

@@ -111,7 +111,7 @@ def _reading(values: Mapping[str, Any]) -> Reading:
 
 
 def _check_size(axes: Mapping[str, Sequence[Any]], seeds: int) -> None:
-    """Refuse a grid without a cell, and one that nobody can wait for, before it fills the memory."""
+    """Refuse a grid without a cell, and one that would take too long, before it fills the memory."""
     for name, values in axes.items():
         if not len(values):
             raise ParameterError(name, "has no value", "Pass one or more, or leave it out")

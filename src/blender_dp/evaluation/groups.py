@@ -77,7 +77,7 @@ class Split:
     """The order in which the users of a population opt in, at random. Those of a small share are among those of a
     larger one.
 
-    Users are numbered in the order of their records, and distinct numbers are drawn: without replacement, as in life.
+    Users are numbered in the order of their records, and distinct numbers are drawn: without replacement, as in reality.
     """
 
     def __init__(self, population: Population, seed: int | str) -> None:

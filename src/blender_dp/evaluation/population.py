@@ -1,7 +1,7 @@
 """A population as counts: every distinct record with the number of users who have it. Not private, for experiments only.
 
 Experiments need neither names nor users, only counts: with them, thousands of collections fit into minutes. All
-randomness here chooses who is in which group, as life would; none of it protects anyone, so its quality does not matter
+randomness here chooses who is in which group, as chance would; none of it protects anyone, so its quality does not matter
 for privacy. It still comes from seeded streams of `Entropy`, so that every experiment can be repeated.
 """
 

@@ -149,7 +149,7 @@ class Blender:
         check_privacy(p.epsilon, p.delta, sizes.discovery + sizes.calibration, allowed=p.allow_weak_privacy)
         on_sizes(sizes)
         listing = self.collection.make_list(discovering, calibrating, sizes.clients, entropy, progress)
-        progress(f"reporting: {sizes.clients:,} clients randomise against {len(listing.head_list):,} queries")
+        progress(f"reporting: {sizes.clients:,} clients randomise their records over {len(listing.head_list):,} queries")
         channel = self.collection.channel(listing.head_list, listing.design)
         reports = self.collect(clients, listing.head_list, channel, entropy, simulation)
         progress("blending")
@@ -163,7 +163,7 @@ class Blender:
     def collect(
         self, clients: Group, head_list: HeadList, channel: AnyChannel, entropy: Entropy, simulation: str = "users"
     ) -> Integers:
-        """Simulate every client's report against the list, and return how often each cell was reported.
+        """Simulate every client's report on the list, and return how often each cell was reported.
 
         "users" randomises every client's record, in the engine that holds the records. "cells" first counts the clients in
         every cell: the result has the same distribution and is cheaper to repeat.

@@ -54,7 +54,7 @@ class Listing:
 
     @property
     def head_list(self) -> HeadList:
-        """The list that clients report against."""
+        """The list that clients report on."""
         head_list: HeadList = self.calibrated.head_list
         return head_list
 

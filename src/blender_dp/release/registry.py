@@ -169,7 +169,7 @@ def _implementation(release: Release, deployment: Deployment) -> dict[str, str]:
         "post_processing": ESTIMATOR[settings.estimator],
         "justification": deployment.justification,
         "utility": _utility(release),
-        "additional_information": f"Digest of the list that devices reported against: {manifest.head_list}.",
+        "additional_information": f"Digest of the list that devices reported on: {manifest.head_list}.",
     }
 
 

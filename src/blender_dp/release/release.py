@@ -43,7 +43,7 @@ class Release:
 
     manifest: Manifest
     reporting_list: ReportingList
-    """The list with its channel, which devices reported against and can report against again."""
+    """The list with its channel, which devices reported on and can report on again."""
     queries: tuple[QueryEstimate, ...]
     records: tuple[RecordEstimate, ...]
 

@@ -1,4 +1,4 @@
-"""Draw the papers' figures again, and put them on one page with what agrees and what does not."""
+"""Redraw the papers' figures, and put them on one page with what agrees and what does not."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ class Result:
 
 
 class Calibrated(Protocol):
-    """The result of calibration: at least the list that clients report against."""
+    """The result of calibration: at least the list that clients report on."""
 
     @property
     def head_list(self) -> HeadList:

@@ -51,7 +51,7 @@ def check_fit(report_counts: Integers, channel: AnyChannel, queries: Sequence[st
     raise GroupError("reports", f"{problem} ({errors:.0f} standard errors off): they were not made with {named}", _FIX)
 
 
-_FIX = "Use the list that the devices reported against, and the channel they used; forged reports also look like this"
+_FIX = "Use the list that the devices reported on, and the channel they used; forged reports also look like this"
 
 
 def _log_chance(frequency: Floats, low: Floats, high: Floats, n: int) -> Floats:

@@ -232,7 +232,7 @@ class Agent:
         return body, digest
 
     def _randomise(self, pointer: dict[str, Any], records: Mapping[int, Record]) -> Sent:
-        """Verify the list of a round, and make a report against it from the record with as many levels."""
+        """Verify the list of a round, and make a report on it from the record with as many levels."""
         document, digest = self._fetch("head-lists", pointer["head_list"])
         listed = verified_list(
             verified_content(document, "head-list", self._key, "head list"),

@@ -64,7 +64,7 @@ _PRINTED_11 = {
 
 @dataclass(frozen=True)
 class TableFigure:
-    """A table of a paper, and how to make it again from the populations of some seeds."""
+    """A table of a paper, and how to reproduce it from the populations of some seeds."""
 
     name: str
     title: str

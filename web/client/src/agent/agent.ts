@@ -224,7 +224,7 @@ export class Agent {
     return now;
   }
 
-  /** Verify the list of a round, make a report against it from the record with as many levels, and charge it. */
+  /** Verify the list of a round, make a report on it from the record with as many levels, and charge it. */
   async #report(pointer: Pointer, records: ReturnType<typeof usableRecords>, newest: number): Promise<Sent | null> {
     const fetched = await this.published.fetch("head-list", pointer.headList);
     if (!fetched) return null;
