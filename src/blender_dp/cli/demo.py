@@ -83,7 +83,7 @@ def _show(release: Release, truth: Truth, scores: Mapping[str, Scores], files: M
         ]
         for row in _top(release, truth)
     ]
-    print_table(f"Top {_TOP} of {len(release.head_list)} listed queries, share of all users", columns, rows)
+    print_table(f"Top {len(rows)} of {len(release.head_list)} listed queries, share of all users", columns, rows)
     say()
     columns = {"estimates of": False, "query L1": True, "record L1": True, "NDCG": True}
     rows = [[name, f"{s.query_l1:.4f}", f"{s.record_l1:.4f}", f"{s.ndcg:.4f}"] for name, s in scores.items()]

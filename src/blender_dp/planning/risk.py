@@ -58,8 +58,8 @@ def statement(promise: Promise, users: int, rounds: int = ROUNDS) -> str:
     return (
         f"{promise.group.capitalize()} ({users:,}): someone who is {_percent(PRIOR)} sure what a person's record is, and "
         f"sees {seen}, can be at most {_percent(once.most)} sure afterwards{_except(once.fails)}. "
-        f"{rounds} rounds with the same people cost ε = {rounded_up(many.epsilon)}"
-        f"{f' and δ = {rounded_up(many.delta)}' if many.delta else ''}, after which that is {_after(many)}; "
+        f"Over {rounds} rounds with the same people, the loss is ε = {rounded_up(many.epsilon)}"
+        f"{f' and δ = {rounded_up(many.delta)}' if many.delta else ''}, {_after(many)}; "
         f"ε = {rounded_down(promise.loss.epsilon / rounds)} per round would keep all of them together at "
         f"ε = {readable(promise.loss.epsilon)}."
     )
@@ -83,7 +83,9 @@ def _saving(loss: Loss, rounds: int) -> float:
 def _after(loss: Loss) -> str:
     bound = belief(loss)
     is_meaningful = bound.most <= _MEANINGLESS
-    return f"at most {_percent(bound.most)}{_except(bound.fails)}" if is_meaningful else "no longer a meaningful bound"
+    if not is_meaningful:
+        return "which is no longer a meaningful bound"
+    return f"so that someone can be at most {_percent(bound.most)} sure{_except(bound.fails)}"
 
 
 def _except(fails: Fraction) -> str:

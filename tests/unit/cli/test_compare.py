@@ -40,7 +40,7 @@ def test_it_prints_changes_with_their_intervals(folders):
     assert "1 gone" in joined
     assert "At most 5 % of these are expected to be false." in joined
     noise = [c for c in old.compare(new).changes if c.kind == "unchanged" and c.chance_missing is not None]
-    assert f"{sum(c.new_share is None for c in noise)} more left the list" in joined
+    assert f"Noise explains why {sum(c.new_share is None for c in noise)} left the list" in joined
 
 
 def test_the_number_of_rows_can_be_limited(folders):

@@ -69,13 +69,13 @@ def test_the_statement_has_one_round_and_a_year():
     text = statement(Promise("opt-in users", Model.CENTRAL, WITH_DELTA), 25_969)
     assert text.startswith("Opt-in users (25,969): someone who is 1 % sure what a person's record is")
     assert "at most 35.6 % sure afterwards, except with a probability of 1e-05." in text
-    assert "12 rounds with the same people cost ε = 48 and δ = 0.00012" in text
+    assert "Over 12 rounds with the same people, the loss is ε = 48 and δ = 0.00012" in text
     assert "no longer a meaningful bound; ε = 0.333 per round would keep all of them together at ε = 4." in text
 
 
 def test_the_bound_after_all_rounds_says_how_often_it_may_fail():
     text = statement(Promise("opt-in users", Model.CENTRAL, Loss(Fraction(1, 10), Fraction(1, 10**6))), 10)
-    assert "after which that is at most 3.28 %, except with a probability of 0.0012; ε = 0.00833 per round" in text
+    assert "so that someone can be at most 3.28 % sure, except with a probability of 0.0012; ε = 0.00833 per round" in text
 
 
 @pytest.mark.parametrize("delta", [Fraction(0), Fraction(1, 10**9), Fraction(1, 2)])
@@ -87,4 +87,4 @@ def test_any_number_of_rounds_can_be_composed(delta):
 def test_a_client_without_delta_has_no_exception():
     text = statement(Promise("clients", Model.LOCAL, Loss(Fraction(1, 4), Fraction(0))), 10, rounds=2)
     assert "sees this person's report, can be at most 1.29 % sure afterwards. 2 rounds" in text
-    assert "cost ε = 0.5, after which that is at most 1.64 %; ε = 0.125 per round" in text
+    assert "the loss is ε = 0.5, so that someone can be at most 1.64 % sure; ε = 0.125 per round" in text
