@@ -67,6 +67,6 @@ def _summary(comparison: Comparison) -> list[str]:
         left = sum(change.new_share is None for change in noise)
         lines.append(
             f"Noise explains why {left} left the list and {len(noise) - left} joined it: with an unchanged share, each "
-            f"would be missing from the other list with a probability of {min(c.chance_missing or 0 for c in noise):.2g} or more."
+            f"is missing from the other list with a probability of {min(c.chance_missing or 0 for c in noise):.2g} or more."
         )
     return lines

@@ -86,5 +86,5 @@ def test_any_number_of_rounds_can_be_composed(delta):
 
 def test_a_client_without_delta_has_no_exception():
     text = statement(Promise("clients", Model.LOCAL, Loss(Fraction(1, 4), Fraction(0))), 10, rounds=2)
-    assert "sees this person's report, can be at most 1.29 % sure afterwards. 2 rounds" in text
+    assert "sees this person's report, can be at most 1.29 % sure afterwards. Over 2 rounds" in text
     assert "the loss is ε = 0.5, so that someone can be at most 1.64 % sure; ε = 0.125 per round" in text
