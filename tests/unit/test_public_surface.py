@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pickle
 import subprocess
 import sys
 
@@ -8,6 +9,7 @@ import pytest
 import blender_dp
 import blender_dp_device
 from blender_dp import errors
+from blender_dp_device import StateError
 
 PUBLIC = [
     "Blender", "BlenderError", "ChannelSettings", "Columns",
@@ -36,6 +38,21 @@ def test_every_error_is_a_blender_error_with_subject_problem_and_fix():
         assert isinstance(error, ValueError)
         assert (error.subject, error.problem, error.fix) == ("thing", "is wrong", "Fix it")
         assert str(error) == "thing: is wrong. Fix it."
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        errors.LogError("log", "is empty", "Add rows"),
+        errors.OutsideTheoremError("epsilon", "is too small", "Raise it", theorem="Theorem 3.1"),
+        StateError("round", "is closed", "Wait", kind="missing"),
+        errors.MissingExtraError("spark", "pyspark"),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_errors_arrive_unchanged_from_another_process(error):
+    copy = pickle.loads(pickle.dumps(error))  # noqa: S301
+    assert (type(copy), str(copy), vars(copy)) == (type(error), str(error), vars(error))
 
 
 def test_a_device_needs_only_the_standard_library():

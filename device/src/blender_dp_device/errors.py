@@ -20,6 +20,9 @@ class BlenderError(ValueError):
         self.problem = problem
         self.fix = fix
 
+    def __reduce__(self) -> tuple[object, ...]:  # errors also come from other processes; `__init__` takes other arguments
+        return type(self).__new__, (type(self), *self.args), self.__dict__
+
 
 class ParameterError(BlenderError):
     """A parameter lies outside its range."""

@@ -20,9 +20,7 @@ def checked_epsilon(value: Number, field: str = "epsilon") -> Fraction:
     if epsilon < _SMALLEST_EPSILON:
         raise ParameterError(field, f"{value} is too small", f"Use a value of at least {float(_SMALLEST_EPSILON):g}")
     if epsilon > _LARGEST_EPSILON:
-        raise ParameterError(
-            field, f"{value} is too large to be private", f"Use a value of at most {_LARGEST_EPSILON}, preferably 4 or less"
-        )
+        raise ParameterError(field, f"{value} is too large", f"Use at most {_LARGEST_EPSILON}, preferably 4 or less")
     return epsilon
 
 
