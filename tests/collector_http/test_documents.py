@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import hashlib
+import threading
+import time
+from types import SimpleNamespace
 
 import pytest
 
+from blender_dp.collector.http import document_cache
+from blender_dp.collector.http.document_cache import DocumentCache
 from tests.collector_http.checks import is_problem
 
 
@@ -60,3 +66,37 @@ def test_cache_headers_of_other_responses(ready):
         for path in ("/v1/ledger", "/v1/search?q=a", "/v1/nothing", "/__heartbeat__"):
             assert http.get(path).headers["cache-control"] == "no-store"
             assert http.get(path).headers["x-content-type-options"] == "nosniff"
+
+
+def test_many_who_want_a_new_document_at_once_have_it_compressed_once(monkeypatch):
+    """When a round is released, all browsers want its bundle; compressing it for each of them would stop everything else."""
+    calls, concurrent, lock = [], [], threading.Lock()
+
+    def compress(body: bytes, **_: object) -> bytes:
+        calls.append(body)
+        concurrent.append(lock.acquire(blocking=False))
+        time.sleep(0.05)
+        lock.release()
+        return body[::-1]
+
+    monkeypatch.setattr(document_cache, "brotli", SimpleNamespace(compress=compress))
+    cache = DocumentCache(SimpleNamespace(document=lambda digest, kind: f"{kind} {digest}".encode()))
+
+    async def requests():
+        return await asyncio.gather(*(cache.encoded(name, "bundle", "br") for name in "ab" for _ in range(20)))
+
+    assert asyncio.run(requests()) == [b"a eldnub"] * 20 + [b"b eldnub"] * 20
+    assert sorted(calls) == [b"bundle a", b"bundle b"]
+    assert all(concurrent)
+
+
+def test_the_rows_of_releases_that_anyone_may_request_do_not_stay_in_memory(ready):
+    live, done = ready
+    parsed = live.service.documents.content
+    with live.http() as http:
+        before = parsed.cache_info()
+        rows = [http.get(f"/v1/releases/{done['release']}/trends", params={"n": n}).json() for n in (1, 2, 1000)]
+        http.get(f"/v1/releases/{done['release']}/files/estimates.csv")
+    assert parsed.cache_info() == before
+    assert rows[2][:2] == rows[1] == [*rows[0], rows[1][1]]
+    assert rows[2] == sorted(rows[2], key=lambda row: -row["share"])

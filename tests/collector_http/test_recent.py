@@ -27,7 +27,7 @@ def test_those_who_poll_read_nothing_from_the_database(tmp_path: Path, monkeypat
         monkeypatch.setattr(Store, "read", lambda store: asked.append(threading.current_thread()) or real(store))
         monkeypatch.setattr(CampaignSettings, "model_validate_json", None)
         monkeypatch.setattr(live.service.recent, "_seconds", 3600.0)
-        for path, most in (("/v1/rounds/current", 2), ("/v1/search", 1), ("/v1/campaigns", 1), ("/", 3)):
+        for path, most in (("/v1/rounds/current", 2), ("/v1/search", 1), ("/v1/campaigns", 1), ("/v1/ledger", 1), ("/", 3)):
             before = len([one for one in asked if one.name != "worker"])
             for _ in range(20):
                 assert http.get(path, params={"campaign": campaign, "q": "q"}).status_code == 200

@@ -5,6 +5,7 @@ Each takes up to some seconds, and its inputs never change. So it is computed on
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import asdict
 from fractions import Fraction
@@ -18,6 +19,7 @@ from blender_dp.collector.http.release_files import FileName, release_file
 from blender_dp.collector.http.response_cache import ResponseCache
 from blender_dp.collector.rounds.campaigns import Campaigns
 from blender_dp.collector.rounds.lookup import Lookup
+from blender_dp.collector.secrets.signing import canonical
 from blender_dp_device.digests import DocumentDigest
 
 if TYPE_CHECKING:
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 
 FDR = 0.05
 """The false-discovery rate of the changes between two releases."""
+MAX_POPULAR = 1000
+"""The most popular queries of a release; nobody can request more."""
 _REMEMBERED = 64
 _FILES = 6  # each of up to tens of megabytes
 
@@ -54,6 +58,10 @@ class CampaignFacts:
         settings = await self._recent.get(self._campaigns.settings_of, campaign)
         return await self._known.get(self._audit, settings, await self._recent.get(self._newest_list, campaign))
 
+    async def popular(self, digest: DocumentDigest) -> list[bytes]:
+        """The most popular queries of a release with their errors, most popular first, each as JSON."""
+        return await self._known.get(self._popular, digest)
+
     async def file(self, digest: DocumentDigest, name: FileName) -> bytes:
         """A published release as a file."""
         return await self._files.get(self._file, digest, name)
@@ -62,7 +70,16 @@ class CampaignFacts:
         """A published release."""
         from blender_dp.release import Release  # noqa: PLC0415 (slow to import)
 
-        return Release.from_document(self._documents.content(digest, "release")["release"])
+        return Release.from_document(self._document(digest))
+
+    def _document(self, digest: DocumentDigest) -> dict[str, Any]:
+        """A release as JSON values. They are not remembered: a large release takes tens of megabytes."""
+        document: dict[str, Any] = json.loads(self._documents.document(digest, "release"))["content"]["release"]
+        return document
+
+    def _popular(self, digest: DocumentDigest) -> list[bytes]:
+        listed = [row for row in self._document(digest)["queries"] if row["query"] is not None]
+        return [canonical(row) for row in sorted(listed, key=lambda row: -row["share"])[:MAX_POPULAR]]
 
     def _file(self, digest: DocumentDigest, name: FileName) -> bytes:
         return release_file(self.release(digest), name)

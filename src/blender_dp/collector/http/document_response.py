@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from http import HTTPStatus
 
-import anyio.to_thread
 from fastapi import Request, Response
 
 from blender_dp.collector.http.service import service_of
@@ -25,8 +24,7 @@ async def document_response(request: Request, digest: DocumentDigest, kind: str)
     known = {one.strip().removeprefix("W/") for one in request.headers.get("if-none-match", "").split(",")}
     body = None
     if not (known & {tag, "*"} and documents.is_known(digest, kind)):
-        make, *more = (documents.compressed, coding) if coding else (documents.document,)
-        body = await anyio.to_thread.run_sync(make, digest, kind, *more)
+        body = await documents.encoded(digest, kind, coding)
     if known & {tag, "*"}:
         return Response(status_code=HTTPStatus.NOT_MODIFIED, headers=headers)
     return Response(body, media_type="application/json", headers=headers | ({"Content-Encoding": coding} if coding else {}))

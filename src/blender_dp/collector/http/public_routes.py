@@ -12,6 +12,7 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, Field, ValidationError
 
 from blender_dp.collector.http.budget_view import budgets_shown
+from blender_dp.collector.http.campaign_facts import MAX_POPULAR
 from blender_dp.collector.http.campaign_trends import MAX_SERIES
 from blender_dp.collector.http.content_types import JsonRoute
 from blender_dp.collector.http.dependencies import CampaignPath, CampaignQuery, DocumentPath
@@ -25,7 +26,6 @@ from blender_dp.collector.http.messages import (
 )
 from blender_dp.collector.http.openapi import may, queries
 from blender_dp.collector.http.service import Service, service_of
-from blender_dp.collector.secrets.signing import canonical
 from blender_dp_device.wire.messages import Pointer, SignedDocument
 from blender_dp_device.wire.suggestions import Suggester
 
@@ -79,11 +79,11 @@ async def release(request: Request, digest: DocumentPath) -> Response:
 
 
 @router.get("/releases/{digest}/trends", response_model=list[TrendAnswer], responses=_NOT_FOUND)
-def trends(request: Request, digest: DocumentPath, n: Annotated[int, Query(ge=1, le=1000)] = 10) -> Response:
+async def trends(request: Request, digest: DocumentPath, n: Annotated[int, Query(ge=1, le=MAX_POPULAR)] = 10) -> Response:
     """The most popular queries of a release, with their errors."""
-    rows = service_of(request).documents.content(digest, "release")["release"]["queries"]
-    listed = sorted((row for row in rows if row["query"] is not None), key=lambda row: -row["share"])
-    return Response(canonical(listed[:n]), media_type="application/json", headers={"Cache-Control": FOR_EVER})
+    rows = await service_of(request).facts.popular(digest)
+    body = b"[" + b",".join(rows[:n]) + b"]"
+    return Response(body, media_type="application/json", headers={"Cache-Control": FOR_EVER})
 
 
 class SearchQuery(BaseModel):
@@ -124,11 +124,11 @@ async def campaign_trends(
     return Response(body, media_type="application/json", headers={"Cache-Control": f"public, max-age={_POINTER_SECONDS}"})
 
 
-@router.get("/ledger")
-def ledger(request: Request) -> list[LedgerEntry]:
+@router.get("/ledger", response_model=list[LedgerEntry])
+async def ledger(request: Request) -> Response:
     """What each group has spent in each round, in a chain that can be verified."""
-    entries = service_of(request).rounds.budgets.ledger()
-    return [LedgerEntry.model_validate({**asdict(entry), "digest": entry.digest}) for entry in entries]
+    service = service_of(request)
+    return Response(await service.recent.get(_ledger, service), media_type="application/json")
 
 
 def _pointer(service: Service, campaign: str | None) -> bytes:
@@ -139,6 +139,12 @@ def _pointer(service: Service, campaign: str | None) -> bytes:
         released=public_round(released) if released else None,
     )
     return msgspec.json.encode(pointer)
+
+
+def _ledger(service: Service) -> bytes:
+    entries = service.rounds.budgets.ledger()
+    shown = [LedgerEntry.model_validate({**asdict(one), "digest": one.digest}) for one in entries]
+    return msgspec.json.encode([one.model_dump(mode="json") for one in shown])
 
 
 def _budgets(service: Service, campaign: str | None) -> list[CampaignBudget]:
