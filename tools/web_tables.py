@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from ipaddress import ip_network
 from pathlib import Path
 
+from blender_dp.privacy import limits
 from blender_dp_device import arithmetic
 from blender_dp_device.agent import outgoing, verification
 from blender_dp_device.records import canonical, checks, head_list, personal, reporting_list, upload
@@ -136,6 +137,8 @@ def _limits() -> str:
         "MOST_DIGITS": arithmetic._MOST_DIGITS,
         "LARGEST_EPSILON": str(checks._LARGEST_EPSILON),
         "SMALLEST_EPSILON": str(checks._SMALLEST_EPSILON),
+        "INVITED_EPSILON": str(limits.LARGEST_EPSILON),
+        "INVITED_DELTA": str(limits.INVITED_DELTA),
     }
     return f"{_HEADER}\n" + "".join(_constant(name, value) for name, value in values.items())
 

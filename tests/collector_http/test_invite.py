@@ -6,6 +6,7 @@ import base64
 import importlib.util
 import json
 import re
+from contextlib import suppress
 from xml.etree import ElementTree
 
 import jsonschema
@@ -19,6 +20,7 @@ from blender_dp_device import Agent, CollectorClient
 from tests.collector_http.conftest import listening
 from tests.collector_http.test_operate import command  # noqa: F401 (a fixture)
 from tests.conftest import ROOT
+from tests.device.vectors.files import vectors
 
 SCHEMA = json.loads((ROOT / "spec/schemas/invitation.json").read_text(encoding="utf-8"))
 PUBLIC = ("--public-url", "https://collector.example/")
@@ -34,6 +36,7 @@ def live(tmp_path_factory):
     with listening(tmp_path_factory.mktemp("invite") / "data") as one:
         one.campaign(max_epsilon="40")
         one.campaign(name="endless")
+        one.campaign(name="weak", epsilon="21", max_epsilon="210", allow_weak_privacy=True)
         yield one
 
 
@@ -109,6 +112,7 @@ def test_mistakes_are_explained(live, command, tmp_path):  # noqa: F811
     for words, message in (
         (("endless",), "lifetime-epsilon: the campaign has no limit"),
         (("searches", "--lifetime-epsilon", "3"), "3 is less than the ε of one round, 4"),
+        (("weak",), "epsilon: 21 is more than 20, which protects nobody"),
         (("searches", "--lifetime-epsilon", "9", "--public-url", "http://collector.example"), "public-url: is not https"),
         (("others", "--lifetime-epsilon", "9"), "404"),
         (("searches", "--lifetime-epsilon", "9", "--qr", str(tmp_path / "no" / "qr.svg")), "its folder does not exist"),
@@ -141,6 +145,27 @@ def test_addresses_that_are_accepted(url):
     document = Invitation.of(**{**VALUES, "collector": f"{url}/"}).to_document()
     assert document["collector"] == url
     jsonschema.validate(document, SCHEMA)
+
+
+VECTORS = vectors("invitations")["cases"]
+CASES = [(case["text"], case["invitation"]) for case in VECTORS]
+FILES = [json.loads(case["text"]) for case in VECTORS if case["invitation"] is None and case["name"].startswith("file: ")]
+
+
+@pytest.mark.parametrize("fields", FILES, ids=str)
+def test_no_invitation_is_written_that_devices_refuse(fields):
+    """What spec/vectors says that every client refuses, the command does not write, or it does not follow the schema."""
+    with suppress(ParameterError, TypeError):
+        written = Invitation.of(**{name: value for name, value in fields.items() if name != "schema"}).to_document()
+        assert written != fields or not jsonschema.Draft202012Validator(SCHEMA).is_valid(fields)
+
+
+@pytest.mark.parametrize(("text", "read"), [(text, read) for text, read in CASES if read])
+def test_every_client_reads_what_is_written(text, read):
+    written = Invitation.of(**{name: value for name, value in read.items() if name != "schema"})
+    assert written.to_document() == read
+    assert (in_link(text.strip()) if "#" in text else json.loads(text)) == read
+    jsonschema.validate(read, SCHEMA)
 
 
 def test_the_page_behind_the_link_reads_nothing(live):

@@ -35,7 +35,11 @@ class _Device:
     lifetime: str = "400"
     seconds: int = 0
     spent: Fraction = Fraction(0)
+    agreed: str | None = None
     steps: list[dict[str, Any]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.first = self.lifetime
 
     def take_part(self, current: dict[str, Any] | None, *, now: int = 0, **outcome: Any) -> None:
         """Report in a round. Posts are (path, body) pairs with their status."""
@@ -56,6 +60,11 @@ class _Device:
         """Opt out for good."""
         self._write({"do": "opt-out", "now": 0, "requests": [], "result": None, "error": None})
 
+    def agree(self) -> None:
+        """Agree to the lifetime ε that the device now has."""
+        self.agreed = self.lifetime
+        self._write({"do": "agree", "now": 0, "requests": [], "result": None, "error": None})
+
     def _step(
         self, what: str, now: int, *, current: Any, reads: int = 0, posts: Any = (), cost: str = "0", **more: Any
     ) -> None:
@@ -66,6 +75,8 @@ class _Device:
         early = [one for one in sent if current is None or f"/{current['id']}/" not in one["request"]]
         requests = [{"request": _CURRENT}, *early, *fetched, *(one for one in sent if one not in early)]
         self.spent += Fraction(cost)
+        if Fraction(cost):
+            self.agreed = str(self._limit)
         called = {"do": what, "now": now, "current": current}
         if what == "upload":
             called |= {"token": "t" * 64, "query": more.pop("query"), "url": "https://www.google.com/"}
@@ -86,12 +97,16 @@ class _Device:
         return {"request": path, "status": status, "body": body} | ({} if receipt is None else {"receipt": receipt})
 
     def _write(self, step: dict[str, Any]) -> None:
-        left = Fraction(self.lifetime) - self.spent
-        self.steps.append(step | {"spent": str(self.spent), "left": str(left)})
+        changed = {} if self.lifetime == self.first else {"lifetime_epsilon": self.lifetime}
+        self.steps.append(step | changed | {"spent": str(self.spent), "left": str(self._limit - self.spent)})
+
+    @property
+    def _limit(self) -> Fraction:
+        return min(Fraction(self.lifetime), Fraction(self.agreed or self.lifetime))
 
     def to_document(self) -> dict[str, Any]:
         """The sequence as JSON values."""
-        settings = {"epsilon": self.epsilon, "delta": "1/1000000", "lifetime_epsilon": self.lifetime}
+        settings = {"epsilon": self.epsilon, "delta": "1/1000000", "lifetime_epsilon": self.first}
         return {"name": self.name, "device": {**settings, "least_seconds": self.seconds}, "steps": self.steps}
 
 
@@ -175,6 +190,22 @@ def _almost_enough() -> _Device:
     device.take_part(_round(1, "listed", "7/3"), reads=1, posts=[(1, 0, _OK)], cost="7/3")
     device.upload(_round(2, "open", "7/3"), reads=1, posts=[(2, 1, _CREATED, 0)], cost="7/3")
     device.take_part(_round(3, "listed", "7/3"), reads=1, error=_USED)
+    return device
+
+
+def _larger_limit() -> _Device:
+    device = _Device("a larger lifetime ε counts only after its user has agreed", lifetime="8")
+    device.take_part(_round(1, "listed"), reads=1, posts=[(1, 0, _OK)], cost="4")
+    device.lifetime = "40"
+    device.take_part(_round(2, "listed"), reads=1, posts=[(2, 1, _OK)], cost="4")
+    device.take_part(_round(3, "listed"), reads=1, error=_USED)
+    device.upload(_round(3, "open"), reads=1, error=_USED)
+    device.agree()
+    device.take_part(_round(3, "listed"), reads=1, posts=[(3, 2, _OK)], cost="4")
+    device.lifetime = "16"
+    device.upload(_round(4, "open"), reads=1, posts=[(4, 3, _CREATED, 0)], cost="4")
+    device.lifetime = "40"
+    device.take_part(_round(5, "listed"), reads=1, error=_USED)
     return device
 
 
@@ -299,7 +330,7 @@ def _opt_out() -> _Device:
 
 
 _SEQUENCES = (
-    _one_report_per_round, _the_same_bytes, _arrives_late, _lifetime, _almost_enough, _minimum_time, _clock_set_back,
-    _clock_set_back_before_a_refusal, _several_undelivered, _over, _rollback, _both_groups, _uploads, _withdrawals,
+    _one_report_per_round, _the_same_bytes, _arrives_late, _lifetime, _almost_enough, _larger_limit, _minimum_time,
+    _clock_set_back, _clock_set_back_before_a_refusal, _several_undelivered, _over, _rollback, _both_groups, _uploads, _withdrawals,
     _several_withdrawals, _opt_out,
 )  # fmt: skip

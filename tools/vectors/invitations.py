@@ -24,7 +24,11 @@ _ALLOWED: tuple[dict[str, Any], ...] = (
     {"collector": "https://collector.example:8443/a/b"},
     {"collector": "http://localhost:8000"},
     {"collector": "http://127.0.0.1"},
-    {"epsilon": "97/2"},
+    {"epsilon": "20"},
+    {"epsilon": "1/3"},
+    {"delta": "999/1000000"},
+    {"lifetime_epsilon": "4"},
+    {"lifetime_epsilon": "1000000"},
     {"name": "0-" + "x" * 61},
 )
 _REFUSED: tuple[dict[str, Any], ...] = (
@@ -33,6 +37,7 @@ _REFUSED: tuple[dict[str, Any], ...] = (
     {"collector": "http://collector.example"},
     {"collector": "http://localhost.example"},
     {"collector": "http://127.0.0.2"},
+    {"collector": "http://[::1]:8000"},
     {"collector": "https://joe@collector.example"},
     {"collector": "https://collector.example/?a"},
     {"collector": "https://collector.example/#a"},
@@ -44,10 +49,14 @@ _REFUSED: tuple[dict[str, Any], ...] = (
     {"epsilon": "4.0"},
     {"epsilon": "8/2"},
     {"epsilon": 4},
+    {"epsilon": "20000001/1000000"},
+    {"epsilon": "48"},
     {"epsilon": "65"},
     {"epsilon": "0"},
     {"delta": "1e-6"},
     {"delta": "0"},
+    {"delta": "1/1000"},
+    {"delta": "1/2"},
     {"delta": "1"},
     {"lifetime_epsilon": "3"},
     {"name": ""},
@@ -56,12 +65,23 @@ _REFUSED: tuple[dict[str, Any], ...] = (
     *({field: ...} for field in _PINNED),
 )
 
+_ADDRESSES = {
+    "https://collector.example": True, "https://collector.example:8443/a/": True, "http://localhost": True,
+    "http://localhost:8000": True, "http://127.0.0.1": True, "http://127.0.0.1:8000/a": True,
+    "http://127.0.0.2": False, "http://127.1.2.3:8000": False, "http://[::1]": False, "http://[::1]:8000": False,
+    "http://[::ffff:127.0.0.1]": False, "http://0.0.0.0": False, "http://10.0.0.1": False, "http://localhost.example": False,
+    "http://127.0.0.1.example": False, "http://127.0.0.1@collector.example": False, "http://collector.example": False,
+    "ftp://localhost": False, "https://joe@collector.example": False, "https://collector.example/?a": False,
+    "https://collector.example/#a": False,
+}  # fmt: skip
+
 
 def invitation_vectors() -> dict[str, Any]:
-    """Texts that a user pastes or a file has, and the invitation in it, or null."""
+    """Texts that a user pastes or a file has, and the invitation in it, or null; and addresses of collectors."""
     return {
         "schema": "blender-dp/vectors/invitations/1",
         "cases": [{"name": name, "text": text, "invitation": read} for name, text, read in (*_forms(), *_values())],
+        "addresses": [{"collector": url, "accepted": accepted} for url, accepted in _ADDRESSES.items()],
     }
 
 

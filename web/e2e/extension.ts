@@ -73,6 +73,16 @@ export class Device {
     return reply.value;
   }
 
+  /** What the popup finds for what is typed, offline. */
+  async find(typed: string): Promise<(string | null)[]> {
+    const popup = await this.open("/popup.html");
+    await (await popup.waitForSelector("#search"))?.type(typed);
+    await popup.waitForSelector(".results li");
+    const found = await popup.$$eval(".results .query", (queries) => queries.map(({ textContent }) => textContent));
+    await popup.close();
+    return found;
+  }
+
   /** Search for this, and open the first result. */
   async search(query: string): Promise<void> {
     await searchIn(await this.open(resultsOf(query)));

@@ -86,9 +86,9 @@ async function fitWindow(page: Page, width: number): Promise<void> {
   });
 }
 
-/** In the page: responds in place of the background. Rows are stored under what was typed. */
+/** In the page: responds in place of the background. */
 function playBackground(responses: Record<string, unknown>): void {
-  const respond = async ({ type, typed }: { type: string; typed?: string }) => responses[typed ?? type];
+  const respond = async ({ type }: { type: string }) => responses[type];
   Object.defineProperty(chrome.runtime, "sendMessage", { value: respond });
   Object.defineProperty(chrome.permissions, "request", { value: async () => true });
 }

@@ -54,6 +54,9 @@ const NEW: Status = {
 };
 
 const JOINED: Status = { ...NEW, consent: "client" };
+const VOLUNTEER: Partial<Status> = { consent: "opt-in", lastReport: null, uploads: { rounds: 3, withdrawn: 1 } };
+const WITHDRAWN = { withdrawn: 2, status: { ...CLIENT, ...VOLUNTEER, uploads: { rounds: 3, withdrawn: 3 } } };
+const RAISED = { epsilon: "4", agreed: "48", wanted: "480", spent: "12" };
 const UNLISTED = CLIENT.lastReport && { ...CLIENT.lastReport, cells: null };
 
 const ROWS: Suggestion[] = [
@@ -72,7 +75,8 @@ const INVITATION = {
   lifetime_epsilon: "48",
   name: "popular-searches",
 };
-const LINK = `https://collector.example/join#${Buffer.from(JSON.stringify(INVITATION)).toString("base64url")}`;
+const LINK = linkOf(INVITATION);
+const LARGER = linkOf({ ...INVITATION, lifetime_epsilon: "480" });
 const REFUSED = { error: { subject: "collector", problem: "is being contacted", fix: "Try again in a moment" } };
 
 /** Every screen, in the order in which a user may meet them. */
@@ -101,7 +105,7 @@ export const SCREENS: readonly Screen[] = [
     await page.type("#search", "zz");
     await page.waitForSelector("[role=status].soft");
   }),
-  popup("opt-in", { consent: "opt-in", lastReport: null, uploads: { rounds: 3, withdrawn: 1 } }),
+  popup("opt-in", VOLUNTEER),
   popup("paused", { paused: true }),
   popup("used-up", { spent: "48", remaining: "0" }),
   popup("left", { left: true, nextRound: null, stored: 0, bundle: null, lastReport: UNLISTED }),
@@ -109,10 +113,17 @@ export const SCREENS: readonly Screen[] = [
   popup("refused", {}, (page) => press(page, "Pause")),
   popup("question-delete", {}, (page) => press(page, "Delete everything")),
   popup("question-leave", {}, (page) => press(page, "Leave permanently")),
+  popup("question-leave-volunteer", VOLUNTEER, (page) => press(page, "Leave permanently")),
+  popup("question-leave-withdrawn", VOLUNTEER, async (page) => {
+    await press(page, "Leave permanently");
+    await press(page, "Withdraw my records first");
+  }),
   options("question", NEW),
   options("empty", JOINED),
   options("invalid", JOINED, (page) => read(page, "https://collector.example/join")),
   options("preview", JOINED, (page) => read(page, LINK)),
+  options("larger-limit", {}, (page) => read(page, LARGER), { limit: { value: RAISED } }),
+  options("no-promise", JOINED, (page) => read(page, linkOf({ ...INVITATION, epsilon: "30" }))),
   options("saved", JOINED, async (page) => {
     await read(page, LINK);
     await press(page, "Accept");
@@ -121,12 +132,13 @@ export const SCREENS: readonly Screen[] = [
 ];
 
 function popup(name: string, changes: Partial<Status>, act?: Screen["act"]): Screen {
-  const responses = { status: { value: { ...CLIENT, ...changes } }, pause: REFUSED };
+  const responses = { status: { value: { ...CLIENT, ...changes } }, pause: REFUSED, withdraw: { value: WITHDRAWN } };
   return screen("popup", name, responses, act);
 }
 
-function options(name: string, changes: Partial<Status>, act?: Screen["act"]): Screen {
-  return screen("options", name, { status: { value: { ...CLIENT, ...changes } }, invitation: { value: CLIENT } }, act);
+function options(name: string, changes: Partial<Status>, act?: Screen["act"], more = {}): Screen {
+  const responses = { status: { value: { ...CLIENT, ...changes } }, limit: { value: null }, invitation: { value: CLIENT } };
+  return screen("options", name, { ...responses, ...more }, act);
 }
 
 function consent(name: string, changes: Partial<Status>, act?: Screen["act"]): Screen {
@@ -134,8 +146,12 @@ function consent(name: string, changes: Partial<Status>, act?: Screen["act"]): S
 }
 
 function screen(page: Screen["page"], name: string, responses: object, act?: Screen["act"]): Screen {
-  const rows = { we: { value: ROWS }, zz: { value: [] } };
+  const rows = { results: { value: ROWS } };
   return { name: `${page}-${name}`, page, responses: { ...responses, ...rows }, ...(act && { act }) };
+}
+
+function linkOf(invitation: object): string {
+  return `https://collector.example/join#${Buffer.from(JSON.stringify(invitation)).toString("base64url")}`;
 }
 
 /** Presses the button with this label. */

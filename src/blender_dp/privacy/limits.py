@@ -15,6 +15,8 @@ from blender_dp.privacy.rounding import readable, rounded_down, rounded_up
 
 LARGEST_EPSILON = 20
 CAUTIOUS_EPSILON = 10
+INVITED_DELTA = Fraction(1, 1000)
+"""The δ of an invitation is less: a device cannot compare δ with the number of opt-in users, which it does not know."""
 _ALLOW = "allow weak privacy explicitly (--force-weak-privacy, or allow_weak_privacy in Python and the API)"
 
 

@@ -60,6 +60,22 @@ def test_two_processes_share_one_account(agent, fake):
         other.take_part("query 1")
 
 
+def test_an_account_of_an_earlier_version_has_no_limit_yet(agent, fake, tmp_path):
+    """The first charge stores the one that its agent has; a refused one stores nothing."""
+    agent(lifetime_epsilon=40).take_part("query 1")
+    file = tmp_path / "device/account.json"
+    stored = json.loads(file.read_text())
+    assert stored.pop("limit") == "40"
+    file.write_text(json.dumps(stored))
+    assert agent(lifetime_epsilon=Fraction(22, 3)).left == Fraction(10, 3)
+    fake.state["id"] = "2" * 32
+    fake.publish_list(round=2)
+    with pytest.raises(StateError, match="used up"):
+        agent(lifetime_epsilon=Fraction(22, 3)).take_part("query 1")
+    agent(lifetime_epsilon=8).take_part("query 1")
+    assert agent(lifetime_epsilon=1000).left == 0
+
+
 EMPTY = {"sent": [], "records": [], "newest": {}, "bundles": {}, "charged": None}
 SENT = {"campaign": "c" * 32, "round": 1, "round_id": "1" * 32, "epsilon": "4", "body": ""}
 
@@ -106,6 +122,7 @@ SENT = {"campaign": "c" * 32, "round": 1, "round_id": "1" * 32, "epsilon": "4", 
         ],
         *[json.dumps({**EMPTY, "newest": {"c" * 32: wrong}}) for wrong in ("x", "1", 0.5, True, -5, None)],
         *[json.dumps({**EMPTY, "bundles": {"c" * 32: wrong}}) for wrong in ("x", "1", 0.5, True, -5, None)],
+        *[json.dumps({**EMPTY, "limit": wrong}) for wrong in ("x", "-4", "1e400000000", "1/0", 4, True, [])],
         *[
             json.dumps({**EMPTY, "charged": wrong})
             for wrong in ("x", "1", "nan", True, float("nan"), float("inf"), float("-inf"))  # NaN would end the wait
@@ -126,6 +143,7 @@ class TestDamagedAccount:
             lambda: agent().withdraw(),
             lambda: agent().refresh_bundle(),
             lambda: agent().left,
+            lambda: agent().agree_to_limit(),
             lambda: agent().sent,
         ):
             with pytest.raises(DocumentError, match="shape"):

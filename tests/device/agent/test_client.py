@@ -12,6 +12,7 @@ from blender_dp.errors import DocumentError, ParameterError, StateError
 from blender_dp_device.agent.client import _DOCUMENT_BYTES, BusyError, CollectorClient, NoResponseError, ResponseError
 from blender_dp_device.records.head_list import HeadList
 from tests.device.agent.http_server import Answer, Request
+from tests.device.vectors.files import vectors
 
 
 @pytest.mark.parametrize(
@@ -32,9 +33,14 @@ def test_a_collector_on_another_machine_needs_https(url):
         CollectorClient(url)
 
 
-@pytest.mark.parametrize("url", ["https://a.example", "http://localhost:1", "http://127.0.0.9", "http://[::1]:8000"])
-def test_https_or_this_machine_is_accepted(url):
-    CollectorClient(url).close()
+@pytest.mark.parametrize("case", vectors("invitations")["addresses"], ids=lambda one: one["collector"])
+def test_https_or_this_machine_is_accepted(case):
+    """As spec/vectors says, and no other address of this machine."""
+    if case["accepted"]:
+        CollectorClient(case["collector"]).close()
+    else:
+        with pytest.raises(ParameterError, match="url: "):
+            CollectorClient(case["collector"])
 
 
 def test_plain_http_on_a_private_network_must_be_allowed():

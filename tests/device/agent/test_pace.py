@@ -21,8 +21,14 @@ def test_the_lifetime_budget(agent, fake):
     fake.publish_list(round=3)
     with pytest.raises(StateError, match="used up"):
         agent().take_part("query 1")
+    larger = agent(lifetime_epsilon=Fraction(12))  # an application cannot raise it by itself
+    assert larger.left == 0
+    with pytest.raises(StateError, match="used up"):
+        larger.take_part("query 1")
     assert len(fake.posted) == 2
-    assert agent(lifetime_epsilon=Fraction(12)).take_part("query 1").arrived
+    larger.agree_to_limit()
+    assert larger.take_part("query 1").arrived
+    assert agent(lifetime_epsilon=Fraction(40)).left == 0
 
 
 class TestPace:

@@ -67,7 +67,8 @@ def test_sequences(sequence, tmp_path, client):  # noqa: F811
     collector, now = Replayed(), [0]
     pinned = {"key": ACCOUNTS["key"], "campaign": ACCOUNTS["campaign"], **sequence["device"]}
     for step in sequence["steps"]:  # each as after a restart, with a connection of its own
-        agent = Agent(tmp_path / "device", client(collector.answer), **pinned, clock=lambda: now[0])
+        wanted = {name: value for name, value in step.items() if name == "lifetime_epsilon"}
+        agent = Agent(tmp_path / "device", client(collector.answer), **pinned | wanted, clock=lambda: now[0])
         now[0] = step["now"]
         collector.start(step)
         assert done(agent, step) == (step["result"], step["error"])
@@ -83,6 +84,7 @@ def done(agent: Agent, step: dict) -> tuple[object, str | None]:
         "upload": lambda: "sent" if agent.upload(step["token"], step["query"], step["url"]) else "nothing",
         "withdraw": agent.withdraw,
         "opt-out": agent.opt_out,
+        "agree": agent.agree_to_limit,
     }
     try:
         return acts[step["do"]](), None

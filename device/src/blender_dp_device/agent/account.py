@@ -75,11 +75,17 @@ class Account:
     bundles: dict[str, int] = field(default_factory=dict)
     charged: float | None = None
     """When something was last charged, by the device's clock."""
+    limit: str | None = None
+    """The lifetime ε that the user has agreed to."""
 
     def spent(self, unknown: Fraction) -> Fraction:
         """The cost of all reports and uploads; `unknown` is for an upload that an earlier version did not charge."""
         costs = [*(one.epsilon for one in self.sent), *(one.epsilon for one in self.records)]
         return sum((unknown if cost is None else Fraction(cost) for cost in costs), Fraction(0))
+
+    def lifetime(self, wanted: Fraction) -> Fraction:
+        """What all rounds may cost: no more than the user has agreed to, whatever an application wants later."""
+        return wanted if self.limit is None else min(wanted, Fraction(self.limit))
 
     def report(self, campaign: str, round_id: str) -> Sent | None:
         """The report of a round, if there is one."""
@@ -97,7 +103,8 @@ class Account:
         if entry.round <= self.newest.get(entry.campaign, 0):
             problem = "belongs to a round that this device participated in, or to an older round"
             raise DocumentError("signed document", problem, "Wait for the next round")
-        if self.spent(limits.epsilon) + cost > limits.lifetime_epsilon:
+        lifetime = self.lifetime(limits.lifetime_epsilon)
+        if self.spent(limits.epsilon) + cost > lifetime:
             raise StateError("budget", "of this device is used up", "Do not participate in more rounds")
         if self.charged is not None and now < self.charged + limits.least_seconds:
             wait = f"Wait {limits.least_seconds:.0f} seconds between rounds"
@@ -107,7 +114,7 @@ class Account:
         else:
             self.records.append(entry)
         self.newest[entry.campaign] = entry.round
-        self.charged = now
+        self.charged, self.limit = now, str(lifetime)
 
     def withdraw(self, upload: Uploaded) -> None:
         """Note that an upload was withdrawn. It stays charged: the collector has seen it."""
@@ -155,6 +162,7 @@ class AccountFile:
                 {name: whole(number, 0, MAX_ROUNDS) for name, number in stored["newest"].items()},
                 {name: whole(number, 0, MAX_ROUNDS) for name, number in stored["bundles"].items()},
                 None if stored["charged"] is None else finite(stored["charged"]),
+                _cost(stored.get("limit")),
             )
 
     def _has(self, path: Path) -> bool:
@@ -189,22 +197,28 @@ class AccountFile:
 
 def _sent(**stored: Any) -> Sent:  # noqa: ANN401 (JSON)
     sent = Sent(**stored)
-    _check(sent, costs=[sent.epsilon], flags=[sent.arrived, sent.over])
+    _check(sent, costs=[text(sent.epsilon)], flags=[sent.arrived, sent.over])
     text(sent.body)
     return sent
 
 
 def _uploaded(**stored: Any) -> Uploaded:  # noqa: ANN401 (JSON)
     uploaded = Uploaded(**stored)
-    costs = [cost for cost in (uploaded.epsilon, uploaded.delta) if cost is not None]
-    _check(uploaded, costs=costs, flags=[uploaded.withdrawn])
+    _check(uploaded, costs=[uploaded.epsilon, uploaded.delta], flags=[uploaded.withdrawn])
     digest_name(uploaded.receipt)
     return uploaded
 
 
-def _check(entry: Sent | Uploaded, *, costs: list[str], flags: list[bool]) -> None:
+def _check(entry: Sent | Uploaded, *, costs: list[str | None], flags: list[bool]) -> None:
     text(entry.campaign)
     identifier(entry.round_id)
     whole(entry.round, 0, MAX_ROUNDS)
-    if not all(_COST.fullmatch(cost) for cost in costs) or not all(type(flag) is bool for flag in flags):
+    list(map(_cost, costs))
+    if not all(type(flag) is bool for flag in flags):
         raise ValueError
+
+
+def _cost(written: str | None) -> str | None:
+    if written is not None and not _COST.fullmatch(written):
+        raise ValueError
+    return written

@@ -62,8 +62,7 @@ class Agent:
         self.epsilon = checked_epsilon(epsilon)
         self.lifetime_epsilon = not_negative(lifetime_epsilon, "lifetime_epsilon")
         self.delta = None if delta is None else checked_delta(delta)
-        seconds = float(not_negative(least_seconds, "least_seconds"))
-        self._limits = Limits(self.epsilon, self.lifetime_epsilon, seconds)
+        self._limits = Limits(self.epsilon, self.lifetime_epsilon, float(not_negative(least_seconds, "least_seconds")))
         self._clock = clock
         self._collector = collector
         self._file = AccountFile(folder)
@@ -88,7 +87,14 @@ class Agent:
     @property
     def left(self) -> Fraction:
         """The ε that this device may still spend in its lifetime."""
-        return self.lifetime_epsilon - self.spent
+        account = self._file.read()
+        return account.lifetime(self.lifetime_epsilon) - account.spent(self.epsilon)
+
+    def agree_to_limit(self) -> None:
+        """Allow `lifetime_epsilon` from now on, even if it is more than before: the user must have agreed to it."""
+        with self._file.locked() as account:
+            account.limit = str(self.lifetime_epsilon)
+            self._file.save(account)
 
     @property
     def opted_out(self) -> bool:
@@ -136,13 +142,9 @@ class Agent:
         if pointer is None or pointer["state"] != "open":
             return None
         body, _ = self._fetch("openings", pointer["opening"])
+        content, now = verified_content(body, "opening", self._key, "opening"), self._clock()
         opening = verified_opening(
-            verified_content(body, "opening", self._key, "opening"),
-            campaign=self._campaign,
-            round_id=pointer["id"],
-            epsilon=self.epsilon,
-            max_delta=self.delta,
-            now=self._clock(),
+            content, campaign=self._campaign, round_id=pointer["id"], epsilon=self.epsilon, max_delta=self.delta, now=now
         )
         uploaded = self._charge_upload(opening)
         if uploaded is None or uploaded.withdrawn or self.opted_out:
@@ -234,13 +236,10 @@ class Agent:
     def _randomise(self, pointer: dict[str, Any], records: Mapping[int, Record]) -> Sent:
         """Verify the list of a round, and make a report on it from the record with as many levels."""
         document, digest = self._fetch("head-lists", pointer["head_list"])
+        content = verified_content(document, "head-list", self._key, "head list")
+        newest, now = self._file.read().newest.get(self._campaign, 0), self._clock()
         listed = verified_list(
-            verified_content(document, "head-list", self._key, "head list"),
-            campaign=self._campaign,
-            round_id=pointer["id"],
-            epsilon=self.epsilon,
-            newest=self._file.read().newest.get(self._campaign, 0),
-            now=self._clock(),
+            content, campaign=self._campaign, round_id=pointer["id"], epsilon=self.epsilon, newest=newest, now=now
         )
         head_list = listed.reporting_list.head_list
         report = Device(listed.reporting_list, epsilon=self.epsilon).randomise(records[head_list.levels])

@@ -85,9 +85,8 @@ class SearchIndex:
 def _fill(database: sqlite3.Connection, digest: DocumentDigest, queries: Sequence[Row]) -> None:
     database.executescript(_SCHEMA)
     database.execute("INSERT INTO bundle VALUES (?)", (digest,))
-    database.executemany(
-        "INSERT INTO queries VALUES (?, ?, ?)", ((i, row["query"], row["share"]) for i, row in enumerate(queries))
-    )
+    rows = ((i, row["query"], row["share"]) for i, row in enumerate(queries))
+    database.executemany("INSERT INTO queries VALUES (?, ?, ?)", rows)
     urls = ((i, j, url, p) for i, row in enumerate(queries) for j, (url, p) in enumerate(row["urls"]))
     database.executemany("INSERT INTO urls VALUES (?, ?, ?, ?)", urls)
     database.execute("INSERT INTO words (words) VALUES ('rebuild')")

@@ -67,18 +67,21 @@ export class Account {
     public bundles: Rounds = {},
     /** When something was last charged, by the device's clock. */
     public charged: number | null = null,
+    /** The lifetime ε that the user has agreed to, exactly. */
+    public limit: string | null = null,
   ) {}
 
   /** The account as stored. One that cannot be read is not replaced: its budget may be used up. */
   static parse(stored: unknown): Account {
     return asDocument("account", () => {
-      const { sent, records, newest, bundles, charged } = JSON.parse(text(stored));
+      const { sent, records, newest, bundles, charged, limit = null } = JSON.parse(text(stored));
       return new Account(
         array(sent).map(checkedSent),
         array(records).map(checkedUpload),
         checkedRounds(newest),
         checkedRounds(bundles),
         charged === null ? null : finite(charged),
+        checkedCost(limit),
       );
     });
   }
@@ -86,6 +89,12 @@ export class Account {
   /** The cost of all reports and uploads; `unknown` is for an upload that an earlier version did not charge. */
   spent(unknown: Fraction): Fraction {
     return [...this.sent, ...this.records].reduce((sum, one) => sum.plus(cost(one.epsilon) ?? unknown), ZERO);
+  }
+
+  /** What all rounds may cost: no more than the user has agreed to, whatever an application wants later. */
+  lifetime(wanted: Fraction): Fraction {
+    const agreed = cost(this.limit);
+    return agreed && agreed.compare(wanted) < 0 ? agreed : wanted;
   }
 
   /** The report of a round, if there is one. */
@@ -110,7 +119,8 @@ export class Account {
       const problem = "belongs to a round that this device participated in, or to an older round";
       throw new DocumentError("signed document", problem, "Wait for the next round");
     }
-    if (this.spent(limits.epsilon).plus(epsilon).compare(limits.lifetimeEpsilon) > 0) {
+    const lifetime = this.lifetime(limits.lifetimeEpsilon);
+    if (this.spent(limits.epsilon).plus(epsilon).compare(lifetime) > 0) {
       throw new StateError("budget", "of this device is used up", "Do not participate in more rounds");
     }
     if (this.charged !== null && now < this.charged + limits.leastSeconds) {
@@ -121,6 +131,7 @@ export class Account {
     else this.sent.push(entry);
     this.newest[entry.campaign] = entry.round;
     this.charged = now;
+    this.limit = `${lifetime}`;
   }
 
   /** Note that an upload was withdrawn. It stays charged: the collector has seen it. */
@@ -147,7 +158,7 @@ function checkedSent(stored: Stored): Sent {
   const { epsilon, body, arrived = false, over = false, ...round } = stored;
   return {
     ...checkedRound(round),
-    epsilon: checkedCost(epsilon),
+    epsilon: checkedCost(text(epsilon)) ?? "",
     body: text(body),
     arrived: flag(arrived),
     over: flag(over),
@@ -159,8 +170,8 @@ function checkedUpload(stored: Stored): Uploaded {
   return {
     ...checkedRound({ round, ...rest }),
     receipt: digestName(receipt),
-    epsilon: epsilon === null ? null : checkedCost(epsilon),
-    delta: delta === null ? null : checkedCost(delta),
+    epsilon: checkedCost(epsilon),
+    delta: checkedCost(delta),
     withdrawn: flag(withdrawn),
   };
 }
@@ -175,9 +186,9 @@ function checkedRounds(stored: unknown): Rounds {
   return Object.fromEntries(Object.entries(stored).map(([name, number]) => [name, whole(number, 0, MAX_ROUNDS)]));
 }
 
-function checkedCost(value: unknown): string {
-  if (!COST.test(text(value))) throw new TypeError();
-  return text(value);
+function checkedCost(value: unknown): string | null {
+  if (value !== null && !COST.test(text(value))) throw new TypeError();
+  return value as string | null;
 }
 
 function flag(value: unknown): boolean {

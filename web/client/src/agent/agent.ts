@@ -6,35 +6,32 @@
 
 import type { Fraction } from "../arithmetic.ts";
 import { Device } from "../channel/device.ts";
-import { hex } from "../digests.ts";
-import { randomBytes } from "../entropy.ts";
 import { BlenderError, DocumentError, NoResponseError, ParameterError, ResponseError, StateError } from "../errors.ts";
 import { checkedDelta, checkedEpsilon } from "../records/checks.ts";
 import { uploadRecord, usableRecords } from "../records/upload.ts";
-import { verifiedContent } from "../wire/documents.ts";
 import { asDocument, list } from "../wire/shapes.ts";
-import { type Row, Suggester } from "../wire/suggestions.ts";
+import type { Row, Suggester } from "../wire/suggestions.ts";
 import type { Account, Limits, Sent, Uploaded } from "./account.ts";
 import { AccountStore } from "./accountStore.ts";
+import { chargedReport, chargedUpload } from "./charging.ts";
 import { CollectorClient } from "./collector.ts";
+import { OfflineSearch } from "./offlineSearch.ts";
 import type { AccountView, AgentOptions } from "./options.ts";
 import { reportBody, uploadBody } from "./outgoing.ts";
 import { checkedCampaign, checkedKey, notNegative } from "./pinned.ts";
 import { type Pointer, PublishedDocuments } from "./published.ts";
-import { type Content, type Opening, verifiedBundle, verifiedList, verifiedOpening } from "./verification.ts";
+import { type Content, verifiedList, verifiedOpening } from "./verification.ts";
 
 const LEAST_SECONDS = 86_400; // no campaign needs more than one round a day
 const GONE = [404, 409]; // the round is over, or no longer known
 
 /** A device with its own account that participates in one campaign. Tabs and workers may share an account. */
 export class Agent {
-  #search: { digest: unknown; suggester: Suggester } | null = null;
-
   private constructor(
     private readonly store: AccountStore,
     private readonly collector: CollectorClient,
     private readonly published: PublishedDocuments,
-    private readonly key: string,
+    private readonly offline: OfflineSearch,
     private readonly campaign: string,
     private readonly limits: Limits,
     private readonly delta: Fraction | null,
@@ -54,15 +51,28 @@ export class Agent {
     const maxDelta = delta === null ? null : checkedDelta(delta);
     const store = await AccountStore.open(options.database ?? "blender-dp");
     const published = new PublishedDocuments(store, collector, key, campaign);
-    return new Agent(store, collector, published, key, campaign, limits, maxDelta, clock);
+    const offline = new OfflineSearch(store, published, key, campaign);
+    return new Agent(store, collector, published, offline, campaign, limits, maxDelta, clock);
   }
 
   /** Everything that has left this device and what it cost, to show to its user. */
   async account(): Promise<AccountView> {
     const account = await this.store.read();
-    const spent = account.spent(this.limits.epsilon);
-    const left = this.limits.lifetimeEpsilon.minus(spent);
-    return { sent: account.sent, uploaded: account.records, spent: `${spent}`, left: `${left}`, charged: account.charged };
+    const { sent, records: uploaded, charged } = account;
+    const [limit, spent] = [account.lifetime(this.limits.lifetimeEpsilon), account.spent(this.limits.epsilon)];
+    return { sent, uploaded, limit: `${limit}`, spent: `${spent}`, left: `${limit.minus(spent)}`, charged };
+  }
+
+  /**
+   * Allow the lifetime ε that this agent was opened with, even if it is more than before.
+   *
+   * Call it only if the user has agreed to it, having seen the old limit, the new one and what was spent. Until then an
+   * agent that is opened with a larger one still has the smallest one of those before.
+   */
+  async agreeToLimit(): Promise<void> {
+    await this.store.change((account) => {
+      account.limit = `${this.limits.lifetimeEpsilon}`;
+    });
   }
 
   /** Whether the user has opted out. */
@@ -142,7 +152,7 @@ export class Agent {
     const fetched = await this.published.fetch("opening", pointer.opening);
     if (!fetched) return null;
     const opening = verifiedOpening(fetched.content, { ...this.#expected(pointer), maxDelta });
-    const uploaded = await this.#chargeUpload(opening);
+    const uploaded = await this.#charge(opening, chargedUpload);
     if (!uploaded || uploaded.withdrawn || (await this.optedOut())) return null;
     const headers = { Authorization: `Bearer ${token}` };
     const response = await this.collector.post(
@@ -175,21 +185,7 @@ export class Agent {
 
   /** Fetch and verify the bundle for offline search, and return whether there is one; an older one is refused. */
   async refreshBundle(): Promise<boolean> {
-    const pointer = await this.published.pointer("released");
-    const fetched = pointer && (await this.published.fetch("bundle", pointer.bundle));
-    if (!fetched) return false;
-    const [round, rows] = verifiedBundle(fetched.content, this.campaign);
-    await this.store.change(
-      (account) => {
-        if (round < (account.bundles[this.campaign] ?? 0)) {
-          throw new DocumentError("bundle", "is older than the one on this device", "Ask the collector's operator");
-        }
-        account.bundles[this.campaign] = round;
-      },
-      { digest: fetched.digest, body: fetched.body },
-    );
-    this.#search = { digest: fetched.digest, suggester: new Suggester(rows) };
-    return true;
+    return await this.offline.refresh();
   }
 
   /** Delete the stored bundle. An older one is still refused later. */
@@ -199,19 +195,12 @@ export class Agent {
 
   /** The typed query and the most popular ones that start with it, from the verified bundle, offline. */
   async search(typed: string, n = 8): Promise<Row[]> {
-    const digest = await this.store.bundleDigest();
-    if (this.#search?.digest !== digest || !this.#search) {
-      this.#search = { digest, suggester: new Suggester(await this.#rows()) };
-    }
-    return this.#search.suggester.matching(typed, n);
+    return (await this.suggester()).matching(typed, n);
   }
 
-  async #rows(): Promise<readonly Row[]> {
-    const body = await this.store.bundle();
-    if (body === undefined) return [];
-    const bytes = body instanceof Uint8Array ? new Uint8Array(body) : new Uint8Array();
-    const content = await verifiedContent(bytes, "bundle", this.key, "bundle");
-    return content.campaign === this.campaign ? verifiedBundle(content, this.campaign)[1] : [];
+  /** The same without waiting, for every keystroke: it searches the bundle as it is now. */
+  async suggester(): Promise<Suggester> {
+    return await this.offline.suggester();
   }
 
   #expected({ id }: Pointer) {
@@ -242,35 +231,13 @@ export class Agent {
       arrived: false,
       over: false,
     };
-    return await this.#chargeReport(entry);
+    return await this.#charge(entry, chargedReport);
   }
 
-  /** Charge a report to the account before it leaves. If another tab was faster, its report is returned. */
-  async #chargeReport(sent: Sent): Promise<Sent | null> {
+  /** Charge the account before anything leaves, unless the user has opted out. */
+  async #charge<E, T>(entry: E, rule: (account: Account, entry: E, limits: Limits, now: number) => T): Promise<T | null> {
     if (await this.optedOut()) return null;
-    return await this.store.change((account) => {
-      if (account.record(sent.campaign, sent.round_id)) return null; // an upload has started: no device is in both groups
-      const known = account.report(sent.campaign, sent.round_id);
-      if (!known) account.charge(sent, this.limits.epsilon, this.limits, this.#now());
-      return known ?? sent;
-    });
-  }
-
-  /** Charge an upload to the account before it leaves. All uploads of a round are charged once. */
-  async #chargeUpload(opening: Opening): Promise<Uploaded | null> {
-    if (await this.optedOut()) return null;
-    return await this.store.change((account: Account) => {
-      const known = account.record(opening.campaign, opening.round_id);
-      if (known && known.round !== opening.round) {
-        throw new DocumentError("opening", "gives this round a different number than before", "Nothing is uploaded");
-      }
-      if (known) return known;
-      const { campaign, round, round_id, epsilon, delta } = opening;
-      const receipt = hex(randomBytes(32));
-      const entry = { campaign, round_id, receipt, round, epsilon: `${epsilon}`, delta: `${delta}`, withdrawn: false };
-      account.charge(entry, epsilon, this.limits, this.#now());
-      return entry;
-    });
+    return await this.store.change((account) => rule(account, entry, this.limits, this.#now()));
   }
 
   /** Resend reports of earlier rounds that may not have arrived, unless their round is over. */

@@ -24,7 +24,7 @@ const SHOWN_CHARACTERS = 400; // of a remote machine's text, in an error
 // `Origin`, which is different in every browser and never changes.
 const MODE = /^[a-z-]+-extension:/.test(globalThis.location?.origin) ? "same-origin" : "cors";
 
-const LOCAL = /^(localhost|127(\.\d+){3}|\[::1\])$/;
+const LOCAL = /^(localhost|127\.0\.0\.1)$/;
 const FIXES: Record<number, string> = {
   401: "Pass a token",
   403: "Use another token",

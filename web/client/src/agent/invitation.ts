@@ -2,6 +2,7 @@
 
 import { exact, readExact } from "../arithmetic.ts";
 import { ParameterError } from "../errors.ts";
+import { INVITED_DELTA, INVITED_EPSILON } from "../generated/limits.ts";
 import { checkedDelta, checkedEpsilon } from "../records/checks.ts";
 import { text } from "../wire/shapes.ts";
 import { checkedUrl } from "./collector.ts";
@@ -9,7 +10,6 @@ import { checkedCampaign, checkedKey } from "./pinned.ts";
 
 const SCHEMA = "blender-dp/invitation/1";
 const FIELDS = "campaign,collector,delta,epsilon,key,lifetime_epsilon,name,schema";
-const COLLECTOR = /^(https:|http:\/\/(localhost|127\.0\.0\.1)(?![^:/]))/;
 const NAME = /^[a-z0-9][a-z0-9-]{0,62}$/;
 const LINK = /^(.*)\/join#([\w-]+)$/s;
 
@@ -53,12 +53,21 @@ function checked(fields: Record<string, unknown>): Invitation {
     lifetimeEpsilon: `${readExact(text(fields.lifetime_epsilon), "lifetime_epsilon")}`,
     name: text(fields.name),
   };
-  const isKnown = Object.keys(fields).sort().join() === FIELDS && COLLECTOR.test(invitation.collector);
+  const isKnown = Object.keys(fields).sort().join() === FIELDS;
   if (!isKnown || !NAME.test(invitation.name)) throw new TypeError();
-  if (exact(invitation.lifetimeEpsilon, "lifetime_epsilon").compare(exact(invitation.epsilon, "epsilon")) < 0) {
-    throw new ParameterError("lifetime_epsilon", "is less than the ε of one round", "Ask for another invitation");
-  }
+  const { epsilon, delta, lifetimeEpsilon } = invitation;
+  refuseIf(isLess(INVITED_EPSILON, epsilon), "epsilon", `is more than ${INVITED_EPSILON}, which protects nobody`);
+  refuseIf(!isLess(delta, INVITED_DELTA), "delta", `is not less than ${INVITED_DELTA}, which protects nobody`);
+  refuseIf(isLess(lifetimeEpsilon, epsilon), "lifetime_epsilon", "is less than the ε of one round");
   return invitation;
+}
+
+function isLess(one: string, other: string): boolean {
+  return exact(one, "").compare(exact(other, "")) < 0;
+}
+
+function refuseIf(holds: boolean, field: string, problem: string): void {
+  if (holds) throw new ParameterError(field, problem, "Ask for another invitation");
 }
 
 function decoded(base64url: string): string {

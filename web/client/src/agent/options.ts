@@ -5,7 +5,7 @@ import type { Sent, Uploaded } from "./account.ts";
 
 /** What a user or an application pins. None of it comes from the collector. Numbers are read exactly: 0.1 is 1/10. */
 export interface AgentOptions {
-  /** The collector's address: https, or http on this machine. */
+  /** The collector's address: https, or http to localhost or 127.0.0.1. */
   readonly collector: string;
   /** The collector's public key (Ed25519, base64). */
   readonly key: string;
@@ -13,7 +13,7 @@ export interface AgentOptions {
   readonly campaign: string;
   /** What one round may cost. */
   readonly epsilon: Numeric;
-  /** What all rounds together may cost. */
+  /** What all rounds together may cost. A larger value than before counts only after `agreeToLimit`. */
   readonly lifetimeEpsilon: Numeric;
   /** The largest δ of a round that an opt-in user's record is uploaded to; without it nothing is uploaded. */
   readonly delta?: Numeric | null;
@@ -33,6 +33,8 @@ export interface AccountView {
   readonly sent: readonly Sent[];
   /** Every upload of this device, withdrawn or not. */
   readonly uploaded: readonly Uploaded[];
+  /** The ε that all rounds may cost: what the user has agreed to, or what the agent was opened with if that is less. */
+  readonly limit: string;
   /** The ε of all reports and uploads, exactly, as "4" or "7/3". */
   readonly spent: string;
   /** The ε that this device may still spend in its lifetime. */

@@ -13,3 +13,5 @@ export const LARGEST = 1000000;
 export const MOST_DIGITS = 350;
 export const LARGEST_EPSILON = "64";
 export const SMALLEST_EPSILON = "1/524288";
+export const INVITED_EPSILON = "20";
+export const INVITED_DELTA = "1/1000";

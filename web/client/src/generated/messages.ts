@@ -37,14 +37,14 @@ export interface HeadListDocument {
 /** What a device needs to participate in a campaign. None of it comes from the collector's responses. */
 export interface Invitation {
   schema: "blender-dp/invitation/1";
-  /** URL without a slash at its end; plain http only on this machine. */
+  /** URL without a slash at its end; http only to localhost or 127.0.0.1. */
   collector: string;
   /** The collector's public key (Ed25519, base64). */
   key: string;
   campaign: string;
-  /** The ε of every round. */
+  /** The ε of every round, at most 20. */
   epsilon: string;
-  /** The largest δ of any round to which an opt-in user's record is uploaded. */
+  /** The largest δ of any round to which an opt-in user's record is uploaded; below 1/1000. */
   delta: string;
   /** The ε that a device may spend in all rounds together. */
   lifetime_epsilon: string;

@@ -53,6 +53,7 @@ const DAMAGED: unknown[] = [
   ...["x", "1", "nan", true].map((charged) => with_({ charged })),
   with_({ charged: 1 }).replace('"charged":1', '"charged":NaN'), // every comparison with NaN is false
   with_({ charged: 1 }).replace('"charged":1', '"charged":1e999'),
+  ...["x", "-4", "1e400000000", "1/0", 4, true, []].map((limit) => with_({ limit })),
   with_({ newest: [] }),
   with_({ bundles: null }),
 ];
@@ -64,6 +65,7 @@ const ACTS: [string, (device: Agent) => Promise<unknown>][] = [
   ["withdraw", (device) => device.withdraw()],
   ["refreshBundle", (device) => device.refreshBundle()],
   ["account", (device) => device.account()],
+  ["agreeToLimit", (device) => device.agreeToLimit()],
 ];
 
 describe("a damaged account", () => {
@@ -226,9 +228,10 @@ describe("one account for the campaigns of two collectors", () => {
     const { FakeCollector } = await import("../../../e2e/fakeCollector.ts");
     const other = await FakeCollector.start();
     const campaign = "d".repeat(32);
-    const elsewhere = await agent({ collector: other.url, key: other.key, campaign });
+    const limit = { lifetimeEpsilon: 40 };
+    const elsewhere = await agent({ collector: other.url, key: other.key, campaign, ...limit });
     fake.lost = true;
-    await expect((await agent()).takePart("query 1")).rejects.toThrow("does not respond");
+    await expect((await agent(limit)).takePart("query 1")).rejects.toThrow("does not respond");
     fake.lost = false;
     other.round = { ...other.round, id: "9".repeat(32) };
     other.publishList({ campaign });
@@ -239,15 +242,15 @@ describe("one account for the campaigns of two collectors", () => {
       ["c", false],
       ["d", true],
     ]);
-    await (await agent()).takePart("query 2");
+    await (await agent(limit)).takePart("query 2");
     expect(fake.posted[1]).toBe(fake.posted[0]);
     expect(await flags()).toEqual([
       ["c", true],
       ["d", true],
     ]);
-    expect((await elsewhere.account()).left).toBe("0"); // both are charged to one lifetime budget
+    expect((await elsewhere.account()).left).toBe("32"); // both are charged to one lifetime budget
     fake.nextRound(2, "open");
-    expect(await (await agent({ lifetimeEpsilon: 40 })).upload("t", "query", "a.example")).toBeTruthy();
+    expect(await (await agent(limit)).upload("t", "query", "a.example")).toBeTruthy();
     expect(await elsewhere.withdraw()).toBe(0);
     expect(other.paths.filter((path) => path.startsWith("DELETE"))).toEqual([]); // a receipt is for its own collector
     await other.close();

@@ -15,7 +15,12 @@ test("the lifetime budget, of reports and uploads together", async () => {
   await expect((await agent()).upload("t", "query", "a.example")).rejects.toThrow("used up");
   expect(fake.posted.length).toBe(2);
   fake.round = { ...fake.round, state: "listed" };
-  expect((await (await agent({ lifetimeEpsilon: "12" })).takePart("query 1"))?.arrived).toBe(true);
+  const larger = await agent({ lifetimeEpsilon: "12" }); // an application cannot raise it by itself
+  await expect(larger.takePart("query 1")).rejects.toThrow("used up");
+  expect(await larger.account()).toMatchObject({ limit: "8", left: "0" });
+  await larger.agreeToLimit();
+  expect((await larger.takePart("query 1"))?.arrived).toBe(true);
+  expect(await (await agent({ lifetimeEpsilon: 40 })).account()).toMatchObject({ limit: "12", spent: "12", left: "0" });
 });
 
 test("a budget is exact: ten tenths are one, and not a bit more", async () => {

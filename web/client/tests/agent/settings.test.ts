@@ -27,6 +27,8 @@ const WRONG: { [Field in keyof AgentOptions]?: unknown[] } = {
     "https://a.example/ä",
     "http://a.example",
     "http://10.0.0.1:8000",
+    "http://127.0.0.2",
+    "http://[::1]:8000",
     "http://localhost.example",
     "http://127.0.0.1@a.example",
     "http://127.0.0.1.example",
@@ -44,16 +46,12 @@ test.each(CASES)("%s %j is refused", async (field, wrong) => {
   expect(fake.requests).toEqual([]);
 });
 
-test.each([
-  "https://a.example",
-  "HTTPS://A.example/",
-  "https://a.example/dp/",
-  "http://localhost:1",
-  "http://127.0.0.9",
-  "http://[::1]:8",
-])("%s is accepted", async (collector) => {
-  await agent({ collector });
-});
+test.each(["https://a.example", "HTTPS://A.example/", "https://a.example/dp/", "http://localhost:1", "http://127.0.0.1:8"])(
+  "%s is accepted",
+  async (collector) => {
+    await agent({ collector });
+  },
+);
 
 const INVITATION = {
   schema: "blender-dp/invitation/1",

@@ -18,8 +18,10 @@ interface Sequence {
 }
 
 interface Step {
-  readonly do: "take-part" | "upload" | "withdraw" | "opt-out";
+  readonly do: "take-part" | "upload" | "withdraw" | "opt-out" | "agree";
   readonly now: number;
+  /** Instead of the device's own, from then on. */
+  readonly lifetime_epsilon?: string;
   readonly current?: unknown;
   readonly query?: string | null;
   readonly url?: string | null;
@@ -45,11 +47,12 @@ export async function replayAccounts(vectors: AccountVectors, check: Check): Pro
 }
 
 async function replaySequence(vectors: AccountVectors, sequence: Sequence, database: string, check: Check): Promise<void> {
-  const { epsilon, delta, lifetime_epsilon: lifetimeEpsilon, least_seconds: leastSeconds } = sequence.device;
+  const { epsilon, delta, lifetime_epsilon: first, least_seconds: leastSeconds } = sequence.device;
   const { key, campaign } = vectors;
   const collector = new Replayed(vectors);
   globalThis.fetch = (url, init) => collector.respond(String(url), init ?? {});
   for (const [i, step] of sequence.steps.entries()) {
+    const { lifetime_epsilon: lifetimeEpsilon = first } = step;
     const pinned = { collector: COLLECTOR, key, campaign, epsilon, delta, lifetimeEpsilon, leastSeconds, database };
     const agent = await Agent.open({ ...pinned, clock: () => step.now }); // as after a restart
     collector.step = step;
@@ -78,7 +81,7 @@ async function act(agent: Agent, { do: what, token = "", query = null, url = nul
   if (what === "take-part") return (await agent.takePart(query, url)) ? "sent" : "nothing";
   if (what === "upload") return (await agent.upload(token, query, url)) ? "sent" : "nothing";
   if (what === "withdraw") return await agent.withdraw();
-  await agent.optOut();
+  await (what === "agree" ? agent.agreeToLimit() : agent.optOut());
   return null;
 }
 

@@ -1,10 +1,10 @@
 /** What the user decides in the extension's pages, made durable before anything else happens. */
 import { type Invitation, ParameterError, randomBytes, readInvitation, StateError } from "@blender-dp/client";
-import type { Messages } from "../shared/messages.ts";
+import type { LimitQuestion, Messages } from "../shared/messages.ts";
 import { hostPattern } from "../shared/permission.ts";
 import { deleteData, finishLeaving, forgetCampaign } from "./deletion.ts";
 import { withNetwork, withoutNetwork } from "./network.ts";
-import { agentOf, invitationOf } from "./participant.ts";
+import { agentOf, invitationOf, limitQuestion } from "./participant.ts";
 import { requirePermission, returnPermission } from "./permission.ts";
 import { nextTime, setAlarm } from "./schedule.ts";
 import { changeSettings, readSettings, type Settings, storeRefusal } from "./settings.ts";
@@ -26,21 +26,23 @@ export async function consent({ answer, token }: Messages["consent"]["fields"]):
   }));
 }
 
-/** Pin the collector of an invitation. */
-export async function invitation({ text }: Messages["invitation"]["fields"]): Promise<void> {
-  const before = await refuseIfLeft();
-  if (before.consent !== "client" && before.consent !== "opt-in") {
-    throw new StateError("consent", "is missing", "Decide first whether you want to participate");
-  }
+/** What the user is asked before an invitation raises the lifetime limit, also that of a participation that has ended. */
+export async function limit({ text }: Messages["limit"]["fields"]): Promise<LimitQuestion | null> {
+  return limitQuestion({ ...(await refuseUnlessJoining()), invitation: text });
+}
+
+/** Pin the collector of an invitation. The lifetime limit is raised only if the user has agreed to that. */
+export async function invitation({ text, raise = false }: Messages["invitation"]["fields"]): Promise<void> {
+  const before = await refuseUnlessJoining();
   const { collector, key, campaign } = readInvitation(text);
   await requirePermission(collector);
   const old = readable(before);
   const nextTurn = nextTime(Date.now() / 1000);
   await withoutNetwork(async () => {
-    const next = { ...before, invitation: text, lifetimeEpsilon: old?.lifetimeEpsilon ?? before.lifetimeEpsilon };
+    const next = { ...before, invitation: text };
     if (old?.key !== key || old.campaign !== campaign) await forgetCampaign(next);
-    const lifetimeEpsilon = invitationOf(next)?.lifetimeEpsilon ?? null;
-    await changeSettings(() => ({ invitation: text, lifetimeEpsilon, nextTurn, problem: null }));
+    if (raise || !(await limitQuestion(next))) await (await agentOf(next))?.agreeToLimit();
+    await changeSettings(() => ({ invitation: text, nextTurn, problem: null }));
   });
   await setAlarm();
   if (old && hostPattern(old.collector) !== hostPattern(collector)) await returnPermission(old.collector);
@@ -97,6 +99,12 @@ async function refuseIfLeft(): Promise<Settings> {
   const settings = await readSettings();
   if (settings.left) throw new StateError("participation", "has ended for ever", "There is nothing more to decide");
   return settings;
+}
+
+async function refuseUnlessJoining(): Promise<Settings> {
+  const settings = await refuseIfLeft();
+  if (settings.consent === "client" || settings.consent === "opt-in") return settings;
+  throw new StateError("consent", "is missing", "Decide first whether you want to participate");
 }
 
 async function returnPermissions(settings: Settings): Promise<void> {

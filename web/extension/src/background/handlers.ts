@@ -2,7 +2,7 @@
 import type { Message, Problem } from "../shared/messages.ts";
 import { storeSearch } from "./capture.ts";
 import * as decisions from "./decisions.ts";
-import { suggestions } from "./participant.ts";
+import { results } from "./participant.ts";
 import { allowed } from "./senders.ts";
 import { currentStatus } from "./status.ts";
 import { problemOf } from "./words.ts";
@@ -24,8 +24,10 @@ export async function respond(
 
 async function outcome(message: Message): Promise<unknown> {
   switch (message.type) {
-    case "suggest":
-      return suggestions(message.typed);
+    case "results":
+      return (await results())?.rows ?? [];
+    case "limit":
+      return decisions.limit(message);
     case "searched":
       return storeSearch(message.query, null);
     case "opened":

@@ -1,8 +1,9 @@
 /** Search in the address bar, offline: suggestions from the verified results, and the page of the one that is chosen. */
 import type { Suggestion } from "../shared/messages.ts";
 import { webAddress } from "../shared/webAddress.ts";
-import { suggestions } from "./participant.ts";
+import { results } from "./participant.ts";
 
+const SHOWN = 8;
 const SPECIAL: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&apos;" };
 
 /** Whether descriptions are XML, as in Chromium; in Firefox they are plain text. */
@@ -26,16 +27,33 @@ export function suggested(rows: Suggestion[], xml = IS_XML): chrome.omnibox.Sugg
   });
 }
 
+// Read once for all keystrokes of a search: each of them is then answered from memory.
+let read: ReturnType<typeof results> | null = null;
+
 /** Register the listeners. */
 export function registerOmnibox(): void {
   chrome.omnibox.setDefaultSuggestion({ description: chrome.i18n.getMessage("omniboxHint") });
-  chrome.omnibox.onInputChanged.addListener(async (typed, suggest) => suggest(suggested(await suggestions(typed))));
+  chrome.omnibox.onInputStarted.addListener(() => {
+    read = results();
+  });
+  chrome.omnibox.onInputChanged.addListener(async (typed, suggest) => suggest(await suggestions(typed)));
+  chrome.omnibox.onInputCancelled.addListener(forget);
   chrome.omnibox.onInputEntered.addListener(open);
+}
+
+async function suggestions(typed: string): Promise<chrome.omnibox.SuggestResult[]> {
+  read ??= results();
+  return suggested((await read)?.matching(typed, SHOWN) ?? []);
+}
+
+function forget(): void {
+  read = null;
 }
 
 /** Open the chosen suggestion, or the first one for what was typed. */
 async function open(entered: string, disposition: `${chrome.omnibox.OnInputEnteredDisposition}`): Promise<void> {
-  const url = webAddress(entered) ?? suggested(await suggestions(entered))[0]?.content;
+  const url = webAddress(entered) ?? (await suggestions(entered))[0]?.content;
+  forget();
   if (!url) return;
   if (disposition === "currentTab") await chrome.tabs.update({ url });
   else await chrome.tabs.create({ url, active: disposition === "newForegroundTab" });

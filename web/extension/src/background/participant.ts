@@ -1,10 +1,8 @@
 /** The client's agent, as the user's invitation describes it, and what it knows. Opening it sends nothing. */
-import { Agent, exact, type Invitation, readInvitation } from "@blender-dp/client";
-import type { Suggestion } from "../shared/messages.ts";
+import { Agent, type Invitation, readInvitation, type Suggester } from "@blender-dp/client";
+import type { LimitQuestion } from "../shared/messages.ts";
 import { hasJoined, readSettings, type Settings } from "./settings.ts";
 import { ROUND_SECONDS } from "./timing.ts";
-
-const SHOWN = 8;
 
 // Only to save time: what the agent knows is on disk.
 let opened: { pinned: string; agent: Promise<Agent> } | null = null;
@@ -23,22 +21,22 @@ export async function agentOf(settings: Settings): Promise<Agent | null> {
   }
 }
 
-/** The invitation, with the limit of an earlier one if that is smaller: another invitation must not raise it silently. */
-export function invitationOf({ invitation, lifetimeEpsilon }: Settings): Invitation | null {
-  if (invitation === null) return null;
-  const read = readInvitation(invitation);
-  return { ...read, lifetimeEpsilon: smaller(lifetimeEpsilon ?? read.lifetimeEpsilon, read.lifetimeEpsilon) };
+/** The invitation that the user has opened, if any. */
+export function invitationOf({ invitation }: Settings): Invitation | null {
+  return invitation === null ? null : readInvitation(invitation);
 }
 
-function smaller(one: string, other: string): string {
-  return exact(one, "lifetime_epsilon").compare(exact(other, "lifetime_epsilon")) < 0 ? one : other;
+/** What the user is asked before another invitation raises the lifetime limit; null if it does not. */
+export async function limitQuestion(settings: Settings): Promise<LimitQuestion | null> {
+  const { epsilon, lifetimeEpsilon: wanted } = invitationOf(settings) ?? { epsilon: "0", lifetimeEpsilon: "0" };
+  const { limit, spent } = (await (await agentOf(settings))?.account()) ?? { limit: wanted, spent: "0" };
+  return limit === wanted ? null : { epsilon, agreed: limit, wanted, spent };
 }
 
-/** The published queries for what was typed, offline. */
-export async function suggestions(typed: string): Promise<Suggestion[]> {
+/** The published results in memory, to be searched without waiting; null for someone who does not participate. */
+export async function results(): Promise<Suggester | null> {
   const settings = await readSettings();
-  if (!hasJoined(settings)) return [];
-  return (await (await agentOf(settings))?.search(typed, SHOWN)) ?? [];
+  return hasJoined(settings) ? ((await (await agentOf(settings))?.suggester()) ?? null) : null;
 }
 
 function openAgent(invitation: Invitation): Promise<Agent> {

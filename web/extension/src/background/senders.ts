@@ -15,18 +15,20 @@ type Check = (value: unknown) => boolean;
 const text: Check = (value) => typeof value === "string" && value.length <= MAX_CHARACTERS;
 const optionalText: Check = (value) => value === undefined || text(value);
 const truth: Check = (value) => typeof value === "boolean";
+const optionalTruth: Check = (value) => value === undefined || truth(value);
 const answer: Check = (value) => value === "client" || value === "opt-in" || value === "declined";
 
 /** The fields of every message. */
 const FIELDS: Record<MessageType, Record<string, Check>> = {
   status: {},
   consent: { answer, token: optionalText },
-  invitation: { text },
+  limit: { text },
+  invitation: { text, raise: optionalTruth },
   pause: { paused: truth },
   deleteEverything: {},
   withdraw: {},
   leave: {},
-  suggest: { typed: text },
+  results: {},
   searched: { query: text },
   opened: { query: text, url: text },
 };

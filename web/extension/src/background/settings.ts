@@ -6,8 +6,6 @@ export interface Settings {
   consent: Consent;
   /** The invitation as it was pasted; it is verified again whenever it is read. */
   invitation: string | null;
-  /** The smallest lifetime limit of all invitations that were accepted; an exact number. */
-  lifetimeEpsilon: string | null;
   /** What the curator issued to an opt-in user. */
   token: string | null;
   paused: boolean;
@@ -25,7 +23,6 @@ const KEY = "settings";
 const NOTHING: Settings = {
   consent: "none",
   invitation: null,
-  lifetimeEpsilon: null,
   token: null,
   paused: false,
   left: false,

@@ -9,7 +9,7 @@ import { inWords } from "./words.ts";
 
 type Account = Awaited<ReturnType<Agent["account"]>>;
 
-const NO_ACCOUNT: Account = { sent: [], uploaded: [], spent: "0", left: "0", charged: null };
+const NO_ACCOUNT: Account = { sent: [], uploaded: [], limit: "0", spent: "0", left: "0", charged: null };
 
 /** The current status. A part that cannot be read is null, and a problem: the user can pause and leave in any case. */
 export async function currentStatus(): Promise<Status> {
@@ -30,7 +30,7 @@ export async function currentStatus(): Promise<Status> {
   const results = agent && (await readable(() => bundle(agent)));
   return {
     consent: settings.consent,
-    invitation: invitation ? campaign(invitation) : null,
+    invitation: invitation ? campaign(invitation, account) : null,
     paused: settings.paused,
     left: settings.left,
     stored: await countRecords(),
@@ -48,8 +48,9 @@ function uploads({ uploaded }: Account): Status["uploads"] {
   return { rounds: uploaded.length, withdrawn: uploaded.filter((one) => one.withdrawn).length };
 }
 
-function campaign({ collector, campaign, name, epsilon, delta, lifetimeEpsilon }: Invitation): Campaign {
-  return { collector, campaign, name, epsilon, delta, lifetimeEpsilon };
+function campaign(invitation: Invitation, account: Account | null): Campaign {
+  const { collector, campaign, name, epsilon, delta } = invitation;
+  return { collector, campaign, name, epsilon, delta, lifetimeEpsilon: account?.limit ?? invitation.lifetimeEpsilon };
 }
 
 async function lastReport({ sent }: Account): Promise<LastReport | null> {
@@ -58,6 +59,6 @@ async function lastReport({ sent }: Account): Promise<LastReport | null> {
 }
 
 async function bundle(agent: Agent): Promise<Status["bundle"]> {
-  const rows = await agent.search("", Number.POSITIVE_INFINITY);
+  const { rows } = await agent.suggester();
   return rows.length > 0 ? { queries: rows.length } : null;
 }

@@ -1,11 +1,13 @@
 /** Opening an invitation: a link that is pasted, or a file. It is shown first and only then accepted. */
 import { type Invitation, readInvitation } from "@blender-dp/client";
-import { ask, type Status } from "../shared/messages.ts";
+import { ask, type LimitQuestion, type Messages, type Status } from "../shared/messages.ts";
 import { requestCollector } from "../shared/permission.ts";
 import { element, show } from "./dom.ts";
+import { approximate, rounded, roundsIn } from "./exactNumbers.ts";
 import { facts } from "./facts.ts";
+import { surestText } from "./odds.ts";
 import { inWords, problemBox } from "./problem.ts";
-import { text } from "./texts.ts";
+import { counted, text } from "./texts.ts";
 
 const MOST_BYTES = 64 * 1024;
 
@@ -38,32 +40,57 @@ export function invitationForm(done: (status: Status) => void): HTMLElement {
   );
 }
 
-function preview(given: string, below: HTMLElement, done: (status: Status) => void): void {
+async function preview(given: string, below: HTMLElement, done: (status: Status) => void): Promise<void> {
   try {
     const invitation = readInvitation(given);
-    const accept = element(
-      "button",
-      { class: "primary", onclick: () => accepted(given, invitation, below, done) },
-      text("accept"),
-    );
-    const cancel = element("button", { onclick: () => show(below) }, text("cancel"));
-    const buttons = element("div", { class: "buttons" }, cancel, accept);
-    show(below, element("section", { class: "card" }, element("h2", {}, text("previewTitle")), facts(invitation), buttons));
+    const question = await ask("limit", { text: given });
+    const accept = (raise: boolean) => void accepted({ text: given, raise }, invitation, below, done);
+    const parts = [
+      element("h2", {}, text("previewTitle")),
+      facts(invitation),
+      question && largerLimit(question),
+      buttons(question, accept, () => show(below)),
+    ];
+    show(below, element("section", { class: "card" }, ...parts));
     below.scrollIntoView?.({ block: "nearest" });
   } catch (error) {
     show(below, problemBox(inWords(error)));
   }
 }
 
+/** What a larger limit than the one that the user agreed to would change. */
+function largerLimit({ epsilon, agreed, wanted, spent }: LimitQuestion): HTMLElement {
+  const [before, after] = [agreed, wanted].map((limit) => counted("limitRounds", roundsIn(limit, epsilon)));
+  return element(
+    "div",
+    { class: "warning", role: "note" },
+    element("strong", {}, text("limitTitle")),
+    element("p", {}, text("limitAgreed", rounded(agreed), before ?? "", rounded(spent))),
+    element("p", {}, text("limitWanted", rounded(wanted), after ?? "", surestText(approximate(wanted)))),
+  );
+}
+
+/** Accept or cancel. A larger limit has a button of its own, so that nobody agrees to it by accident. */
+function buttons(question: LimitQuestion | null, accept: (raise: boolean) => void, cancel: () => void): HTMLElement {
+  const raise = question && element("button", { class: "danger", onclick: () => accept(true) }, text("limitRaise"));
+  return element(
+    "div",
+    { class: "buttons" },
+    element("button", { onclick: cancel }, text("cancel")),
+    raise,
+    element("button", { class: "primary", onclick: () => accept(false) }, text(question ? "limitKeep" : "accept")),
+  );
+}
+
 /** The question for permission comes first: Firefox only shows it directly after a click. */
 async function accepted(
-  given: string,
+  given: Messages["invitation"]["fields"],
   { collector }: Invitation,
   below: HTMLElement,
   done: (status: Status) => void,
 ): Promise<void> {
   try {
-    if (await requestCollector(collector)) done(await ask("invitation", { text: given }));
+    if (await requestCollector(collector)) done(await ask("invitation", given));
     else show(below, problemBox(text("permissionRefused")));
   } catch (error) {
     show(below, problemBox(inWords(error)));

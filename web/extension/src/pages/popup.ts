@@ -4,8 +4,8 @@ import { element, show } from "./dom.ts";
 import { header } from "./header.ts";
 import { type Actions, popupView } from "./popupView.ts";
 import { inWords, problemBox } from "./problem.ts";
-import { agreed } from "./question.ts";
-import { counted, titled } from "./texts.ts";
+import { agreed, type First } from "./question.ts";
+import { counted, type Key, text, titled } from "./texts.ts";
 
 const main = document.body.appendChild(element("main", { class: "popup" }));
 
@@ -15,11 +15,26 @@ const actions: Actions = {
   pause: (paused) => update(() => ask("pause", { paused })),
   withdraw: () => confirmed("withdrawTitle", "withdrawMore", "withdraw", withdraw),
   deleteEverything: () => confirmed("deleteTitle", "deleteMore", "delete", () => ask("deleteEverything", {})),
-  leave: (uploads) => confirmed("leaveTitle", uploads ? "leaveUploads" : "leaveMore", "leave", () => ask("leave", {})),
+  leave: async (uploads) => {
+    const question = uploads
+      ? agreed("leaveTitle", "leaveUploads", "leave", FIRST)
+      : agreed("leaveTitle", "leaveMore", "leave");
+    if (await question) await update(() => ask("leave", {}));
+  },
+};
+
+/** What a volunteer may want to do before leaving. */
+const FIRST: First = {
+  label: "withdrawFirst",
+  act: async () => {
+    const { withdrawn, status } = await ask("withdraw", {});
+    show(main, ...popupView(status, actions));
+    return withdrawn ? counted("withdrawn", withdrawn) : text("withdrawnNone");
+  },
 };
 
 async function confirmed(
-  ...[title, more, action, then]: [...Parameters<typeof agreed>, () => Promise<Status>]
+  ...[title, more, action, then]: [title: Key, more: Key, action: Key, then: () => Promise<Status>]
 ): Promise<void> {
   if (await agreed(title, more, action)) await update(then);
 }

@@ -1,14 +1,22 @@
 /** A question before something that cannot be undone. */
-import { element } from "./dom.ts";
+import { element, show } from "./dom.ts";
+import { inWords } from "./problem.ts";
 import { type Key, text } from "./texts.ts";
 
+/** Something that the user may want to do first, without leaving the question; returns what to say about it. */
+export interface First {
+  readonly label: Key;
+  readonly act: () => Promise<string>;
+}
+
 /** Asks, and returns whether the user agreed. Cancel has the focus, and Escape cancels. */
-export function agreed(title: Key, more: Key, action: Key): Promise<boolean> {
+export function agreed(title: Key, more: Key, action: Key, first?: First): Promise<boolean> {
   const dialog = element(
     "dialog",
     { "aria-labelledby": "question", "aria-describedby": "consequence" },
     element("h2", { id: "question" }, text(title)),
     element("p", { id: "consequence" }, text(more)),
+    first ? offered(first) : null,
     element(
       "form",
       { method: "dialog", class: "buttons" },
@@ -24,4 +32,21 @@ export function agreed(title: Key, more: Key, action: Key): Promise<boolean> {
       resolve(dialog.returnValue === "agreed");
     });
   });
+}
+
+/** A button, which disappears once it has done its work, and what it has done. */
+function offered({ label, act }: First): HTMLElement {
+  const said = element("p", { class: "small", role: "status" });
+  const button = element("button", { class: "start", onclick: () => void press() }, text(label));
+  const press = async () => {
+    button.disabled = true;
+    try {
+      show(said, await act());
+      button.remove();
+    } catch (error) {
+      show(said, inWords(error));
+      button.disabled = false;
+    }
+  };
+  return element("div", { class: "stack" }, button, said);
 }

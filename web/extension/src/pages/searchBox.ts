@@ -1,11 +1,21 @@
 /** Offline search while typing. Results are links: a click opens the page, and arrow keys move between them. */
+import { type Row, Suggester } from "@blender-dp/client";
 import { ask, type Suggestion } from "../shared/messages.ts";
 import { webAddress } from "../shared/webAddress.ts";
 import { element, show } from "./dom.ts";
 import { counted, percent, text } from "./texts.ts";
 
-/** The box and its results. `suggest` is the background's answer to what was typed. */
-export function searchBox(suggest = (typed: string) => ask("suggest", { typed })): HTMLElement {
+const SHOWN = 8;
+
+/** Searches the published results, which are requested once, in this page's memory: a keystroke waits for nothing else. */
+export function resultsInMemory(): (typed: string) => Promise<Suggestion[]> {
+  const read = ask("results", {}).then((rows) => new Suggester(rows as Row[]));
+  read.catch(() => {}); // nothing is found then
+  return async (typed) => (await read).matching(typed, SHOWN);
+}
+
+/** The box and its results. */
+export function searchBox(suggest = resultsInMemory()): HTMLElement {
   const list = element("ul", { class: "results" });
   const found = element("p", { class: "hidden", role: "status" });
   const input = element("input", {

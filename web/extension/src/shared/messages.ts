@@ -18,7 +18,16 @@ export interface Campaign {
   name: string;
   epsilon: string;
   delta: string;
+  /** What the user has agreed to, which may be less than the invitation asks for. */
   lifetimeEpsilon: string;
+}
+
+/** What the user is asked before the lifetime limit is raised: exact numbers, and the ε of one round. */
+export interface LimitQuestion {
+  epsilon: string;
+  agreed: string;
+  wanted: string;
+  spent: string;
 }
 
 /** The last report, exactly as it was sent or will be sent again. */
@@ -75,8 +84,13 @@ export interface Messages {
   status: { fields: object; response: Status };
   /** Join as a client or an opt-in user (who needs the token that the curator issued), or decline. */
   consent: { fields: { answer: Answer; token?: string }; response: Status };
-  /** Set the collector from a link or the text of a file. The page must have requested the permission before. */
-  invitation: { fields: { text: string }; response: Status };
+  /** Whether an invitation asks for a larger lifetime limit than the user has agreed to. */
+  limit: { fields: { text: string }; response: LimitQuestion | null };
+  /**
+   * Set the collector from a link or the text of a file. The page must have requested the permission before. With `raise`,
+   * the user has agreed to the larger lifetime limit of the invitation; otherwise the limit stays.
+   */
+  invitation: { fields: { text: string; raise?: boolean }; response: Status };
   pause: { fields: { paused: boolean }; response: Status };
   /** Delete the stored searches, choices and results. What was spent stays, and so does an opt-out. */
   deleteEverything: { fields: object; response: Status };
@@ -84,7 +98,8 @@ export interface Messages {
   withdraw: { fields: object; response: { withdrawn: number; status: Status } };
   /** Opt out for ever: nothing is stored or sent from then on. */
   leave: { fields: object; response: Status };
-  suggest: { fields: { typed: string }; response: Suggestion[] };
+  /** All published results: a page searches them in its own memory, so that a keystroke waits for nothing else. */
+  results: { fields: object; response: readonly Suggestion[] };
   /** From a results page of a search engine: the user searched. */
   searched: { fields: { query: string }; response: null };
   /** From a results page of a search engine: the user opened a result. */

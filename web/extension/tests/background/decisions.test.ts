@@ -9,6 +9,7 @@ import { currentStatus } from "../../src/background/status.ts";
 import { type Asked, finished, freshBrowser, HOST, invitation, stored } from "./browser.ts";
 
 let asked: Asked;
+let profiles = 0; // the agent of an earlier test, with its database, must not be used again
 
 beforeEach(() => {
   asked = freshBrowser();
@@ -21,7 +22,7 @@ afterEach(() => {
 async function joined(): Promise<void> {
   await decisions.consent({ answer: "client" });
   asked.granted.add(HOST);
-  await decisions.invitation({ text: invitation() });
+  await decisions.invitation({ text: invitation({ name: `searches-${++profiles}` }) });
 }
 
 test("before an answer nothing is stored, whatever is searched or shown", async () => {
@@ -114,16 +115,57 @@ test("what is too long ever to be reported is not stored", async () => {
   expect((await currentStatus()).stored).toBe(0);
 });
 
-test("another invitation does not raise the lifetime limit", async () => {
+test.each([{}, { campaign: "f".repeat(32) }])(
+  "another invitation raises the limit only with the user's yes",
+  async (changed) => {
+    await joined();
+    for (const [lifetime_epsilon, raise, remaining, agreed] of [
+      ["1000", false, "48", "48"],
+      ["20", false, "20", null],
+      ["48", false, "20", "20"],
+      ["48", true, "48", "20"],
+      ["1000/3", undefined, "48", "48"],
+    ] as const) {
+      const text = invitation({ ...changed, lifetime_epsilon });
+      const question = agreed && { epsilon: "4", agreed, wanted: lifetime_epsilon, spent: "0" };
+      expect(await decisions.limit({ text })).toEqual(question);
+      await decisions.invitation(raise === undefined ? { text } : { text, raise });
+      expect(await currentStatus()).toMatchObject({ remaining, invitation: { lifetimeEpsilon: remaining } });
+    }
+  },
+);
+
+test("declining and joining again resets neither the limit nor what was spent", async () => {
   await joined();
-  for (const [lifetime_epsilon, remaining] of [
-    ["1000", "48"],
-    ["20", "20"],
-    ["48", "20"],
-  ]) {
-    await decisions.invitation({ text: invitation({ lifetime_epsilon }) });
-    expect(await currentStatus()).toMatchObject({ remaining, invitation: { lifetimeEpsilon: remaining } });
+  const sent = { campaign: "c".repeat(32), round: 1, round_id: "1".repeat(32), epsilon: "4", body: "{}" };
+  const database = await finished(indexedDB.open("blender-dp"));
+  const account = database.transaction("account", "readwrite").objectStore("account");
+  const stored = JSON.parse(await finished(account.get("account")));
+  await finished(account.put(JSON.stringify({ ...stored, sent: [sent] }), "account"));
+  database.close();
+  for (const raise of [false, true]) {
+    await decisions.consent({ answer: "declined" });
+    await expect(decisions.limit({ text: invitation() })).rejects.toThrow("consent: is missing");
+    await decisions.consent({ answer: "client" });
+    asked.granted.add(HOST);
+    const text = invitation({ lifetime_epsilon: "1000" });
+    expect(await decisions.limit({ text })).toEqual({ epsilon: "4", agreed: "48", wanted: "1000", spent: "4" });
+    await decisions.invitation({ text, raise });
+    expect(await currentStatus()).toMatchObject({ spent: "4", remaining: raise ? "996" : "44" });
   }
+});
+
+test.each([
+  { epsilon: "21", lifetime_epsilon: "210" },
+  { epsilon: "64", lifetime_epsilon: "640" },
+  { delta: "1/1000" },
+  { delta: "1/2" },
+])("an invitation that promises nothing is refused: %j", async (changed) => {
+  await decisions.consent({ answer: "client" });
+  asked.granted.add(HOST);
+  await expect(decisions.invitation({ text: invitation(changed) })).rejects.toThrow("protects nobody");
+  await expect(decisions.limit({ text: invitation(changed) })).rejects.toThrow("protects nobody");
+  expect((await currentStatus()).invitation).toBeNull();
 });
 
 test("an invitation that is no longer valid, or an unreadable account, is a problem, and nobody must stay", async () => {

@@ -1,4 +1,6 @@
-import { beforeAll, describe, expect, test } from "vitest";
+import { Suggester } from "@blender-dp/client";
+import { beforeAll, describe, expect, test, vi } from "vitest";
+import * as participant from "../../src/background/participant.ts";
 import { freshBrowser } from "./browser.ts";
 
 let omnibox: typeof import("../../src/background/omnibox.ts");
@@ -53,10 +55,13 @@ test("the first page that can be opened is used", () => {
   expect(suggestion?.content).toBe("https://second.example/");
 });
 
-describe("what is entered", () => {
+describe("what is typed and entered", () => {
   type Entered = (text: string, disposition: string) => Promise<void>;
   const tabs: unknown[] = [];
+  type Changed = (text: string, suggest: (rows: unknown) => void) => Promise<void>;
   let entered: Entered = async () => {};
+  let changed: Changed = async () => {};
+  let [started, cancelled] = [() => {}, () => {}];
 
   beforeAll(() => {
     const note = (kind: string) => async (how: object) => tabs.push({ kind, ...how });
@@ -65,7 +70,9 @@ describe("what is entered", () => {
       tabs: { update: note("update"), create: note("create") },
       omnibox: {
         setDefaultSuggestion: () => {},
-        onInputChanged: { addListener: () => {} },
+        onInputStarted: { addListener: (listener: () => void) => (started = listener) },
+        onInputChanged: { addListener: (listener: Changed) => (changed = listener) },
+        onInputCancelled: { addListener: (listener: () => void) => (cancelled = listener) },
         onInputEntered: { addListener: (listener: Entered) => (entered = listener) },
       },
     });
@@ -80,6 +87,29 @@ describe("what is entered", () => {
     tabs.length = 0;
     await entered("https://a.example", disposition);
     expect(tabs).toEqual([tab]);
+  });
+
+  test("the results are read once, when the user starts to type, and again for the next search", async () => {
+    const rows = [row("weather", "https://weather.example/"), row("web", "https://web.example/")].map((one) => ({
+      ...one,
+      urls: one.urls.map(([url, share]) => [url, share] as [string, number]),
+    }));
+    const read = vi.spyOn(participant, "results").mockImplementation(async () => new Suggester(rows));
+    const found: unknown[] = [];
+    const contents = (of: unknown) => found.push((of as { content: string }[]).map(({ content }) => content));
+    started();
+    for (const typed of ["w", "wea", "x"]) await changed(typed, contents);
+    expect(found).toEqual([["https://weather.example/", "https://web.example/"], ["https://weather.example/"], []]);
+    expect(read).toHaveBeenCalledTimes(1);
+    cancelled();
+    await changed("web", contents); // without a start: the background was stopped meanwhile
+    tabs.length = 0;
+    await entered("weat", "currentTab");
+    expect(tabs).toEqual([{ kind: "update", url: "https://weather.example/" }]);
+    expect(read).toHaveBeenCalledTimes(2);
+    await changed("web", contents);
+    expect(read).toHaveBeenCalledTimes(3);
+    read.mockRestore();
   });
 
   test.each(["javascript:alert(1)", "data:text/html,x", "nothing of the kind"])("%j opens nothing", async (text) => {

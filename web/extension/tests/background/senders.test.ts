@@ -16,7 +16,9 @@ const FROM_PAGES = [
   { type: "deleteEverything" },
   { type: "withdraw" },
   { type: "leave" },
-  { type: "suggest", typed: "a" },
+  { type: "results" },
+  { type: "limit", text: "{}" },
+  { type: "invitation", text: "{}", raise: true },
 ];
 const FROM_RESULTS = [
   { type: "searched", query: "a" },
@@ -67,8 +69,9 @@ test.each([
   { type: "pause", paused: "yes" },
   { type: "consent", answer: "none" },
   { type: "consent", answer: "opt-in", token: 5 },
-  { type: "invitation", text: { toString: () => "" } },
-  { type: "suggest", typed: "a".repeat(20_001) },
+  { type: "invitation", text: ["{}"] },
+  { type: "limit", text: "a".repeat(20_001) },
+  { type: "invitation", text: "{}", raise: "yes" },
 ])("%j is no message", (message) => expect(allowed(message, POPUP)).toBeNull());
 
 test.each([

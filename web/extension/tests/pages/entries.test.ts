@@ -1,7 +1,7 @@
 // @vitest-environment happy-dom
 // The pages as they are loaded: what each of them asks of the background, and when.
 import { beforeEach, describe, expect, it, vi } from "vitest";
-import type { Message, Status } from "../../src/shared/messages.ts";
+import type { Message } from "../../src/shared/messages.ts";
 import { CLIENT, installChrome, status } from "./fakeChrome.ts";
 
 const NEW = status({ consent: "none", invitation: null, lastReport: null, bundle: null, spent: "0", remaining: "0" });
@@ -20,7 +20,7 @@ const INVITATION = JSON.stringify({
 
 const settle = () => new Promise((resolve) => setTimeout(resolve));
 
-async function load(page: "consent" | "options" | "popup", respond: (message: Message) => Status | Error) {
+async function load(page: "consent" | "options" | "popup", respond: (message: Message) => unknown) {
   const api = installChrome((message) => {
     const response = respond(message);
     return response instanceof Error
@@ -93,7 +93,9 @@ describe("the first page", () => {
 
 describe("the options", () => {
   it("show what an invitation says, and accept it only after permission and consent to it", async () => {
-    const { api, sent } = await load("options", ({ type }) => (type === "invitation" ? CLIENT : JOINED));
+    const { api, sent } = await load("options", ({ type }) =>
+      type === "limit" ? null : type === "invitation" ? CLIENT : JOINED,
+    );
     expect(document.body.textContent).toContain("No collector is set.");
     fill("link", INVITATION);
     await press("Show what it says");
@@ -107,17 +109,17 @@ describe("the options", () => {
     ]) {
       expect(facts).toContain(said);
     }
-    expect(sent().map(({ type }) => type)).toEqual(["status"]);
+    expect(sent().map(({ type }) => type)).toEqual(["status", "limit"]);
 
     api.permissions.request.mockResolvedValueOnce(false);
     await press("Accept");
-    expect(sent().map(({ type }) => type)).toEqual(["status"]);
+    expect(sent().map(({ type }) => type)).toEqual(["status", "limit"]);
     expect(document.querySelector("[role=alert]")?.textContent).toContain("Without your permission");
 
     await press("Show what it says");
     await press("Accept");
     expect(api.permissions.request).toHaveBeenLastCalledWith({ origins: ["https://collector.example/*"] });
-    expect(sent().at(-1)).toEqual({ type: "invitation", text: INVITATION });
+    expect(sent().at(-1)).toEqual({ type: "invitation", text: INVITATION, raise: false });
     expect(document.body.textContent).toContain("Saved. Your answers go to popular-searches.");
   });
 
@@ -129,8 +131,33 @@ describe("the options", () => {
     expect(sent()).toHaveLength(1);
   });
 
+  it("ask in plain words before a limit is raised: the old one, the new one, and what was spent", async () => {
+    const question = { epsilon: "4", agreed: "48", wanted: "1000", spent: "12" };
+    for (const [label, raise] of [
+      ["Keep my limit", false],
+      ["Raise my limit", true],
+    ] as const) {
+      const { sent } = await load("options", ({ type }) =>
+        type === "limit" ? question : type === "invitation" ? CLIENT : JOINED,
+      );
+      fill("link", INVITATION);
+      await press("Show what it says");
+      const said = document.querySelector("[role=note]")?.textContent;
+      for (const words of [
+        "ε = 48 (12 rounds), of which you have spent 12",
+        "asks for ε = 1,000 (250 rounds)",
+        "almost certain",
+      ]) {
+        expect(said).toContain(words);
+      }
+      expect([...document.querySelectorAll("button")].map((one) => one.textContent)).not.toContain("Accept");
+      await press(label);
+      expect(sent().slice(2)).toEqual([{ type: "invitation", text: INVITATION, raise }]);
+    }
+  });
+
   it("open a file that is dropped, and refuse a large one", async () => {
-    await load("options", () => JOINED);
+    await load("options", ({ type }) => (type === "limit" ? null : JOINED));
     const zone = document.querySelector(".drop") as HTMLElement;
     const drop = async (content: string) => {
       const transfer = { files: [new File([content], "invitation.json")], getData: () => "" };
@@ -167,10 +194,29 @@ describe("the popup", () => {
     expect(document.querySelectorAll("[role=alert]")).toHaveLength(1);
   });
 
-  it("tells volunteers to withdraw before they leave", async () => {
-    await load("popup", () => status({ consent: "opt-in", uploads: { rounds: 2, withdrawn: 1 } }));
+  it.each([
+    [0, "No record could be withdrawn"],
+    [1, "1 record was withdrawn."],
+  ])("lets volunteers withdraw %d records in the question about leaving", async (withdrawn, said) => {
+    const volunteer = (count: number) =>
+      status({ consent: "opt-in", bundle: null, uploads: { rounds: 2, withdrawn: count } });
+    let isBusy = true;
+    const { sent } = await load("popup", ({ type }) => {
+      if (type !== "withdraw") return { ...volunteer(1), left: type === "leave" };
+      return isBusy ? new Error() : { withdrawn, status: volunteer(1 + withdrawn) };
+    });
+    const shown = () => document.querySelector("dialog [role=status]")?.textContent;
     await press("Leave permanently");
-    expect(document.querySelector("dialog")?.textContent).toContain("cancel and press “Withdraw” first");
+    await press("Withdraw my records first");
+    expect(shown()).toContain("is being contacted");
+    isBusy = false;
+    await press("Withdraw my records first");
+    expect(shown()).toContain(said);
+    expect(document.querySelector("dialog .stack button")).toBeNull();
+    document.querySelector<HTMLElement>("dialog .danger")?.click();
+    await settle();
+    expect(document.body.textContent).toContain("You have left permanently.");
+    expect(sent().map(({ type }) => type)).toEqual(["status", "withdraw", "withdraw", "leave"]);
   });
 
   it("asks before it deletes or leaves, and says what cannot be undone", async () => {
@@ -178,11 +224,11 @@ describe("the popup", () => {
     await press("Leave permanently");
     expect(document.querySelector("dialog")?.textContent).toContain("You cannot undo this");
     await press("Cancel");
-    expect(sent().map(({ type }) => type)).toEqual(["status"]);
+    expect(sent().map(({ type }) => type)).toEqual(["status", "results"]);
     await press("Leave permanently");
     document.querySelector<HTMLElement>("dialog .danger")?.click();
     await settle();
-    expect(sent().map(({ type }) => type)).toEqual(["status", "leave"]);
+    expect(sent().map(({ type }) => type)).toEqual(["status", "results", "leave", "results"]);
     expect(document.body.textContent).toContain("You have left permanently.");
     expect(document.querySelector("dialog")).toBeNull();
   });
