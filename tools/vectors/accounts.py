@@ -331,6 +331,6 @@ def _opt_out() -> _Device:
 
 _SEQUENCES = (
     _one_report_per_round, _the_same_bytes, _arrives_late, _lifetime, _almost_enough, _larger_limit, _minimum_time,
-    _clock_set_back, _clock_set_back_before_a_refusal, _several_undelivered, _over, _rollback, _both_groups, _uploads, _withdrawals,
-    _several_withdrawals, _opt_out,
+    _clock_set_back, _clock_set_back_before_a_refusal, _several_undelivered, _over, _rollback, _both_groups, _uploads,
+    _withdrawals, _several_withdrawals, _opt_out,
 )  # fmt: skip

@@ -63,9 +63,7 @@ def read_exact(text: str, field: str) -> Fraction:
     """Read a published exact number, as `str(Fraction)` writes it; other spellings are refused."""
     number = exact(text, field) if re.fullmatch(EXACT_TEXT, text) else None
     if number is None or str(number) != text:
-        raise ParameterError(
-            field, f"{text[:40]!r} is not an exact number in lowest terms", 'Use a string such as "4" or "7/3"'
-        )
+        raise ParameterError(field, f"{text[:40]!r} is not an exact number in lowest terms", 'Write it as "4" or "7/3"')
     return number
 
 
