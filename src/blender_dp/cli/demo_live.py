@@ -22,6 +22,7 @@ from blender_dp.cli.simulate import run_round
 from blender_dp.errors import StateError
 
 if TYPE_CHECKING:
+    from blender_dp.evaluation.crowd import Outcome, Searched
     from blender_dp_device.agent.client import CollectorClient
 
 _HEAD = 200  # queries of the population; everyone searches for one of them, so that a small crowd fills a list
@@ -89,7 +90,15 @@ def demo_live(
         )
         try:
             _rounds(
-                operator, url, announce, users=users, first=rounds, every=every, last=last, attackers=attackers, seed=seed
+                operator,
+                client(url),
+                announce,
+                users=users,
+                first=rounds,
+                every=every,
+                last=last,
+                attackers=attackers,
+                seed=seed,
             )
         except KeyboardInterrupt:
             announce({"event": "stopped"}, "Stopped.")
@@ -107,7 +116,7 @@ class _Announcer:
 
 def _rounds(
     operator: CollectorClient,
-    url: str,
+    devices: CollectorClient,
     announce: _Announcer,
     *,
     users: int,
@@ -117,11 +126,9 @@ def _rounds(
     attackers: int,
     seed: int,
 ) -> None:
-    from blender_dp.evaluation.crowd import Crowd
     from blender_dp.evaluation.drift import drift, head_of, searches
     from blender_dp.evaluation.population import Population
     from blender_dp.evaluation.shapes import shape_of
-    from blender_dp_device.agent.client import ResponseError
 
     head = head_of(Population.of_shape(shape_of("aol", 5 * users), seed), _HEAD)
     population = replace(head, users=int(head.counts.sum()))
@@ -131,26 +138,35 @@ def _rounds(
         for one in _CAMPAIGNS:
             size, round_seed = int(users * one.part), seed * 1_000_003 + number
             people = searches(population, factors[number % _FACTORS], users=size, seed=round_seed)
-            campaign, about = (
-                find_campaign(operator, one.name),
-                {"event": "round", "campaign": one.name, "number": number + 1},
-            )
+            about = {"event": "round", "campaign": one.name, "number": number + 1}
             if not announce.as_json:
                 typer.echo(f"\nRound {number + 1} of {one.name}")
             try:
-                with Steps(quiet=announce.as_json).shown() as step:
-                    crowd = Crowd(operator, client(url), campaign, users=people, opt_in=_OPT_IN, attackers=attackers)
-                    sent, _ = run_round(operator, crowd, step)
-                words = (
-                    f"{sent.honest:,} honest reports; {sent.stuffed:,} stuffed ones counted, {sent.refused:,} others refused"
-                )
-                announce({**about, **asdict(sent)}, words)
-            except ResponseError as error:  # its budget is used up: that is part of the demonstration
+                sent = _round(operator, devices, one.name, people, attackers, quiet=announce.as_json)
+            except StateError as error:  # nothing that an operator does in the dashboard ends the demonstration
                 announce({**about, "refused": str(error)}, str(error))
+                continue
+            others = f"{sent.stuffed:,} stuffed ones counted, {sent.refused:,} others refused"
+            announce({**about, **asdict(sent)}, f"{sent.honest:,} honest reports; {others}")
         number += 1
         if number >= first and number != last:
             note(f"The next round starts in {every} seconds; press Ctrl-C to stop.")
             time.sleep(every)
+
+
+def _round(
+    operator: CollectorClient, devices: CollectorClient, name: str, people: list[Searched], attackers: int, *, quiet: bool
+) -> Outcome:
+    """Run one round, if the campaign's budget allows it."""
+    from blender_dp.evaluation.crowd import Crowd
+
+    campaigns = {one["name"]: one for one in operator.get("/v1/operator/overview")["campaigns"]}
+    if campaigns[name]["rounds_left"] == 0:
+        raise StateError(name, "its budget is used up, which is part of the demonstration", "Look at its ledger")
+    with Steps(quiet=quiet).shown() as step:
+        crowd = Crowd(operator, devices, find_campaign(operator, name), users=people, opt_in=_OPT_IN, attackers=attackers)
+        sent, _ = run_round(operator, crowd, step)
+    return sent
 
 
 @contextmanager
