@@ -13,13 +13,6 @@ from blender_dp.collector.http.document_response import FOR_EVER
 from blender_dp.collector.http.problems import ProblemError
 
 FOLDER = Path(__file__).parent / "dashboard"
-PAGE_HEADERS = {
-    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
-    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Referrer-Policy": "no-referrer",
-    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
-}
 _TYPES = {".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".html": "text/html; charset=utf-8"}
 
 
@@ -51,7 +44,7 @@ def add_dashboard(app: FastAPI, files: dict[str, File]) -> None:
     async def _asset(request: Request, name: str) -> Response:
         if name not in files or name.endswith(".html"):
             raise ProblemError(HTTPStatus.NOT_FOUND, "missing", "unknown file")
-        return files[name].response(request, {"Cache-Control": FOR_EVER, "Cross-Origin-Resource-Policy": "same-origin"})
+        return files[name].response(request, {"Cache-Control": FOR_EVER})
 
 
 def _file(path: Path) -> File:

@@ -7,7 +7,8 @@ from typing import Any
 import msgspec
 from fastapi import FastAPI, Request, Response
 
-from blender_dp.collector.http.dashboard_files import PAGE_HEADERS, add_dashboard, dashboard_files
+from blender_dp.collector.http.dashboard_files import add_dashboard, dashboard_files
+from blender_dp.collector.http.security_headers import PAGE_POLICY, POLICY
 from blender_dp.collector.http.service import Service
 from blender_dp.release.manifest import package_versions
 
@@ -15,6 +16,7 @@ _SHOWN = 50  # campaigns, the newest ones
 _SECONDS = 60
 _LINKS = ["/v1/rounds/current", "/v1/campaigns", "/v1/ledger", "/v1/openapi.json", "/__version__"]
 _CACHING = {"Cache-Control": f"public, max-age={_SECONDS}"}
+_PAGE = {POLICY: PAGE_POLICY, "Permissions-Policy": "camera=(), geolocation=(), microphone=()"}
 
 
 def add_home(app: FastAPI, service: Service) -> None:
@@ -25,7 +27,7 @@ def add_home(app: FastAPI, service: Service) -> None:
     @app.get("/", include_in_schema=False)
     async def _home(request: Request) -> Response:
         if "text/html" in request.headers.get("accept", ""):
-            return files["index.html"].response(request, _CACHING | PAGE_HEADERS)
+            return files["index.html"].response(request, _CACHING | _PAGE)
         body = await service.recent.get(_summary, service)
         return Response(body, media_type="application/json", headers=_CACHING | {"Vary": "Accept, Accept-Encoding"})
 

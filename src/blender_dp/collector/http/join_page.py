@@ -10,6 +10,8 @@ import hashlib
 
 from fastapi import FastAPI, Response
 
+from blender_dp.collector.http.security_headers import NO_PAGE, POLICY
+
 _STYLE = """
 :root { color-scheme: light dark; font: 1rem/1.5 system-ui, sans-serif; }
 body { max-width: 40rem; margin: 3rem auto; padding: 0 1rem; }
@@ -39,9 +41,7 @@ in the extension. If you do not want to participate, close this page: opening it
 _STYLE_HASH = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
 _HEADERS = {
     "Cache-Control": "public, max-age=3600",
-    "Content-Security-Policy": f"default-src 'none'; style-src 'sha256-{_STYLE_HASH}'; base-uri 'none'; form-action 'none'; "
-    "frame-ancestors 'none'",
-    "Referrer-Policy": "no-referrer",
+    POLICY: f"{NO_PAGE}; style-src 'sha256-{_STYLE_HASH}'",
 }
 
 

@@ -14,12 +14,15 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from blender_dp.collector.http.cross_origin import ALLOWED, device_method, preflight_response
 from blender_dp.collector.http.operations_routes import PREFIXES
 from blender_dp.collector.http.problems import ProblemError, problem, unexpected
+from blender_dp.collector.http.security_headers import EVERYWHERE, NO_PAGE, POLICY
 from blender_dp.collector.http.service import SMALL_BYTES, Service
 from blender_dp.collector.monitoring.log_lines import LOG, REQUEST, ROUND
 from blender_dp_device.entropy import system_bytes
 
 _ID_BYTES = 8
 _ROUND = re.compile(r"/rounds/([0-9a-f]{32})(?:/|$)")
+_EVERYWHERE = [(name.encode(), value.encode()) for name, value in EVERYWHERE.items()]
+_UNLESS_CHOSEN = [(b"cache-control", b"no-store"), (POLICY.encode(), NO_PAGE.encode())]
 _BUSY = HTTPStatus.TOO_MANY_REQUESTS, "busy", "too many concurrent requests", {"Retry-After": "5"}
 
 
@@ -148,10 +151,9 @@ class _Response:
             self.started = True
             self._turn.end()
             self._count(message["status"])
-            own = [(b"x-content-type-options", b"nosniff"), (b"x-request-id", REQUEST.get().encode())]
-            headers = [*message.get("headers", []), *own]
-            if not any(name.lower() == b"cache-control" for name, _ in headers):
-                headers.append((b"cache-control", b"no-store"))
+            headers = [*message.get("headers", []), *_EVERYWHERE, (b"x-request-id", REQUEST.get().encode())]
+            chosen = {name.lower() for name, _ in message.get("headers", [])}
+            headers += [(name, value) for name, value in _UNLESS_CHOSEN if name not in chosen]
             if self._service.settings.web_pages and device_method(self._scope["path"]):
                 headers += ALLOWED
             message = {**message, "headers": headers}

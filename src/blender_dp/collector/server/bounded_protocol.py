@@ -14,9 +14,13 @@ from typing import Any
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from blender_dp.collector.http.problems import problem
+from blender_dp.collector.http.security_headers import EVERYWHERE, NO_PAGE, POLICY
 from blender_dp.collector.settings.connection_limits import ConnectionLimits
 from blender_dp_device.wire.problems import MEDIA_TYPE
 
+_HEADERS = "".join(
+    f"{name}: {value}\r\n" for name, value in {**EVERYWHERE, POLICY: NO_PAGE, "cache-control": "no-store"}.items()
+).encode()
 _PROGRESS_BYTES = 32_768  # a client that reads less than this in `write_seconds` is too slow
 
 
@@ -150,7 +154,8 @@ class BoundedProtocol(HttpToolsProtocol):
         self.transport.write(
             STATUS_LINE[status]
             + f"content-type: {MEDIA_TYPE}\r\ncontent-length: {len(body)}\r\n".encode()
-            + b"cache-control: no-store\r\nx-content-type-options: nosniff\r\nconnection: close\r\n\r\n"
+            + _HEADERS
+            + b"connection: close\r\n\r\n"
             + body
         )
         self.transport.close()

@@ -1,0 +1,160 @@
+/** A page of another origin, opened by a signed-in operator, can neither act for the operator nor read anything. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Page } from "puppeteer-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { BROWSERS, type Running, start } from "./browsers.ts";
+import { Collector } from "./collector.ts";
+import { Network } from "./network.ts";
+import { file } from "./page.ts";
+import { serve } from "./server.ts";
+
+const GUESS = "0".repeat(64);
+
+describe.each(BROWSERS)("%s", (name) => {
+  let folder: string;
+  let network: Network;
+  let running: Running;
+  let collector: Collector;
+  let other: Awaited<ReturnType<typeof serve>>;
+  let target: string;
+  let before: unknown;
+
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), "blender-dp-cross-site-"));
+    network = await Network.start();
+    [collector, running, other] = await Promise.all([
+      Collector.start(),
+      start(name, { network, profile: join(folder, "profile") }),
+      serve(() => file("text/html", "<!doctype html><link rel=icon href='data:,'><title>another site</title>")),
+    ]);
+    target = `${collector.url}/v1/operator/campaigns/${await collector.campaign()}/rounds`;
+    const page = await running.page(`${collector.url}/#/operator`);
+    await page.waitForSelector("#token");
+    await page.type("#token", collector.token);
+    await page.click(".sign-in button");
+    await page.waitForSelector(".panel"); // it stays open, and signed in
+    before = await campaigns();
+  });
+
+  afterAll(async () => {
+    await running.close();
+    await other.close();
+    await collector.stop();
+    await network.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  /** What the operator would notice: rounds, their states, and what can be done next. */
+  async function campaigns(): Promise<unknown> {
+    return (await collector.call<{ campaigns: unknown }>("operator", ["GET", "/v1/operator/overview"])).campaigns;
+  }
+
+  function foreign(): Promise<Page> {
+    return running.page(other.url.replace("127.0.0.1", "localhost"));
+  }
+
+  /** What arrived at the route since then. */
+  function arrived(since: number): string[] {
+    return network.requests
+      .slice(since)
+      .filter((one) => one.url.href === target)
+      .map((one) => `${one.method}${one.headers.authorization === `Bearer ${collector.token}` ? " with the token" : ""}`);
+  }
+
+  test.each([
+    ["JSON", {}, ["OPTIONS"]],
+    ["JSON with credentials", { credentials: "include" }, ["OPTIONS"]],
+    ["JSON with a guessed token", { headers: { Authorization: `Bearer ${GUESS}` } }, ["OPTIONS"]],
+    ["text without asking", { mode: "no-cors", credentials: "include", headers: {} }, ["POST"]],
+  ])("fetch: %s", async (_, init, requests) => {
+    const page = await foreign();
+    const since = network.requests.length;
+    const seen = await page.evaluate(
+      (url, more) =>
+        fetch(url, {
+          method: "POST",
+          body: "{}",
+          ...more,
+          headers: (more as { mode?: string }).mode ? {} : { "Content-Type": "application/json", ...more.headers },
+        } as RequestInit).then(
+          (response) => `${response.type} ${response.status}`,
+          () => "refused",
+        ),
+      target,
+      init as { headers?: Record<string, string> },
+    );
+    expect(seen).toMatch(/^(refused|opaque 0)$/);
+    expect(arrived(since)).toEqual(requests);
+    expect(await campaigns()).toEqual(before);
+    await page.close();
+  });
+
+  test("a form", async () => {
+    const page = await foreign();
+    const since = network.requests.length;
+    await page.evaluate((url) => {
+      document.body.innerHTML = `<form method="post" enctype="text/plain" action="${url}"><input name='{"a' value='":1}'></form>`;
+      document.querySelector("form")?.submit();
+    }, target);
+    await expect.poll(() => arrived(since)).toEqual(["POST"]);
+    expect(await campaigns()).toEqual(before);
+    await page.close();
+  });
+
+  test("reading what the operator sees, and what only the collector's own pages may embed", async () => {
+    const page = await foreign();
+    const read = (path: string) =>
+      page.evaluate(
+        (url) =>
+          fetch(url, { credentials: "include" }).then(
+            (one) => one.text(),
+            () => "refused",
+          ),
+        path,
+      );
+    expect(await read(`${collector.url}/v1/operator/overview`)).toBe("refused");
+    expect(await read(`${collector.url}/v1/campaigns`)).toBe("refused");
+    const embedded = (tag: string, path: string) =>
+      page.evaluate(
+        (kind, url) =>
+          new Promise((resolve) => {
+            const element = document.createElement(kind) as HTMLImageElement;
+            element.onload = () => resolve("loaded");
+            element.onerror = () => resolve("refused");
+            element.src = url;
+            document.body.append(element);
+          }),
+        tag,
+        `${collector.url}${path}`,
+      );
+    const script = (await (await fetch(collector.url, { headers: { Accept: "text/html" } })).text()).match(
+      /\/dashboard\/[^"]+js/,
+    );
+    expect(await embedded("script", script?.[0] ?? "")).toBe("refused");
+    expect(await embedded("script", "/v1/campaigns")).toBe("refused");
+    await page.close();
+  });
+
+  test("a frame and a window show nothing of the dashboard to the page", async () => {
+    const page = await foreign();
+    await page.evaluate((url) => {
+      document.body.innerHTML = `<iframe src="${url}/#/operator"></iframe>`;
+    }, collector.url);
+    await expect.poll(() => page.frames().length).toBe(2);
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    const shown = await Promise.all(
+      page.frames().map((frame) => frame.evaluate(() => document.querySelector("main")?.textContent ?? "").catch(() => "")),
+    );
+    expect(shown.join("")).toBe("");
+    const isCut = await page.evaluate(async (url) => {
+      const opened = window.open(`${url}/#/operator`);
+      for (let i = 0; i < 100 && !opened?.closed; i++) await new Promise((resolve) => setTimeout(resolve, 50));
+      return opened === null || opened.closed; // the policy of the opened page has cut the tie
+    }, collector.url);
+    expect(isCut).toBe(true);
+    expect(await campaigns()).toEqual(before);
+    await page.close();
+  });
+});
