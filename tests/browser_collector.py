@@ -7,16 +7,23 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict, replace
 from itertools import cycle
 from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
 
-from blender_dp.cli.invitation import Invitation
+from blender_dp.collector.rounds.transitions import publish
+from blender_dp.collector.storage import round_rows
 from blender_dp.collector.storage.schema import reports
+from blender_dp.invitation import Invitation
+from blender_dp.release import Release, document
 from blender_dp_device.agent.agent import Agent
 from blender_dp_device.agent.client import CollectorClient
+from blender_dp_device.digests import document_digest
+from blender_dp_device.records.head_list import HeadList
+from blender_dp_device.records.reporting_list import ReportingList
 from tests.collector.places import Server
 from tests.collector_http.conftest import RECORDS, Live, listening
 
@@ -64,7 +71,45 @@ def others(live: Live, listed: dict[str, Any], count: int) -> None:
         http.post(f"/v1/rounds/{listed['id']}/reports", json={"reports": live.messages(listed, count)}).raise_for_status()
 
 
-CALLS = {one.__name__: one for one in (close, stored, invitation, take_part, uploads, others)}
+def lengthened(live: Live, round_id: str, length: int) -> list[str]:
+    """Let a released round have this many queries, in a release that the collector signs; return them by popularity."""
+    service, one = live.service, live.service.rounds.lookup.round(round_id)
+    release = longer(service.facts.release(one.release), length)
+    content = {**service.documents.content(one.release, "release"), "release": json.loads(document.dump(release))}
+    queries = [asdict(row) for row in release.search("", length)]
+    named = {"campaign": one.campaign, "round": one.number}
+    signed = {"release": service.signer.sign("release", content)}
+    signed["bundle"] = service.signer.sign("bundle", {**named, "queries": queries})
+    with service.rounds.store.write("release") as transaction:
+        for kind, body in signed.items():
+            publish(transaction, kind, body)
+        round_rows.advance(transaction, round_id, "released", {kind: document_digest(body) for kind, body in signed.items()})
+    return [row["query"] for row in queries]
+
+
+def longer(release: Release, length: int) -> Release:
+    """A release with this many queries, whose shares fall."""
+    names = [f"query {rank}" for rank in range(1, length + 1)]
+    head_list = HeadList.of((name, "https://site.example/") for name in names)
+    listed = ReportingList(head_list, release.reporting_list.channel)
+    shares = {name: 1 / (12 * rank) for rank, name in enumerate(names, 1)}
+
+    def row(like: Any, query: str | None, **more: Any) -> Any:
+        share = shares.get(query, 0.01)
+        return replace(like, query=query, share=share, low=0.9 * share, high=1.1 * share, **more)
+
+    queries = tuple(row(release.queries[0], name) for name in (*head_list.queries, None))
+    records = tuple(row(release.records[0], query, url=url) for query, url in head_list.cells())
+    return replace(
+        release,
+        manifest=replace(release.manifest, head_list=listed.digest),
+        reporting_list=listed,
+        queries=queries,
+        records=records,
+    )
+
+
+CALLS = {one.__name__: one for one in (lengthened, close, stored, invitation, take_part, uploads, others)}
 
 
 def call(live: Live, name: str, /, *values: Any, **named: Any) -> Any:

@@ -16,8 +16,8 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 from blender_dp.cli.app import app
-from blender_dp.cli.invitation import Invitation
 from blender_dp.collector.http.app import bare_app
+from blender_dp.invitation import Invitation
 from blender_dp.release.document import json_schema
 from blender_dp.report import theme
 from blender_dp_device.records.head_list import CHANNEL_SCHEMA

@@ -53,6 +53,7 @@ MATRIX: dict[tuple[str, str], dict[str, bool | int]] = {
     ("GET", "/v1/operator/rounds"): OPERATOR,
     ("GET", "/v1/operator/campaigns/{campaign}/budget"): OPERATOR,
     ("POST", "/v1/operator/campaigns/{campaign}/enrolments"): OPERATOR,
+    ("GET", "/v1/operator/campaigns/{campaign}/invitation"): OPERATOR,
     ("GET", "/v1/operator/rounds/{round_id}"): OPERATOR,
     ("GET", "/v1/operator/rounds/{round_id}/reports"): OPERATOR,
     ("POST", "/v1/operator/rounds/{round_id}/list"): OPERATOR,
@@ -65,7 +66,10 @@ BODIES = {
     "enrolments": {"count": 1}, "abort": {"reason": "r"},
 }  # fmt: skip
 
-QUERIES = {"search": {"q": "a"}, "plan": {"epsilon": "4", "delta": "1e-6", "users": "1000", "opt_in": "0.5"}}
+QUERIES = {
+    "search": {"q": "a"}, "plan": {"epsilon": "4", "delta": "1e-6", "users": "1000", "opt_in": "0.5"},
+    "invitation": {"public_url": "https://collector.example", "lifetime_epsilon": "8"},
+}  # fmt: skip
 
 
 def routes(app_routes: list[Any], prefix: str = "") -> Iterator[tuple[str, str]]:

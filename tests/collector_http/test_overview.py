@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
 from fractions import Fraction
+from urllib.parse import urlencode, urlsplit
 
 import pytest
 
 from blender_dp.collector.http.report_count import ReportCount
 from blender_dp.collector.rounds.budget import Budget
-from blender_dp.planning import plan
+from blender_dp.planning import plan, simulation
+from blender_dp.planning.setting import Setting
+from blender_dp.planning.simulation import Simulated
 from blender_dp.privacy.loss import Loss
-from tests.collector_http.conftest import Live, listening
+from tests.collector_http.conftest import HANG, Live, listening
 
 PLAN = {"epsilon": "4", "delta": "1e-6", "users": 500_000, "opt_in": "0.05", "max_queries": 50}
 
@@ -92,14 +98,48 @@ def test_a_plan_can_start_from_a_release(live: Live) -> None:
     assert 4 < shown["queries"]["mean"] < 5.1
 
 
-def test_plans_do_not_pile_up(live: Live) -> None:
-    live.service.planner._waiting = 4
-    try:
-        with live.http(live.token) as http:
-            answer = http.get("/v1/operator/plan", params=PLAN)
-    finally:
-        live.service.planner._waiting = 0
-    assert (answer.status_code, answer.headers["retry-after"]) == (429, "2")
+def test_plans_do_not_pile_up(live: Live, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Four may wait. Of those that nobody waits for any more, only the one that has started is computed."""
+    started, finish, computed = threading.Event(), threading.Event(), []
+    real = simulation.simulated
+
+    def slow(setting: Setting, runs: int) -> Simulated:
+        computed.append(setting.users)
+        started.set()
+        finish.wait(HANG)
+        return real(setting, runs)
+
+    monkeypatch.setattr(simulation, "simulated", slow)
+    wanted = live.service.planner._wanted
+    clients = [_asking(live, users) for users in (10_001, 10_002, 10_003, 10_004)]
+    assert started.wait(HANG)
+    _until(lambda: wanted.total() == 4)
+    with live.http(live.token) as http:
+        answer = http.get("/v1/operator/plan", params=PLAN)
+        assert (answer.status_code, answer.headers["retry-after"]) == (429, "2")
+        for client in clients:
+            client.close()
+        _until(lambda: not wanted)
+        finish.set()
+        assert http.get("/v1/operator/plan", params={**PLAN, "users": 10_005}).status_code == 200
+    assert len(computed) == 2
+    assert computed[-1] == 10_005
+
+
+def _asking(live: Live, users: int) -> socket.socket:
+    """A client that has asked for a plan, and can hang up."""
+    place = urlsplit(live.url)
+    client = socket.create_connection((place.hostname, place.port))
+    path = f"/v1/operator/plan?{urlencode({**PLAN, 'users': users})}"
+    client.sendall(f"GET {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {live.token}\r\n\r\n".encode())
+    return client
+
+
+def _until(is_so: Callable[[], bool]) -> None:
+    end = time.monotonic() + HANG
+    while not is_so():
+        assert time.monotonic() < end
+        time.sleep(0.01)
 
 
 @pytest.mark.parametrize("shape", ["/etc/passwd", "zipf:1e9", "blender-demo", ""])

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from blender_dp.cli.invitation import Invitation
+from blender_dp.invitation import Invitation
 from vectors.signing import CAMPAIGN, SIGNER
 
 _PINNED: dict[str, Any] = Invitation.of(

@@ -1,25 +1,26 @@
 /** The dashboard of a real collector in real browsers: every page, every button, and what happens when something fails. */
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { createRequire } from "node:module";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { AxeResults } from "axe-core";
 import type { Page } from "puppeteer-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { readInvitation } from "../client/src/index.ts";
 import { BROWSERS, type Running, start } from "./browsers.ts";
 import { Collector } from "./collector.ts";
+import { overflow, press, ready, text, violations } from "./dashboardPages.ts";
 import { Network } from "./network.ts";
 
-const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const DATABASES = { chromium: "sqlite", firefox: "postgresql" } as const;
 const PAGES = ["#/", "#/c/searches", "#/c/searches/q/query%200", "#/c/searches/privacy", "#/c/searches/review", "#/ledger"];
-const WIDTHS = [390, 768, 1400];
+const LENGTH = 10_000;
+const WIDTHS = [390, 1400, 768];
 
 describe.each(BROWSERS)("%s", (name) => {
   let folder: string;
   let network: Network;
   let running: Running;
   let collector: Collector;
+  let names: string[];
   const problems: string[] = [];
 
   beforeAll(async () => {
@@ -35,6 +36,10 @@ describe.each(BROWSERS)("%s", (name) => {
       await collector.others(round, reports);
       await collector.close(round.id);
     }
+    const long = await collector.listed(await collector.campaign({ name: "long" }));
+    await collector.others(long, 300);
+    await collector.close(long.id);
+    names = await collector.call("lengthened", [long.id, LENGTH]);
     await collector.campaign({ name: "empty", max_epsilon: "8" });
   }, 120_000);
 
@@ -69,13 +74,12 @@ describe.each(BROWSERS)("%s", (name) => {
 
   test.each(PAGES)("%s has no errors, is accessible and fits every width", async (hash) => {
     const page = await opened(hash);
-    expect(await violations(page)).toEqual([]);
     for (const width of WIDTHS) {
       await page.setViewport({ width, height: 800 });
-      expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth), `${width}`).toBeLessThanOrEqual(
-        0,
-      );
+      expect(await overflow(page), `${width}`).toBeLessThanOrEqual(0);
+      if (width === 390) expect(await violations(page, name, ["light"]), "phone").toEqual([]);
     }
+    expect(await violations(page, name)).toEqual([]);
     await page.close();
     expect(problems).toEqual([]);
   });
@@ -85,7 +89,7 @@ describe.each(BROWSERS)("%s", (name) => {
     const { released } = await api<{ released: { release: string } }>("/v1/rounds/current?campaign=searches");
     const rows = await api<{ query: string; share: number }[]>(`/v1/releases/${released.release}/trends?n=20`);
     const shown = await page.$$eval(".intervals tbody tr", (all) =>
-      all.map((row) => [row.cells[0]?.textContent, row.cells[1]?.textContent]),
+      all.map((row) => [row.cells[0]?.textContent, row.cells[1]?.firstChild?.textContent]),
     );
     const percent = await page.evaluate(
       (values) =>
@@ -117,6 +121,38 @@ describe.each(BROWSERS)("%s", (name) => {
     await page.close();
   });
 
+  test("a list of 10,000 queries is shown page by page, and any of them can be searched for", async () => {
+    const page = await opened("#/c/long");
+    const first = (selector: string) => page.$eval(selector, (element) => element.textContent);
+    const turn = async (label: string, place: number) => {
+      await press(page, ".pages button", label);
+      await page.waitForFunction(
+        (query) => document.querySelector(".intervals tbody th")?.textContent === query,
+        {},
+        names[place],
+      );
+    };
+    expect(await first(".pages span")).toMatch(/^1 to 20 of 10.000 queries$/);
+    expect(await page.$$eval(".intervals tbody th", (all) => all.map((one) => one.textContent))).toEqual(names.slice(0, 20));
+    await turn("Next", 20);
+    await turn("Last", LENGTH - 20);
+    await turn("Previous", LENGTH - 40);
+    await turn("First", 0);
+    expect(await page.$$eval("*", (all) => all.length)).toBeLessThan(1500); // as fast as a short list
+    await page.type("#search", "query 98");
+    await page.waitForSelector(".suggestions a");
+    expect(await first("#search-note")).toBe("The 8 most popular matches.");
+    await page.type("#search", "76");
+    await page.waitForFunction(() => document.querySelectorAll(".suggestions a").length === 1);
+    await page.click(".suggestions a");
+    await page.waitForSelector("h2.query");
+    await ready(page);
+    expect(await first("h2.query")).toBe("query 9876");
+    expect(await first("main")).toContain("the 1,000 most popular queries");
+    await page.close();
+    expect(problems).toEqual([]);
+  });
+
   test("every step of a round is a button that says what it spends", async () => {
     const page = await signedIn();
     const panel = "section[aria-labelledby]:has(a[href$='/empty'])";
@@ -124,6 +160,7 @@ describe.each(BROWSERS)("%s", (name) => {
       await press(page, `${panel} .buttons button`, label);
       await page.waitForSelector("dialog[open]");
       expect(await text(page, "dialog")).toContain(says);
+      expect(await violations(page, name)).toEqual([]);
       if (state === "aborted") await page.type("dialog [name=reason]", "only a test");
       await press(page, "dialog button", label);
       await page.waitForFunction(
@@ -148,7 +185,7 @@ describe.each(BROWSERS)("%s", (name) => {
     await step("Open a round", "spends nothing", "open");
     await step("Abort", "your reason becomes public", "aborted");
     expect(await text(page, panel)).toContain("only a test");
-    expect(await violations(page)).toEqual([]);
+    expect(await violations(page, name)).toEqual([]);
     await page.close();
   });
 
@@ -194,7 +231,7 @@ describe.each(BROWSERS)("%s", (name) => {
       { timeout: 60_000 },
       before,
     );
-    expect(await violations(page)).toEqual([]);
+    expect(await violations(page, name)).toEqual([]);
     await page.type("input[pattern]", `made-in-${name}`);
     await press(page, "form button", "Create");
     await press(page, "dialog button", "Create");
@@ -210,6 +247,16 @@ describe.each(BROWSERS)("%s", (name) => {
     await press(page, "form button", "Create tokens");
     await page.waitForSelector("textarea");
     expect(await page.$eval("textarea", (area) => area.value)).toMatch(/^[0-9a-f]{64}$/);
+    await press(page, "form button", "Show the invitation");
+    await page.waitForSelector(".qr-code");
+    const link = await page.$eval("textarea[aria-label=Link]", (area) => area.value);
+    expect(readInvitation(link)).toMatchObject({ collector: collector.url, key: collector.key, name: `made-in-${name}` });
+    const file = await page.$eval("a[download$='.json']", (a) => decodeURIComponent(a.href.split(",").slice(1).join()));
+    expect(readInvitation(file)).toEqual(readInvitation(link));
+    expect(await page.$eval(".qr-code", (image) => (image as HTMLImageElement).naturalWidth)).toBeGreaterThan(200);
+    await page.setViewport({ width: 390, height: 800 });
+    expect(await overflow(page)).toBeLessThanOrEqual(0);
+    expect(await violations(page, name)).toEqual([]);
     await page.close();
   });
 
@@ -265,34 +312,3 @@ describe.each(BROWSERS)("%s", (name) => {
     expect(foreign.map((one) => one.url.host).filter((host) => !/mozilla|firefox|google|gvt1/.test(host))).toEqual([]); // the browser's own
   });
 });
-
-/** Wait until nothing loads any more. */
-async function ready(page: Page): Promise<void> {
-  await page.waitForSelector("main");
-  await page.waitForFunction(() => !document.body.textContent?.includes("Loading …"), { timeout: 60_000 });
-}
-
-async function text(page: Page, selector: string): Promise<string> {
-  return await page.$eval(selector, (element) => element.textContent ?? "");
-}
-
-/** Press the button with this label. */
-async function press(page: Page, selector: string, label: string): Promise<void> {
-  await page.waitForFunction(
-    (place, wanted) => [...document.querySelectorAll<HTMLElement>(place)].some((one) => one.textContent === wanted),
-    {},
-    selector,
-    label,
-  );
-  await page.evaluate(
-    (place, wanted) => [...document.querySelectorAll<HTMLElement>(place)].find((one) => one.textContent === wanted)?.click(),
-    selector,
-    label,
-  );
-}
-
-async function violations(page: Page): Promise<string[]> {
-  await page.evaluate(AXE);
-  const { violations: found } = (await page.evaluate("axe.run()")) as AxeResults;
-  return found.flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.html}`));
-}

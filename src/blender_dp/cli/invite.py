@@ -13,7 +13,7 @@ from blender_dp.cli.options import AsJson
 from blender_dp.cli.output import check_writable, note, out, print_files, print_json, say
 
 if TYPE_CHECKING:
-    from blender_dp.cli.invitation import Invitation
+    from blender_dp.invitation import Invitation
 
 
 def invite(
@@ -61,7 +61,7 @@ def invite(
 
 
 def _invitation(url: str, name: str, lifetime_epsilon: str | None, public_url: str | None) -> Invitation:
-    from blender_dp.cli.invitation import Invitation
+    from blender_dp.invitation import Invitation
 
     collector = client(url)
     (campaign,) = collector.get("/v1/campaigns", campaign=name)
@@ -89,17 +89,18 @@ def _limit(campaign: dict[str, Any]) -> str:
 
 def _write(invitation: Invitation, file: Path | None, qr: Path | None) -> dict[str, Path]:
     if qr:
-        from blender_dp.cli.qr_code import qr_code, write_qr_code
+        from blender_dp.qr_code import qr_code, qr_svg
 
-        write_qr_code(qr_code(invitation.link), qr)
+        qr.write_text(qr_svg(qr_code(invitation.link)), encoding="utf-8")
     if file:
         file.write_text(json.dumps(invitation.to_document(), indent=2) + "\n", encoding="utf-8")
     return {what: path for what, path in (("invitation", file), ("QR code", qr)) if path}
 
 
 def _show_qr_code(link: str) -> None:
-    from blender_dp.cli.qr_code import print_qr_code, qr_code
+    from blender_dp.cli.qr_code import print_qr_code
     from blender_dp.errors import MissingExtraError
+    from blender_dp.qr_code import qr_code
 
     try:
         if not print_qr_code(qr_code(link), out):

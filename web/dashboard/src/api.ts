@@ -7,6 +7,7 @@ import type {
   CampaignMessage,
   ChangesAnswer,
   EnrolAnswer,
+  InvitationShown,
   LedgerEntry,
   Overview,
   PlanAnswer,
@@ -39,14 +40,14 @@ interface ProblemDocument {
 
 /** Send a request; the response's body as bytes. */
 export async function fetched(path: string, init: RequestInit = {}): Promise<Uint8Array<ArrayBuffer>> {
-  let response: Response;
+  const late = AbortSignal.timeout(1000 * SECONDS);
   try {
-    response = await fetch(path, {
+    const response = await fetch(path, {
       credentials: "omit",
       redirect: "error",
       referrerPolicy: "no-referrer",
-      signal: AbortSignal.timeout(1000 * SECONDS),
       ...init,
+      signal: init.signal ? AbortSignal.any([init.signal, late]) : late,
     });
     const body = new Uint8Array(await response.arrayBuffer());
     if (response.ok) return body;
@@ -86,7 +87,8 @@ export const readers = {
   changes: (campaign: string) => json<ChangesAnswer>(`${campaignPath(campaign)}/changes`),
   promise: (campaign: string) => json<PromiseAnswer>(`${campaignPath(campaign)}/promise`),
   audit: (campaign: string) => json<AuditAnswer>(`${campaignPath(campaign)}/audit`),
-  rounds: (campaign: string) => json<readonly RoundHistory[]>(`${campaignPath(campaign)}/rounds`),
+  rounds: (campaign: string, before?: string) =>
+    json<readonly RoundHistory[]>(`${campaignPath(campaign)}/rounds${before ? `?before=${before}` : ""}`),
   ledger: () => json<readonly LedgerEntry[]>("/v1/ledger"),
   versions: () => json<{ version: string; packages: Record<string, string> }>("/__version__"),
 };
@@ -94,7 +96,8 @@ export const readers = {
 /** What the operator may do. The token is sent as a header, and never becomes part of an address. */
 export function operators(token: string) {
   const headers = { Authorization: `Bearer ${token}`, "Content-Type": "application/json" };
-  const get = <T>(path: string) => json<T>(`/v1/operator${path}`, { headers, cache: "no-store" });
+  const get = <T>(path: string, signal?: AbortSignal) =>
+    json<T>(`/v1/operator${path}`, { headers, cache: "no-store", ...(signal && { signal }) });
   const post = <T>(path: string, body: object, key?: string) =>
     json<T>(`/v1/operator${path}`, {
       method: "POST",
@@ -103,12 +106,20 @@ export function operators(token: string) {
     });
   return {
     overview: () => get<Overview>("/overview"),
-    plan: (values: Record<string, string>) => get<PlanAnswer>(`/plan?${new URLSearchParams(values)}`),
+    plan: (values: Record<string, string>, signal: AbortSignal) =>
+      get<PlanAnswer>(`/plan?${new URLSearchParams(values)}`, signal),
     create: (settings: CampaignMessage, key: string) => post<CampaignAnswer>("/campaigns", settings, key),
     open: (campaign: string, times: { lists_at?: number; closes_at?: number }, key: string) =>
       post<RoundAnswer>(`/campaigns/${campaign}/rounds`, times, key),
     enrol: (campaign: string, count: number, key: string) =>
       post<EnrolAnswer>(`/campaigns/${campaign}/enrolments`, { count }, key),
+    invitation: (campaign: string, publicUrl: string, lifetimeEpsilon: string) =>
+      get<InvitationShown>(
+        `/campaigns/${campaign}/invitation?${new URLSearchParams({
+          public_url: publicUrl,
+          ...(lifetimeEpsilon && { lifetime_epsilon: lifetimeEpsilon }),
+        })}`,
+      ),
     list: (round: string) => post<RoundAnswer>(`/rounds/${round}/list`, {}),
     close: (round: string) => post<RoundAnswer>(`/rounds/${round}/close`, {}),
     abort: (round: string, reason: string) => post<RoundAnswer>(`/rounds/${round}/abort`, { reason }),

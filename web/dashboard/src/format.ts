@@ -4,11 +4,21 @@ const LANGUAGES = typeof navigator === "undefined" ? undefined : [...navigator.l
 
 const whole = new Intl.NumberFormat(LANGUAGES, { maximumFractionDigits: 0 });
 const precise = new Intl.NumberFormat(LANGUAGES, { maximumSignificantDigits: 3 });
+const signed = new Intl.NumberFormat(LANGUAGES, {
+  signDisplay: "exceptZero",
+  minimumFractionDigits: 2,
+  maximumFractionDigits: 2,
+});
 const times = new Intl.DateTimeFormat(LANGUAGES, { dateStyle: "medium", timeStyle: "short" });
 
 /** A whole number. */
 export function count(value: number): string {
   return whole.format(value);
+}
+
+/** A number of things: "1 change", "2 changes". */
+export function counted(value: number, one: string, many: string): string {
+  return `${count(value)} ${value === 1 ? one : many}`;
 }
 
 /** A number with three digits. */
@@ -18,7 +28,8 @@ export function number(value: number): string {
 
 /** A share as a percentage, with as many digits as its size needs. */
 export function percent(share: number): string {
-  const digits = Math.abs(share) >= 0.0995 ? 1 : Math.abs(share) >= 0.00995 ? 2 : 3;
+  const size = Math.abs(share);
+  const digits = size === 0 ? 0 : size >= 0.0995 ? 1 : size >= 0.00995 ? 2 : 3;
   return new Intl.NumberFormat(LANGUAGES, {
     style: "percent",
     minimumFractionDigits: digits,
@@ -28,12 +39,12 @@ export function percent(share: number): string {
 
 /** A difference between shares, in percentage points, with its sign. */
 export function points(difference: number): string {
-  const text = new Intl.NumberFormat(LANGUAGES, {
-    signDisplay: "exceptZero",
-    minimumFractionDigits: 2,
-    maximumFractionDigits: 2,
-  });
-  return `${text.format(100 * difference)} pp`;
+  return `${signed.format(100 * difference)} pp`;
+}
+
+/** An interval of differences, in percentage points. */
+export function pointsInterval(low: number, high: number): string {
+  return `${signed.format(100 * low)} to ${signed.format(100 * high)}`;
 }
 
 /** A time in seconds since 1970. */

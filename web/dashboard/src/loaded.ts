@@ -10,28 +10,28 @@ export interface Loaded<T> {
 }
 
 /** Load something now, whenever `key` changes, and every so many seconds if that is set. */
-export function useLoaded<T>(key: string, load: () => Promise<T>, seconds?: number): Loaded<T> {
+export function useLoaded<T>(key: string, load: (signal: AbortSignal) => Promise<T>, seconds?: number): Loaded<T> {
   const [state, setState] = useState<{ key: string; data?: T; problem?: Error }>({ key });
   const [turn, setTurn] = useState(0);
   useEffect(() => {
-    let current = true;
+    const current = new AbortController(); // aborted when nobody waits for the result any more
     let timer: ReturnType<typeof setTimeout> | undefined;
     const run = async () => {
       try {
-        const data = await load();
-        if (current) setState({ key, data });
+        const data = await load(current.signal);
+        if (!current.signal.aborted) setState({ key, data });
       } catch (error) {
         const problem = error instanceof Error ? error : new Error(String(error));
-        if (current)
+        if (!current.signal.aborted)
           setState((old) =>
             old.key === key && old.data !== undefined ? { key, data: old.data, problem } : { key, problem },
           );
       }
-      if (current && seconds) timer = setTimeout(run, 1000 * seconds);
+      if (!current.signal.aborted && seconds) timer = setTimeout(run, 1000 * seconds);
     };
     run();
     return () => {
-      current = false;
+      current.abort();
       clearTimeout(timer);
     };
   }, [key, turn]);

@@ -55,10 +55,10 @@ class CampaignTrends:
         releases = [(number, digest, Release.from_document(self._release(digest))) for number, digest in numbered]
         used = [one for one in releases if are_comparable([one[2], releases[-1][2]])]
         rounds = [{"number": number, "release": digest} for number, digest, _ in used]
-        most = MAX_POINTS // max(len(used), 1)
+        most = min(MAX_SERIES, MAX_POINTS // max(len(used), 1))
         series = trends_over([release for _, _, release in used], most=most).series if used else ()
         # Encoded only once: a thousand series of a year would occupy the event loop of every request.
-        return {"rounds": rounds, "series": [msgspec.Raw(msgspec.json.encode(asdict(one))) for one in series[:MAX_SERIES]]}
+        return {"rounds": rounds, "series": [msgspec.Raw(msgspec.json.encode(asdict(one))) for one in series]}
 
     def _release(self, digest: DocumentDigest) -> object:
         return json.loads(self._published.document(digest, "release") or b"")["content"]["release"]

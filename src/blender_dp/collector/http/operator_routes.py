@@ -17,6 +17,8 @@ from pydantic_core import to_json
 from blender_dp.collector.http.budget_view import budgets_shown
 from blender_dp.collector.http.content_types import JsonRoute
 from blender_dp.collector.http.dependencies import BearerToken, CampaignPath, CampaignQuery, RoundId
+from blender_dp.collector.http.gone_clients import unless_gone
+from blender_dp.collector.http.invitations import LifetimeEpsilon, PublicUrl, invitation_shown
 from blender_dp.collector.http.messages import (
     AbortMessage,
     CampaignAnswer,
@@ -34,7 +36,7 @@ from blender_dp.collector.http.overview import overview
 from blender_dp.collector.http.planner import PlanAnswer, PlanQuery
 from blender_dp.collector.http.problems import ProblemError
 from blender_dp.collector.http.service import Service, service_of
-from blender_dp.collector.http.view_messages import Overview
+from blender_dp.collector.http.view_messages import InvitationShown, Overview
 from blender_dp.collector.round_states import State, states_after
 from blender_dp.collector.rounds.facade import Rounds
 from blender_dp.collector.secrets import vault
@@ -109,7 +111,7 @@ async def watch(request: Request) -> Overview:
 @router.get("/plan", response_model=PlanAnswer)
 async def plan(request: Request, query: Annotated[PlanQuery, Query()]) -> object:
     """What one round would find, before anyone's data are collected: the list's length, errors and NDCG."""
-    return await service_of(request).planner.forecast(query)
+    return await unless_gone(request, service_of(request).planner.forecast(query))
 
 
 @router.get("/campaigns")
@@ -161,6 +163,16 @@ def enrol(request: Request, campaign: CampaignId, message: EnrolMessage, token: 
     # Another operator's token yields other tokens, which would not be enrolled: that is another request.
     _once(request, key, f"campaigns/{campaign}/enrolments", "".join(tokens), work)
     return EnrolAnswer(tokens=tokens)
+
+
+@router.get("/campaigns/{campaign}/invitation", responses=may(HTTPStatus.NOT_FOUND, HTTPStatus.UNPROCESSABLE_ENTITY))
+def invite(
+    request: Request, campaign: CampaignId, public_url: PublicUrl, lifetime_epsilon: LifetimeEpsilon = None
+) -> InvitationShown:
+    """The invitation to a campaign, for its operator to publish: everything that a device pins, as a link and a QR code."""
+    service = service_of(request)
+    settings = service.rounds.campaigns.settings_of(campaign)
+    return invitation_shown(settings, campaign, service.signer.public, public_url, lifetime_epsilon)
 
 
 @router.get("/rounds", responses=may(HTTPStatus.NOT_FOUND))

@@ -22,7 +22,8 @@ def overview(service: Service) -> Overview:
     service.see_rounds()
     campaigns = [_campaign(service, one) for one in service.rounds.budgets.of()]
     totals = service.metrics.totals()
-    service.report_count.forget_others({one.round.id for one in campaigns if one.round})
+    for counts in (service.record_count, service.report_count):
+        counts.forget_others({one.round.id for one in campaigns if one.round})
     return Overview(
         now=int(service.rounds.clock.now()),
         health=_health(service),
@@ -51,7 +52,8 @@ def _campaign(service: Service, one: CampaignBudget) -> CampaignOverview:
         name=one.settings.name,
         round=RoundAnswer.of(newest) if newest else None,
         meaning=MEANINGS[state] if state else None,
-        reports=service.report_count.of(newest.id) if newest and newest.head_list else None,
+        opt_in_users=service.record_count.of(newest.id) if newest and state == "open" else None,
+        reports=service.report_count.of(newest.id) if newest and state in {"listed", "closed"} else None,
         steps=[StepShown(step=step.event, says=in_words(step, _cost(one.budgets))) for step in steps_from(state)],
         budget=[
             BudgetLeft(**budget_line(budget, one.settings.period_days).model_dump(), rounds_left=rounds)

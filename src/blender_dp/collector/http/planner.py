@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict
 from http import HTTPStatus
@@ -74,25 +75,38 @@ class PlanAnswer(BaseModel):
     warnings: list[str]
 
 
+class _UnwantedError(Exception):
+    """When its turn came, nobody waited for a plan any more."""
+
+
 class Planner:
     """Answers what a round would find."""
 
     def __init__(self, release_of: Callable[[DocumentDigest], Release]) -> None:
         self._release_of = release_of
-        self._waiting = 0
+        self._wanted: Counter[PlanQuery] = Counter()
         self._known = ResponseCache(math.inf, most=_REMEMBERED, threads=anyio.CapacityLimiter(1))
 
     async def forecast(self, query: PlanQuery) -> dict[str, Any]:
         """The forecast for one round. If too many are waiting, the operator is asked to wait, too."""
-        if self._waiting >= _MOST_WAITING:
+        if self._wanted.total() >= _MOST_WAITING:
             raise ProblemError(HTTPStatus.TOO_MANY_REQUESTS, "busy", "other plans are being computed", {"Retry-After": "2"})
-        self._waiting += 1
+        self._wanted[query] += 1
         try:
-            return await self._known.get(self._forecast, query)
+            return await self._shared(query)
         finally:
-            self._waiting -= 1
+            self._wanted -= Counter([query])
+
+    async def _shared(self, query: PlanQuery) -> dict[str, Any]:
+        while True:
+            try:
+                return await self._known.get(self._forecast, query)
+            except _UnwantedError:
+                continue  # those who waited for it hung up just before this request arrived
 
     def _forecast(self, query: PlanQuery) -> dict[str, Any]:
+        if query not in self._wanted:
+            raise _UnwantedError
         from blender_dp.parameters import Parameters  # noqa: PLC0415 (slow to import, as are those below)
         from blender_dp.planning import forecasts, listing, setting_of, simulation  # noqa: PLC0415
         from blender_dp.privacy.limits import weaknesses  # noqa: PLC0415

@@ -67,6 +67,7 @@ class Service:
         self.worker = Worker(self.rounds, done=self._done, failed=self._failed)
         self.sources = Sources(settings.reports_per_minute) if settings.reports_per_minute else None
         self.metrics = Metrics()
+        self.record_count = ReportCount(self.rounds.contributions.count_records)
         self.report_count = ReportCount(self.rounds.contributions.count_reports)
         self.planner = Planner(self.facts.release)
         self.under_way = 0

@@ -8,6 +8,7 @@ from pydantic import BaseModel, Field
 
 from blender_dp.collector.http.messages import BudgetLine, Digest, ReleasedRound, RoundAnswer
 from blender_dp.collector.round_states import Event, State
+from blender_dp.invitation import Invitation
 from blender_dp_device.wire.messages import Identifier, PublicRound
 
 
@@ -100,6 +101,14 @@ class AuditAnswer(BaseModel):
     findings: list[FindingShown]
 
 
+class InvitationShown(BaseModel):
+    """An invitation to a campaign: as a link, as the content of a file, and the link as a QR code."""
+
+    link: str
+    invitation: Invitation
+    qr_code: Annotated[str, Field(description="SVG, black on white.")]
+
+
 class BudgetLeft(BudgetLine):
     """A line of the budget, and how many more rounds it allows."""
 
@@ -120,7 +129,8 @@ class CampaignOverview(BaseModel):
     name: str
     round: RoundAnswer | None
     meaning: Annotated[str | None, Field(description="What the state of the round means.")]
-    reports: Annotated[int | None, Field(description="Reports of the newest round that are stored now, as last counted.")]
+    opt_in_users: Annotated[int | None, Field(description="Those who contributed to the open round, as last counted.")]
+    reports: Annotated[int | None, Field(description="Reports of a round that is listed or closed, as last counted.")]
     steps: list[StepShown]
     budget: list[BudgetLeft]
     rounds_left: Annotated[int | None, Field(description="What the strictest limit allows; null: any number.")]

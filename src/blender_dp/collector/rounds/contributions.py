@@ -47,6 +47,11 @@ class Contributions:
             _put(transaction, SealedRecord(vault.token_digest(receipt), round_id, owner, sealed))
         return receipt
 
+    def count_records(self, round_id: str) -> int:
+        """The number of opt-in users who have contributed to a round."""
+        with self.store.read() as transaction:
+            return record_rows.count(transaction, round_id)
+
     def count_reports(self, round_id: str) -> int:
         """The number of a round's stored reports. Counting millions takes seconds."""
         with self.store.read() as transaction:

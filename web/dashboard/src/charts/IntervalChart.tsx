@@ -2,6 +2,7 @@
 
 import { scaleLinear } from "d3-scale";
 import type { JSX } from "preact";
+import { Scroll } from "../components/Scroll.tsx";
 import { interval, percent } from "../format.ts";
 
 /** One row: a name, a share and its interval, and marks of the two groups. */
@@ -30,16 +31,18 @@ export function IntervalChart({ rows, label, head = "Query" }: Properties): JSX.
   const most = Math.max(...rows.map((row) => row.high), 1e-9);
   const scale = scaleLinear([0, most], [PAD, WIDTH - PAD]);
   return (
-    <div class="scroll">
+    <Scroll label={label}>
       <table class="intervals">
         <caption>{label}</caption>
         <thead>
           <tr>
             <th scope="col">{head}</th>
             <th scope="col">Share</th>
-            <th scope="col">95 % interval</th>
+            <th scope="col" class="wide">
+              95 % interval
+            </th>
             <th scope="col" class="picture">
-              <span class="hidden">Picture</span>
+              <span class="hidden">Picture, </span>0 to {percent(most)}
             </th>
           </tr>
         </thead>
@@ -47,8 +50,11 @@ export function IntervalChart({ rows, label, head = "Query" }: Properties): JSX.
           {rows.map((row) => (
             <tr key={row.name}>
               <th scope="row">{row.href ? <a href={row.href}>{row.name}</a> : row.name}</th>
-              <td>{percent(row.share)}</td>
-              <td class="soft">{interval(row.low, row.high)}</td>
+              <td>
+                {percent(row.share)}
+                <small class="narrow soft">{interval(row.low, row.high)}</small>
+              </td>
+              <td class="wide soft">{interval(row.low, row.high)}</td>
               <td class="picture">
                 <svg viewBox={`0 0 ${WIDTH} ${ROW}`} aria-hidden="true">
                   <line class="axis" x1={scale(0)} x2={scale(most)} y1={ROW / 2} y2={ROW / 2} />
@@ -63,6 +69,6 @@ export function IntervalChart({ rows, label, head = "Query" }: Properties): JSX.
           ))}
         </tbody>
       </table>
-    </div>
+    </Scroll>
   );
 }

@@ -1,10 +1,12 @@
 /** What changed since the previous release: only changes that noise does not explain. */
 
 import type { JSX } from "preact";
-import { percent, points } from "../format.ts";
+import { percent, points, pointsInterval } from "../format.ts";
 import type { ChangeShown, ChangesAnswer } from "../generated/api.ts";
 import { link } from "../router.ts";
+import { Paged } from "./Paged.tsx";
 
+const PAGE = 20;
 const KINDS = { risen: "Risen", fallen: "Fallen", new: "New on the list", gone: "Gone from the list" } as const;
 
 /** Lists of discoveries by kind. */
@@ -34,19 +36,22 @@ function Kind({ title, rows, campaign }: { title: string; rows: readonly ChangeS
   return (
     <section>
       <h3>{title}</h3>
-      <ul>
-        {rows.slice(0, 20).map((one) => (
-          <li key={one.query}>
-            <a href={link("c", campaign, "q", one.query)}>{one.query}</a> <span class="soft">{said(one)}</span>
-          </li>
-        ))}
-      </ul>
-      {rows.length > 20 && <p class="soft">and {rows.length - 20} more</p>}
+      <Paged rows={rows} size={PAGE} name="queries">
+        {(some) => (
+          <ul>
+            {some.map((one) => (
+              <li key={one.query}>
+                <a href={link("c", campaign, "q", one.query)}>{one.query}</a> <span class="soft">{said(one)}</span>
+              </li>
+            ))}
+          </ul>
+        )}
+      </Paged>
     </section>
   );
 }
 
 function said(one: ChangeShown): string {
-  if (one.difference !== null) return `${points(one.difference)} (${points(one.low)} to ${points(one.high)})`;
+  if (one.difference !== null) return `${points(one.difference)} (${pointsInterval(one.low, one.high)})`;
   return one.new_share !== null ? `now ${percent(one.new_share)}` : `was ${percent(one.old_share ?? 0)}`;
 }

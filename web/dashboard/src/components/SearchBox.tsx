@@ -3,7 +3,7 @@
 import type { Suggester } from "@blender-dp/client";
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { percent } from "../format.ts";
+import { counted, percent } from "../format.ts";
 import { link } from "../router.ts";
 
 const SHOWN = 8;
@@ -31,9 +31,7 @@ export function SearchBox({
         onInput={(event) => setTyped(event.currentTarget.value)}
       />
       <p id="search-note" class="soft" aria-live="polite">
-        {typed.trim()
-          ? `${rows.length || "No"} ${rows.length === 1 ? "match" : "matches"}.`
-          : "What you type stays in this page."}
+        {typed.trim() ? matches(rows.length) : "What you type stays in this page."}
       </p>
       {rows.length > 0 && (
         <ul class="suggestions">
@@ -46,4 +44,9 @@ export function SearchBox({
       )}
     </search>
   );
+}
+
+function matches(number: number): string {
+  if (number === 0) return "No matches.";
+  return number < SHOWN ? `${counted(number, "match", "matches")}.` : `The ${SHOWN} most popular matches.`;
 }

@@ -93,7 +93,9 @@ export interface CampaignOverview {
   round: RoundAnswer | null;
   /** What the state of the round means. */
   meaning: string | null;
-  /** Reports of the newest round that are stored now, as last counted. */
+  /** Those who contributed to the open round, as last counted. */
+  opt_in_users: number | null;
+  /** Reports of a round that is listed or closed, as last counted. */
   reports: number | null;
   steps: readonly StepShown[];
   budget: readonly BudgetLeft[];
@@ -205,6 +207,32 @@ export interface Happened {
   event: "open" | "freeze" | "list" | "close" | "release" | "abort";
   state: "open" | "listing" | "listed" | "closed" | "released" | "aborted";
   at: number;
+}
+
+/** What a device needs to participate in a campaign. None of it comes from the collector's responses. */
+export interface Invitation {
+  schema: "blender-dp/invitation/1";
+  /** URL without a slash at its end; http only to localhost or 127.0.0.1. */
+  collector: string;
+  /** The collector's public key (Ed25519, base64). */
+  key: string;
+  campaign: string;
+  /** The ε of every round, at most 20. */
+  epsilon: string;
+  /** The largest δ of any round to which an opt-in user's record is uploaded; below 1/1000. */
+  delta: string;
+  /** The ε that a device may spend in all rounds together. */
+  lifetime_epsilon: string;
+  /** The campaign's name, to show to the user. */
+  name: string;
+}
+
+/** An invitation to a campaign: as a link, as the content of a file, and the link as a QR code. */
+export interface InvitationShown {
+  link: string;
+  invitation: Invitation;
+  /** SVG, black on white. */
+  qr_code: string;
 }
 
 /** What one group of users has spent in one round. */

@@ -2,10 +2,12 @@
 
 import type { JSX } from "preact";
 import type { Operator } from "../../api.ts";
-import { count, distance, time } from "../../format.ts";
+import { Scroll } from "../../components/Scroll.tsx";
+import { count, counted, distance, time } from "../../format.ts";
 import type { CampaignOverview } from "../../generated/api.ts";
 import { link } from "../../router.ts";
 import { Enrol } from "./Enrol.tsx";
+import { Invite } from "./Invite.tsx";
 import { Steps } from "./Steps.tsx";
 
 interface Properties {
@@ -36,13 +38,13 @@ export function CampaignPanel({ campaign, now, operator, onDone }: Properties): 
       <p>
         {round ? (
           <>
-            Round {round.number} is <strong data-testid="state">{round.state}</strong>: {campaign.meaning}.
-            {campaign.reports !== null && ` ${count(campaign.reports)} reports.`}
+            Round {round.number} is <strong data-testid="state">{round.state}</strong>
+            {campaign.meaning === round.state ? "" : `: ${campaign.meaning}`}.{sizes(campaign)}
           </>
         ) : (
           "No round has been opened yet."
         )}{" "}
-        {campaign.rounds_left !== null && `The budget allows ${count(campaign.rounds_left)} more rounds.`}
+        {campaign.rounds_left !== null && `The budget allows ${counted(campaign.rounds_left, "more round", "more rounds")}.`}
       </p>
       {round?.problem && <p class="warning">{round.problem}</p>}
       {round?.lists_at && <p class="soft">List due {due(round.lists_at, now)}.</p>}
@@ -56,8 +58,18 @@ export function CampaignPanel({ campaign, now, operator, onDone }: Properties): 
         <summary>Enrol opt-in users</summary>
         <Enrol campaign={campaign.id} operator={operator} />
       </details>
+      <details>
+        <summary>Invite devices</summary>
+        <Invite campaign={campaign} operator={operator} />
+      </details>
     </section>
   );
+}
+
+/** How many people participate in a round that is under way. */
+function sizes({ opt_in_users, reports }: CampaignOverview): string {
+  const users = opt_in_users === null ? "" : ` ${counted(opt_in_users, "opt-in user", "opt-in users")}.`;
+  return reports === null ? users : ` ${counted(reports, "report", "reports")}.`;
 }
 
 function due(at: number, now: number): string {
@@ -66,7 +78,7 @@ function due(at: number, now: number): string {
 
 function Budget({ campaign }: { readonly campaign: CampaignOverview }): JSX.Element {
   return (
-    <div class="scroll">
+    <Scroll label={`Budget of ${campaign.name}`}>
       <table>
         <thead>
           <tr>
@@ -91,6 +103,6 @@ function Budget({ campaign }: { readonly campaign: CampaignOverview }): JSX.Elem
           ))}
         </tbody>
       </table>
-    </div>
+    </Scroll>
   );
 }

@@ -33,7 +33,13 @@ export function Enrol({ campaign, operator }: { readonly campaign: string; reado
       {tokens.length > 0 && (
         <>
           <p>These tokens are not stored and are shown only now. Give one to each user.</p>
-          <textarea readOnly rows={Math.min(tokens.length, 8)} aria-label="Tokens" value={tokens.join("\n")} />
+          <textarea
+            readOnly
+            wrap="off"
+            rows={Math.min(tokens.length + 1, 8)}
+            aria-label="Tokens"
+            value={tokens.join("\n")}
+          />
         </>
       )}
     </form>

@@ -3,6 +3,7 @@
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { Operator } from "../../api.ts";
+import { Scroll } from "../../components/Scroll.tsx";
 import { Shown } from "../../components/Shown.tsx";
 import { count, number, percent } from "../../format.ts";
 import type { ExpectedShown, PlanAnswer } from "../../generated/api.ts";
@@ -22,7 +23,7 @@ export function Forecast({ wish, operator }: { readonly wish: Wish; readonly ope
     shape: wish.shape,
   };
   const key = useSettled(JSON.stringify(values));
-  const plan = useLoaded(`plan ${key}`, () => operator.plan(JSON.parse(key)));
+  const plan = useLoaded(`plan ${key}`, (signal) => operator.plan(JSON.parse(key), signal));
   return (
     <section class="panel" aria-live="polite" aria-busy={plan.data === undefined}>
       <h2>What a round would find</h2>
@@ -56,27 +57,29 @@ function Answer({ answer }: { readonly answer: PlanAnswer }): JSX.Element {
           </div>
         ))}
       </dl>
-      <table>
-        <caption>Queries by rank: share, probability of being listed, and error</caption>
-        <thead>
-          <tr>
-            <th scope="col">Rank</th>
-            <th scope="col">Share</th>
-            <th scope="col">Listed</th>
-            <th scope="col">Error</th>
-          </tr>
-        </thead>
-        <tbody>
-          {answer.ranks.map((one) => (
-            <tr key={one.rank}>
-              <th scope="row">{one.rank}</th>
-              <td>{percent(one.share)}</td>
-              <td>{percent(one.listed)}</td>
-              <td>{one.error ? `± ${percent(one.error.mean)}` : "–"}</td>
+      <Scroll label="Ranks">
+        <table>
+          <caption>Queries by rank: share, probability of being listed, and error</caption>
+          <thead>
+            <tr>
+              <th scope="col">Rank</th>
+              <th scope="col">Share</th>
+              <th scope="col">Listed</th>
+              <th scope="col">Error</th>
             </tr>
-          ))}
-        </tbody>
-      </table>
+          </thead>
+          <tbody>
+            {answer.ranks.map((one) => (
+              <tr key={one.rank}>
+                <th scope="row">{one.rank}</th>
+                <td>{percent(one.share)}</td>
+                <td>{percent(one.listed)}</td>
+                <td>{one.error ? `± ${percent(one.error.mean)}` : "–"}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </Scroll>
       <p class="soft">
         With {count(answer.opt_in_users)} opt-in users, a record is probably listed if at least {count(answer.needed_count)}{" "}
         of the discovery users have it. Errors come from {answer.runs} simulated collections.

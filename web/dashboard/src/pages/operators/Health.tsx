@@ -43,7 +43,12 @@ export function Health({ seen }: { readonly seen: Overview }): JSX.Element {
         </div>
         <div>
           <dt>Refused</dt>
-          <dd>{refused.length ? refused.map(([reason, number]) => `${count(number)} ${reason}`).join(", ") : "none"}</dd>
+          {refused.length === 0 && <dd>none</dd>}
+          {refused.map(([reason, number]) => (
+            <dd key={reason}>
+              {count(number)} <span class="small">{reason}</span>
+            </dd>
+          ))}
         </div>
         <div>
           <dt>Free disk space</dt>

@@ -1,22 +1,22 @@
 /** One campaign: what is popular now, and what has changed. */
 
 import type { JSX } from "preact";
-import { useState } from "preact/hooks";
 import { readers } from "../../api.ts";
 import { IntervalChart } from "../../charts/IntervalChart.tsx";
 import { Sparkline } from "../../charts/Sparkline.tsx";
 import { Changes } from "../../components/Changes.tsx";
+import { Paged } from "../../components/Paged.tsx";
+import { Scroll } from "../../components/Scroll.tsx";
 import { SearchBox } from "../../components/SearchBox.tsx";
 import { Shown } from "../../components/Shown.tsx";
 import { Verified } from "../../components/Verified.tsx";
-import { count, percent, points } from "../../format.ts";
+import { counted, percent, points, pointsInterval } from "../../format.ts";
 import type { TrendsAnswer } from "../../generated/api.ts";
 import { useLoaded } from "../../loaded.ts";
 import { newestRelease, type Published } from "../../release.ts";
 import { link } from "../../router.ts";
 
-const FIRST = 20;
-const MORE = 200;
+const PAGE = 20;
 const SERIES = 10;
 
 /** The trends of a campaign. */
@@ -38,23 +38,21 @@ export function Campaign({ name }: { readonly name: string }): JSX.Element {
 function Released({ name, newest }: { readonly name: string; readonly newest: Published }): JSX.Element {
   const changes = useLoaded(`changes ${name} ${newest.digest}`, () => readers.changes(name));
   const trends = useLoaded(`trends ${name} ${newest.digest}`, () => readers.trends(name, SERIES));
-  const [shown, setShown] = useState(FIRST);
-  const rows = newest.queries
-    .slice(0, shown)
-    .map((row) => ({ ...row, name: row.query, href: link("c", name, "q", row.query) }));
   return (
     <>
       <SearchBox suggester={newest.suggester} campaign={name} />
       <h2>Popular in round {newest.round}</h2>
-      {rows.length ? (
-        <IntervalChart rows={rows} label={`${count(newest.queries.length)} queries are on the list; shares of all users`} />
+      {newest.queries.length ? (
+        <Paged rows={newest.queries} size={PAGE} name="queries">
+          {(rows) => (
+            <IntervalChart
+              rows={rows.map((row) => ({ ...row, name: row.query, href: link("c", name, "q", row.query) }))}
+              label={`${counted(newest.queries.length, "query is", "queries are")} on the list; shares of all users`}
+            />
+          )}
+        </Paged>
       ) : (
         <p class="soft">The list of this round is empty: no query was popular enough to be listed safely.</p>
-      )}
-      {shown < newest.queries.length && (
-        <button type="button" onClick={() => setShown(shown + MORE)}>
-          Show {count(Math.min(MORE, newest.queries.length - shown))} more
-        </button>
       )}
       <h2>Changes since the previous release</h2>
       <Shown of={changes}>{(answer) => <Changes answer={answer} campaign={name} />}</Shown>
@@ -83,8 +81,8 @@ function File({ digest, name }: { readonly digest: string; readonly name: string
 function Smoothed({ answer, campaign }: { readonly answer: TrendsAnswer; readonly campaign: string }): JSX.Element {
   if (answer.rounds.length < 2) return <p class="soft">Series appear here after the second release.</p>;
   return (
-    <div class="scroll">
-      <table>
+    <Scroll label="Smoothed shares">
+      <table class="smoothed">
         <caption>
           Smoothed shares from round {answer.rounds[0]?.number} to round {answer.rounds.at(-1)?.number}
         </caption>
@@ -106,7 +104,7 @@ function Smoothed({ answer, campaign }: { readonly answer: TrendsAnswer; readonl
               </th>
               <td>{percent(one.points.at(-1)?.smoothed ?? 0)}</td>
               <td class="soft">
-                {points(one.change)} ({points(one.change_low)} to {points(one.change_high)})
+                {points(one.change)} <small>({pointsInterval(one.change_low, one.change_high)})</small>
               </td>
               <td class="picture">
                 <Sparkline values={one.points.map((point) => point.smoothed)} />
@@ -115,6 +113,6 @@ function Smoothed({ answer, campaign }: { readonly answer: TrendsAnswer; readonl
           ))}
         </tbody>
       </table>
-    </div>
+    </Scroll>
   );
 }

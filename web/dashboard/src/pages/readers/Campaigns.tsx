@@ -32,7 +32,7 @@ export function Campaigns(): JSX.Element {
                     <a href={link("c", one.name)}>{one.name}</a>
                   </h3>
                   <p>
-                    A round costs one person at most ε = {one.epsilon}, δ = {one.delta}.{" "}
+                    A round costs one person at most ε&nbsp;=&nbsp;{one.epsilon}, δ&nbsp;=&nbsp;{one.delta}.{" "}
                     <a href={link("c", one.name, "privacy")}>What that means</a>
                   </p>
                 </li>

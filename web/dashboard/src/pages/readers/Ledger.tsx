@@ -2,12 +2,14 @@
 
 import type { JSX } from "preact";
 import { readers } from "../../api.ts";
+import { Paged } from "../../components/Paged.tsx";
+import { Scroll } from "../../components/Scroll.tsx";
 import { Shown } from "../../components/Shown.tsx";
 import { count } from "../../format.ts";
 import { useLoaded } from "../../loaded.ts";
 import { checkedChain } from "../../verify.ts";
 
-const SHOWN = 200;
+const PAGE = 50;
 
 /** What each group has spent in each round. */
 export function Ledger(): JSX.Element {
@@ -36,38 +38,39 @@ export function Ledger(): JSX.Element {
                 Entry {chain.wrong} does not follow from the one before it. The ledger was changed or is damaged.
               </p>
             )}
-            <div class="scroll">
-              <table>
-                <caption>{count(Math.min(SHOWN, entries.length))} latest entries</caption>
-                <thead>
-                  <tr>
-                    <th scope="col">Entry</th>
-                    <th scope="col">Campaign</th>
-                    <th scope="col">Group</th>
-                    <th scope="col">ε</th>
-                    <th scope="col">δ</th>
-                    <th scope="col">Digest</th>
-                  </tr>
-                </thead>
-                <tbody>
-                  {entries
-                    .slice(-SHOWN)
-                    .reverse()
-                    .map((one) => (
-                      <tr key={one.number}>
-                        <th scope="row">{one.number}</th>
-                        <td>{names.get(one.campaign) ?? one.campaign}</td>
-                        <td>{one.group}</td>
-                        <td>{one.epsilon}</td>
-                        <td>{one.delta}</td>
-                        <td>
-                          <code title={one.digest}>{one.digest.slice(0, 12)}…</code>
-                        </td>
+            <Paged rows={[...entries].reverse()} size={PAGE} name="entries">
+              {(some) => (
+                <Scroll label="Entries">
+                  <table>
+                    <caption>Newest entries first</caption>
+                    <thead>
+                      <tr>
+                        <th scope="col">Entry</th>
+                        <th scope="col">Campaign</th>
+                        <th scope="col">Group</th>
+                        <th scope="col">ε</th>
+                        <th scope="col">δ</th>
+                        <th scope="col">Digest</th>
                       </tr>
-                    ))}
-                </tbody>
-              </table>
-            </div>
+                    </thead>
+                    <tbody>
+                      {some.map((one) => (
+                        <tr key={one.number}>
+                          <th scope="row">{one.number}</th>
+                          <td>{names.get(one.campaign) ?? one.campaign}</td>
+                          <td>{one.group}</td>
+                          <td>{one.epsilon}</td>
+                          <td>{one.delta}</td>
+                          <td>
+                            <code title={one.digest}>{one.digest.slice(0, 12)}…</code>
+                          </td>
+                        </tr>
+                      ))}
+                    </tbody>
+                  </table>
+                </Scroll>
+              )}
+            </Paged>
           </>
         )}
       </Shown>

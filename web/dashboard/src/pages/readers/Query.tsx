@@ -4,8 +4,9 @@ import type { JSX } from "preact";
 import { readers } from "../../api.ts";
 import { IntervalChart } from "../../charts/IntervalChart.tsx";
 import { SeriesChart } from "../../charts/SeriesChart.tsx";
+import { Scroll } from "../../components/Scroll.tsx";
 import { Shown } from "../../components/Shown.tsx";
-import { interval, number, percent } from "../../format.ts";
+import { count, interval, number, percent } from "../../format.ts";
 import type { TrendsAnswer } from "../../generated/api.ts";
 import { useLoaded } from "../../loaded.ts";
 import { type Estimate, newestRelease, type Published } from "../../release.ts";
@@ -56,7 +57,7 @@ function Groups({ row }: { readonly row: Estimate }): JSX.Element {
   ];
   return (
     <>
-      <div class="scroll">
+      <Scroll label="What each group says">
         <table>
           <caption>Each group's estimate, and its weight in the result</caption>
           <thead>
@@ -78,7 +79,7 @@ function Groups({ row }: { readonly row: Estimate }): JSX.Element {
             ))}
           </tbody>
         </table>
-      </div>
+      </Scroll>
       {opt_in_share !== null && opt_in_variance !== null && (
         <p class="soft">{disagreement(opt_in_share - row.client_share, opt_in_variance + row.client_variance)}</p>
       )}
@@ -94,32 +95,39 @@ function disagreement(difference: number, variance: number): string {
 
 function History({ answer, query }: { readonly answer: TrendsAnswer; readonly query: string }): JSX.Element {
   const series = answer.series.find((one) => one.query === query);
-  if (!series) return <p class="soft">There is no published history of this query.</p>;
+  if (!series)
+    return (
+      <p class="soft">
+        No history: series are computed only for the {count(answer.series.length)} most popular queries of all rounds.
+      </p>
+    );
   return (
     <>
       <SeriesChart series={series} rounds={answer.rounds} />
       <details>
         <summary>The same as a table</summary>
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">Round</th>
-              <th scope="col">Published share</th>
-              <th scope="col">Smoothed</th>
-              <th scope="col">95 % interval</th>
-            </tr>
-          </thead>
-          <tbody>
-            {series.points.map((point, i) => (
-              <tr key={answer.rounds[i]?.number}>
-                <th scope="row">{answer.rounds[i]?.number}</th>
-                <td>{point.share === null ? "not listed" : percent(point.share)}</td>
-                <td>{percent(point.smoothed)}</td>
-                <td class="soft">{interval(point.smoothed_low, point.smoothed_high)}</td>
+        <Scroll label="History">
+          <table>
+            <thead>
+              <tr>
+                <th scope="col">Round</th>
+                <th scope="col">Published share</th>
+                <th scope="col">Smoothed</th>
+                <th scope="col">95 % interval</th>
               </tr>
-            ))}
-          </tbody>
-        </table>
+            </thead>
+            <tbody>
+              {series.points.map((point, i) => (
+                <tr key={answer.rounds[i]?.number}>
+                  <th scope="row">{answer.rounds[i]?.number}</th>
+                  <td>{point.share === null ? "not listed" : percent(point.share)}</td>
+                  <td>{percent(point.smoothed)}</td>
+                  <td class="soft">{interval(point.smoothed_low, point.smoothed_high)}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </Scroll>
       </details>
     </>
   );

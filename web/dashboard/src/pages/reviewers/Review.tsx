@@ -1,18 +1,21 @@
 /** For reviewers: the audit, the exact parameters, what was destroyed, and the manifest. */
 
 import type { JSX } from "preact";
+import { useState } from "preact/hooks";
 import { readers } from "../../api.ts";
+import { Scroll } from "../../components/Scroll.tsx";
 import { Shown } from "../../components/Shown.tsx";
 import { time } from "../../format.ts";
 import type { RoundHistory } from "../../generated/api.ts";
 import { useLoaded } from "../../loaded.ts";
 import { newestRelease } from "../../release.ts";
 
+const PAGE = 20; // rounds in one response
+
 /** Everything that a privacy review of a campaign needs. */
 export function Review({ name }: { readonly name: string }): JSX.Element {
   const audit = useLoaded(`audit ${name}`, () => readers.audit(name));
   const promise = useLoaded(`promise ${name}`, () => readers.promise(name));
-  const rounds = useLoaded(`rounds ${name}`, () => readers.rounds(name));
   const release = useLoaded(`release ${name}`, () => newestRelease(name));
   const versions = useLoaded("versions", readers.versions);
   return (
@@ -21,7 +24,7 @@ export function Review({ name }: { readonly name: string }): JSX.Element {
       <p>The exact privacy loss of each mechanism, computed from the integers that decide every private outcome.</p>
       <Shown of={audit}>
         {({ findings, head_list }) => (
-          <div class="scroll">
+          <Scroll label="Audit">
             <table>
               <caption>
                 {head_list ? (
@@ -55,11 +58,11 @@ export function Review({ name }: { readonly name: string }): JSX.Element {
                 ))}
               </tbody>
             </table>
-          </div>
+          </Scroll>
         )}
       </Shown>
       <h2>Rounds, and what was destroyed</h2>
-      <Shown of={rounds}>{(all) => <Rounds rounds={all} />}</Shown>
+      <Rounds name={name} />
       <h2>Parameters</h2>
       <Shown of={promise}>{(answer) => <Facts values={answer.parameters} />}</Shown>
       <h2>Manifest of the newest release</h2>
@@ -94,8 +97,34 @@ function Facts({ values }: { readonly values: Record<string, unknown> }): JSX.El
   );
 }
 
-function Rounds({ rounds }: { readonly rounds: readonly RoundHistory[] }): JSX.Element {
-  if (!rounds.length) return <p class="soft">No rounds yet.</p>;
+/** One page of rounds: the newest ones, or those before another one. */
+function Rounds({ name }: { readonly name: string }): JSX.Element {
+  const [before, setBefore] = useState<string>();
+  const loaded = useLoaded(`rounds ${name} ${before}`, () => readers.rounds(name, before));
+  return (
+    <Shown of={loaded}>
+      {(rounds) => (
+        <>
+          {rounds.length ? <History rounds={rounds} /> : <p class="soft">No {before ? "older" : ""} rounds.</p>}
+          <p class="buttons">
+            {before && (
+              <button type="button" onClick={() => setBefore(undefined)}>
+                Newest rounds
+              </button>
+            )}
+            {rounds.length === PAGE && (
+              <button type="button" onClick={() => setBefore(rounds.at(-1)?.round.id)}>
+                Older rounds
+              </button>
+            )}
+          </p>
+        </>
+      )}
+    </Shown>
+  );
+}
+
+function History({ rounds }: { readonly rounds: readonly RoundHistory[] }): JSX.Element {
   return (
     <ol class="rounds" reversed>
       {rounds.map((one) => (

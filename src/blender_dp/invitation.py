@@ -46,7 +46,7 @@ class Invitation:
         """Check the values, and convert the numbers to their exact form."""
         collector = collector.rstrip("/")
         if not re.fullmatch(_URL, collector):
-            fix = "Pass --public-url https://..., the address that devices use"
+            fix = "Use the address at which devices reach the collector, https://..."
             raise ParameterError("public-url", "is not https, or not a plain address", fix)
         per_round, per_round_delta = _promise(epsilon, delta)
         lifetime = exact(lifetime_epsilon, "lifetime-epsilon")
