@@ -80,7 +80,7 @@ def _promise(epsilon: Number, delta: Number) -> tuple[Fraction, Fraction]:
     per_round, per_round_delta = checked_epsilon(epsilon), checked_delta(delta)
     fix = "Devices would refuse the invitation: create a campaign that protects its users"
     if per_round > LARGEST_EPSILON:
-        raise ParameterError("epsilon", f"{epsilon} is more than {LARGEST_EPSILON}, which protects nobody", fix)
+        raise ParameterError("epsilon", f"{epsilon} is more than {LARGEST_EPSILON}, which offers no real privacy", fix)
     if per_round_delta >= INVITED_DELTA:
-        raise ParameterError("delta", f"{delta} is not less than {INVITED_DELTA}, which protects nobody", fix)
+        raise ParameterError("delta", f"{delta} is not less than {INVITED_DELTA}, which offers no real privacy", fix)
     return per_round, per_round_delta

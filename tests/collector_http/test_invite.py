@@ -113,7 +113,7 @@ def test_mistakes_are_explained(live, command, tmp_path):  # noqa: F811
     for words, message in (
         (("endless",), "lifetime-epsilon: the campaign has no limit"),
         (("searches", "--lifetime-epsilon", "3"), "3 is less than the ε of one round, 4"),
-        (("weak",), "epsilon: 21 is more than 20, which protects nobody"),
+        (("weak",), "epsilon: 21 is more than 20, which offers no real privacy"),
         (("searches", "--lifetime-epsilon", "9", "--public-url", "http://collector.example"), "public-url: is not https"),
         (("others", "--lifetime-epsilon", "9"), "404"),
         (("searches", "--lifetime-epsilon", "9", "--qr", str(tmp_path / "no" / "qr.svg")), "its folder does not exist"),

@@ -44,7 +44,7 @@ class DocumentCache:
 
     async def encoded(self, digest: DocumentDigest, kind: str, coding: str | None) -> bytes:
         """A document in this content coding, if there is one."""
-        if coding is None or not self.is_known(digest, kind):  # who asks for unknown documents delays no others
+        if coding is None or not self.is_known(digest, kind):  # requests for unknown documents delay no others
             body = await anyio.to_thread.run_sync(self.document, digest, kind)
         return body if coding is None else await self._compressed.get(self._compress, digest, kind, coding)
 

@@ -66,8 +66,8 @@ export class Agent {
   /**
    * Allow the lifetime ε that this agent was opened with, even if it is more than before.
    *
-   * Call it only if the user has agreed to it, having seen the old limit, the new one and what was spent. Until then an
-   * agent that is opened with a larger one still has the smallest one of those before.
+   * Call it only if the user has agreed to it, having seen the old limit, the new one and the ε spent. Until then, an
+   * agent that is opened with a larger limit keeps the smallest earlier one.
    */
   async agreeToLimit(): Promise<void> {
     await this.store.change((account) => {
@@ -198,7 +198,7 @@ export class Agent {
     return (await this.suggester()).matching(typed, n);
   }
 
-  /** The same without waiting, for every keystroke: it searches the bundle as it is now. */
+  /** A searcher that answers without waiting, for every keystroke; it searches the bundle as it is now. */
   async suggester(): Promise<Suggester> {
     return await this.offline.suggester();
   }

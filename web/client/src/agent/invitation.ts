@@ -56,8 +56,8 @@ function checked(fields: Record<string, unknown>): Invitation {
   const isKnown = Object.keys(fields).sort().join() === FIELDS;
   if (!isKnown || !NAME.test(invitation.name)) throw new TypeError();
   const { epsilon, delta, lifetimeEpsilon } = invitation;
-  refuseIf(isLess(INVITED_EPSILON, epsilon), "epsilon", `is more than ${INVITED_EPSILON}, which protects nobody`);
-  refuseIf(!isLess(delta, INVITED_DELTA), "delta", `is not less than ${INVITED_DELTA}, which protects nobody`);
+  refuseIf(isLess(INVITED_EPSILON, epsilon), "epsilon", `is more than ${INVITED_EPSILON}, which offers no real privacy`);
+  refuseIf(!isLess(delta, INVITED_DELTA), "delta", `is not less than ${INVITED_DELTA}, which offers no real privacy`);
   refuseIf(isLess(lifetimeEpsilon, epsilon), "lifetime_epsilon", "is less than the ε of one round");
   return invitation;
 }

@@ -163,8 +163,8 @@ test.each([
 ])("an invitation that promises nothing is refused: %j", async (changed) => {
   await decisions.consent({ answer: "client" });
   asked.granted.add(HOST);
-  await expect(decisions.invitation({ text: invitation(changed) })).rejects.toThrow("protects nobody");
-  await expect(decisions.limit({ text: invitation(changed) })).rejects.toThrow("protects nobody");
+  await expect(decisions.invitation({ text: invitation(changed) })).rejects.toThrow("no real privacy");
+  await expect(decisions.limit({ text: invitation(changed) })).rejects.toThrow("no real privacy");
   expect((await currentStatus()).invitation).toBeNull();
 });
 

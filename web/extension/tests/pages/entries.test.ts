@@ -144,7 +144,7 @@ describe("the options", () => {
       await press("Show what it says");
       const said = document.querySelector("[role=note]")?.textContent;
       for (const words of [
-        "ε = 48 (12 rounds), of which you have spent 12",
+        "ε = 48 (12 rounds). You have spent 12 of it.",
         "asks for ε = 1,000 (250 rounds)",
         "almost certain",
       ]) {
