@@ -43,8 +43,10 @@ def covariance(response: Response, clients: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("rows", [64, 5])  # a list with more queries than rows has clients who share their numbers
 @pytest.mark.parametrize("name", SETTINGS)
-def test_counts_have_the_moments_of_the_channel(name):
+def test_counts_have_the_moments_of_the_channel(monkeypatch, name, rows):
+    monkeypatch.setattr("blender_dp.evaluation.fast_reports._ROWS", rows)
     channel = channel_of(HEAD, SETTINGS[name])
     response, entropy = Response.of(channel), Entropy.seeded(f"fast {name}")
     drawn = np.array([fast_reports(COUNTS, channel, entropy) for _ in range(TIMES)])

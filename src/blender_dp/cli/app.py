@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Annotated, NoReturn
 
@@ -92,6 +93,8 @@ def main() -> None:
 def run_command() -> NoReturn:
     """Run the command and raise `SystemExit` with its exit code."""
     avoid_pandas(sys.argv[1:])
+    # numpy's threads wait for each other longer than they work on arrays of this size; it reads this when it is imported.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         app()
     except BlenderError as error:

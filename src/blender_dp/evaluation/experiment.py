@@ -6,8 +6,10 @@ the code of the product.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 
 import numpy as np
 
@@ -128,8 +130,14 @@ def discover_on(collection: Collection, groups: Groups, entropy: Entropy) -> tup
     names = groups.population.names(records)
     named = sorted(zip(names, noisy.tolist(), records.tolist(), strict=True), key=_order)
     counts = np.array([count for _, count, _ in named], float)
-    discovery = Discovery(HeadList.of(name for name, _, _ in named), counts, np.zeros(counts.size, np.bool_))
-    return discovery, {name: record for name, _, record in named}
+    numbers = {name: record for name, _, record in named}
+    return Discovery(_head_list(numbers), counts, np.zeros(counts.size, np.bool_)), numbers
+
+
+def _head_list(names: Iterable[Name]) -> HeadList:
+    """`HeadList.of` for a population's records, which are sorted and need no checks: much faster for long lists."""
+    by_query = groupby(names, key=itemgetter(0))
+    return HeadList(tuple((query, tuple(url for _, url in rows if url is not None)) for query, rows in by_query))
 
 
 def _leading(query_of: Integers, noisy_counts: Floats, queries: int) -> Flags:

@@ -15,6 +15,7 @@ from blender_dp.stages import Floats, Integers, Response, simulate
 from blender_dp_device.channel.subset import AnyChannel
 
 _FEW = 100_000  # reported cells that are drawn one by one
+_ROWS = 64  # queries whose clients' other queries are drawn on their own
 
 
 def fast_reports(counts: Integers, channel: AnyChannel, entropy: Entropy) -> Integers:
@@ -56,10 +57,28 @@ def _other_queries(with_own: Integers, without: Integers, size: int, entropy: En
     users = np.stack([with_own, without], axis=1)
     mean = users @ shares
     scale = np.sqrt(users @ (shares * (1 - shares)) * others / max(others - 1, 1))
-    numbers = normal(queries * queries, entropy).reshape(queries, queries)
-    np.fill_diagonal(numbers, 0.0)
-    numbers -= numbers.sum(axis=1, keepdims=True) / others
-    np.fill_diagonal(numbers, 0.0)
-    reported: Floats = mean.sum() - mean + scale @ numbers
+    reported: Floats = mean.sum() - mean + _deviations(scale, entropy)
     whole: Integers = np.rint(np.cumsum(reported.clip(min=0.0))).astype(np.int64)
     return np.diff(whole, prepend=0)
+
+
+def _deviations(scale: Floats, entropy: Entropy) -> Floats:
+    """The sum over all queries of normal numbers for every other query, of this scale and with a sum of 0.
+
+    The clients of the most popular queries get numbers of their own. Those of all other queries share them, as normal
+    numbers conditioned on their sum: the error is about one part in the length of the list, for queries that are small.
+    """
+    queries = scale.size
+    rows = np.sort(np.argsort(-scale, kind="stable")[:_ROWS])
+    numbers, own = normal(rows.size * queries, entropy).reshape(-1, queries), (np.arange(rows.size), rows)
+    numbers[own] = 0.0
+    numbers -= numbers.sum(axis=1, keepdims=True) / (queries - 1)
+    numbers[own] = 0.0
+    deviations: Floats = scale[rows] @ numbers
+    if rows.size < queries:
+        squares = scale**2
+        squares[rows] = 0.0
+        variance = squares.sum() - squares
+        shared = np.sqrt(variance) * normal(queries, entropy)
+        deviations += shared - variance / variance.sum() * shared.sum()
+    return deviations

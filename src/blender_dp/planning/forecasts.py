@@ -80,10 +80,10 @@ def forecast(setting: Setting, simulated: Simulated, top: int | None = None) -> 
     )
 
 
-def usual_runs(setting: Setting, queries: int = _QUERIES, few: int = 6, many: int = 16) -> int:
+def usual_runs(setting: Setting, queries: int = _QUERIES, few: int = 6, many: int = 16, fewest: int = _FEWEST) -> int:
     """How many collections to simulate until this many queries are listed in all of them together, if that is affordable."""
     listed = setting.length.mean
-    affordable = max(_WORK / (setting.head + _FITTING * listed), _FEWEST)
+    affordable = max(_WORK / (setting.head + _FITTING * listed), fewest)
     return round(min(max(queries / max(listed, 1.0), few), many, affordable))
 
 

@@ -70,5 +70,5 @@ def foresee(collection: Collection, discovery_users: int | None) -> Foresight:
 
 
 def _chance_of_nothing(discovery_users: int, of_count: Floats) -> float:
-    records = Outline.of_shape(_REFERENCE, shape_of(_REFERENCE)).records(_QUERIES, "0")
+    records = Outline.of_shape(_REFERENCE, shape_of(_REFERENCE)).records(np.arange(_QUERIES), "0")
     return float(np.prod(1 - listing_probabilities(records.shares, discovery_users, of_count)))

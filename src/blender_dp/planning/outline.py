@@ -19,7 +19,7 @@ from blender_dp.stages import Floats, Integers
 
 @dataclass(frozen=True, eq=False)
 class Records:
-    """The records of the most popular queries: the number of each one's query, never decreasing, and its share."""
+    """The records of some queries: the number of each one's query, never decreasing, and its share."""
 
     query_of: Integers
     shares: Floats
@@ -27,22 +27,22 @@ class Records:
 
 @dataclass(frozen=True, eq=False)
 class Outline:
-    """The users, and the shares of their queries, most popular first; `records` gives the top queries' records."""
+    """The users, and the shares of their queries, most popular first; `records` gives some queries' records."""
 
     name: str
     users: int
     query_shares: Floats
-    records: Callable[[int, str], Records]
-    """From a number of queries and a seed: shapes leave open which URLs a query has."""
+    records: Callable[[Integers, str], Records]
+    """From the numbers of some queries, in ascending order, and a seed: shapes leave open which URLs a query has."""
     levels: int = 2
 
     @classmethod
     def of_shape(cls, name: str, shape: Shape) -> Outline:
         """The outline of a synthetic population."""
 
-        def records(queries: int, seed: str) -> Records:
-            counts, shares = url_shares(queries, Entropy.seeded(f"plan {seed}"))
-            query_of = np.repeat(np.arange(queries), counts)
+        def records(queries: Integers, seed: str) -> Records:
+            counts, shares = url_shares(queries.size, Entropy.seeded(f"plan {seed}"))
+            query_of = np.repeat(queries, counts)
             return Records(query_of, shares * shape.query_shares[query_of])
 
         return cls(name, shape.users, shape.query_shares, records)
@@ -57,9 +57,9 @@ class Outline:
         by_rank = np.argsort(ranks, kind="stable")
         query_of, shares = ranks[by_rank], population.shares[by_rank]
 
-        def records(queries: int, _: str) -> Records:
-            end = int(np.searchsorted(query_of, queries))
-            return Records(query_of[:end], shares[:end])
+        def records(queries: Integers, _: str) -> Records:
+            wanted = np.isin(query_of, queries)
+            return Records(query_of[wanted], shares[wanted])
 
         query_shares = population.query_counts[order] / population.users
         return cls(name, population.users, query_shares, records, population.levels)

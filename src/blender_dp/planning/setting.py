@@ -12,12 +12,13 @@ from blender_dp.mechanisms.listing_by_count import by_count
 from blender_dp.parameters import Parameters
 from blender_dp.pipeline.collection import Collection
 from blender_dp.planning.listing import Length, any_of, listing_probabilities
-from blender_dp.planning.outline import Outline, Records
+from blender_dp.planning.outline import Outline
 from blender_dp.release.manifest import Sizes
-from blender_dp.stages import Floats, Integers
+from blender_dp.stages import Flags, Floats, Integers
 
 _OVERLOOKED = (0.1, 0.002)  # listed queries below those that are looked at: this many, and this part of the list
 _PROBES = 400
+_URLS = 4  # of a query, each with its own noise
 _REACH = 4.0  # standard deviations, of both counts: practically no two queries that far apart change places
 
 
@@ -61,10 +62,10 @@ class Setting:
         most, size, m = self._listable, 2 * self.parameters.max_queries, self.parameters.max_queries
         while size < most:  # usually the list is cut off long before queries become too rare to be listed
             listed = self._listed(size)
-            certain = np.cumsum(listed) - _REACH * np.sqrt(np.cumsum(listed * (1 - listed)))
+            certain = _certain(listed)
             if certain[-1] > m:
                 return min(self._in_reach(int(np.argmax(certain > m))), most)
-            size *= 2
+            size *= 4
         return most
 
     @cached_property
@@ -102,9 +103,26 @@ class Setting:
             return self.sizes.discovery, self.collection.discovery.noise.variance
         return self.sizes.calibration, self.collection.calibration.noise.variance
 
-    def records(self, seed: str) -> Records:
-        """The records of the queries that could be listed."""
-        return self.outline.records(self.head, seed)
+    def could_be_listed(self, discovery: Integers, calibration: Integers) -> Flags:
+        """Which queries could be on the list, given how many users in each of the two groups have them.
+
+        The others are too rare, so that hardly one of them is ever listed; or the M queries with the highest
+        counts are certainly above them.
+        """
+        of_count = self.of_count
+        listed = np.bincount(np.minimum(discovery, of_count.size - 1), minlength=of_count.size) * of_count
+        rare = int(np.searchsorted(np.cumsum(listed), _OVERLOOKED[0]))
+        return (discovery >= rare) & self._in_reach_of_the_list(
+            discovery if self.parameters.estimator == "likelihood" else calibration
+        )
+
+    def _in_reach_of_the_list(self, counts: Integers) -> Flags:
+        """Which queries have counts that noise could lift above the count of the M-th query that is listed."""
+        order = np.argsort(-counts, kind="stable")
+        above = np.flatnonzero(_certain(self.listed[order]) > self.parameters.max_queries)
+        if not above.size:
+            return np.ones(counts.size, np.bool_)
+        return np.asarray(counts >= counts[order[above[0]]] - 2 * _REACH * np.sqrt(_URLS * self.cutoff[1]))
 
     @cached_property
     def listed(self) -> Floats:
@@ -112,7 +130,7 @@ class Setting:
         return self._listed(self.head)
 
     def _listed(self, queries: int) -> Floats:
-        records = self.outline.records(queries, "0")
+        records = self.outline.records(np.arange(queries), "0")
         probable = listing_probabilities(records.shares, self.sizes.discovery, self.of_count)
         return any_of(probable, records.query_of, queries)
 
@@ -129,6 +147,12 @@ class Setting:
         alone = listing_probabilities(self.outline.query_shares[last], self.sizes.discovery, self.of_count)
         like = float(self.listed[last].sum()) / max(float(alone.sum()), 1e-300)
         return like * float(np.interp(self.head, *self._below))
+
+
+def _certain(listed: Floats) -> Floats:
+    """How many of the first 1, 2, 3, … queries are practically always listed."""
+    certain: Floats = np.cumsum(listed) - _REACH * np.sqrt(np.cumsum(listed * (1 - listed)))
+    return certain
 
 
 @lru_cache(maxsize=64)

@@ -11,13 +11,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from blender_dp.evaluation.experiment import Outcome, collect
+from blender_dp.evaluation.fast_reports import fast_reports
 from blender_dp.pipeline.collection import Collection
-from blender_dp.planning import draws
+from blender_dp.planning.draws import groups
 from blender_dp.planning.expected import Expected
 from blender_dp.planning.setting import Setting
 from blender_dp.planning.stated_errors import StatedErrors, stated
 from blender_dp.sampling import Entropy
-from blender_dp.stages import Floats
+from blender_dp.stages import Design, Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,24 +54,31 @@ def _errors(outcome: Outcome) -> Floats:
     return outcome.result.blended.queries.share[:-1] - outcome.query_truth[:-1]
 
 
-def simulated(setting: Setting, runs: int, stream: str = "plan", *, yardsticks: bool = False, designs: int = 1) -> Simulated:
+def simulated(
+    setting: Setting,
+    runs: int,
+    stream: str = "plan",
+    *,
+    yardsticks: bool = False,
+    designs: int = 1,
+    design: Design | None = None,
+) -> Simulated:
     """Simulate this many collections. The first ones choose the `designs` of the channel that the others use in turn.
 
-    With `yardsticks`, the clients alone are scored by their best estimates (`evaluation.experiment`).
+    With a `design`, none has to choose. With `yardsticks`, the clients alone are scored by their best estimates
+    (`evaluation.experiment`).
     """
-    choosing = [
-        _collection(setting, setting.collection, f"{stream} {seed}", yardsticks) for seed in range(min(designs, runs))
-    ]
-    chosen = [setting.collection.with_design(one.listing.design) for one in choosing if one.queries] or [setting.collection]
-    others = [
-        _collection(setting, chosen[seed % len(chosen)], f"{stream} {seed}", yardsticks)
-        for seed in range(len(choosing), runs)
-    ]
+
+    def run(collection: Collection, seed: int) -> Outcome:
+        return _collection(setting, collection, f"{stream} {seed}", yardsticks)
+
+    choosing = [run(setting.collection, seed) for seed in range(0 if design else min(designs, runs))]
+    preferred = [design] if design else [one.listing.design for one in choosing if one.queries]
+    chosen = [setting.collection.with_design(one) for one in preferred] or [setting.collection]
+    others = [run(chosen[seed % len(chosen)], seed) for seed in range(len(choosing), runs)]
     return Simulated((*choosing, *others), setting.head)
 
 
 def _collection(setting: Setting, collection: Collection, stream: str, yardsticks: bool) -> Outcome:
-    entropy, sizes = Entropy.seeded(stream), setting.sizes
-    people = draws.population(setting.records(stream), setting.users, setting.outline.levels, entropy)
-    groups = draws.groups(people, sizes.discovery, sizes.calibration, entropy)
-    return collect(collection, groups, entropy, draws.reports, yardsticks=yardsticks)
+    entropy = Entropy.seeded(stream)
+    return collect(collection, groups(setting, stream, entropy), entropy, fast_reports, yardsticks=yardsticks)

@@ -28,7 +28,8 @@ class Trust:
 def compared(setting: Setting, both: Simulated) -> tuple[Trust, ...]:
     """The opt-in users alone, the clients alone, both groups, and everyone with the curator's full trust."""
     everyone = replace(setting, opt_in=1 - _CLIENTS / setting.users)
-    all_in = simulated(everyone, usual_runs(everyone, few=_RUNS, many=_RUNS))
+    design = both.outcomes[-1].listing.design  # it hardly matters how two clients report
+    all_in = simulated(everyone, usual_runs(everyone, few=_RUNS, many=_RUNS, fewest=1), design=design)
     return (
         _trust("opt-in users alone", "the curator sees a few users' records; nobody else reports", setting, both, "opt-in"),
         _trust("clients alone", "nobody is trusted; the list has to be known from elsewhere", setting, both, "client"),

@@ -44,6 +44,8 @@ class Discovery:
     def restrict(self, queries: Iterable[str]) -> Discovery:
         """The same discovery, restricted to these queries."""
         wanted = set(queries)
+        if wanted.issuperset(self.head_list.queries):
+            return self
         is_wanted = np.array([query in wanted for query, _ in self.head_list.records()], np.bool_)
         return Discovery(self.head_list.restrict(wanted), self.noisy_counts[is_wanted], self.is_candidate[is_wanted])
 

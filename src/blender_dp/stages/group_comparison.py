@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from statistics import NormalDist
 
 import numpy as np
 
 from blender_dp.stages.layout import Estimate, Floats
 
 _OUTLIER = 4.0  # standard errors: by chance, one estimate in 16,000 is further off
+_FALSE_OUTLIERS = 0.01  # by chance, on a list that is so long that there would be more
 _BEYOND_CHANCE = 1e-4  # identical groups differ this much as a whole in one collection of 10,000
 
 
@@ -59,10 +61,15 @@ def trust(opt_in: Estimate, client: Estimate, relative_spread: float, client_par
     variance = np.nan_to_num(opt_in.variance)
     extra = relative_spread * np.nan_to_num(opt_in.share) ** 2
     both = variance + np.nan_to_num(client.variance) + extra
-    extra += np.maximum(difference**2 - _OUTLIER**2 * both, 0.0)
+    extra += np.maximum(difference**2 - _outlier(difference.size) ** 2 * both, 0.0)
     extra = extra * client_part**2
     weight: Floats = np.where(extra > 0, variance / np.maximum(variance + extra, 1e-300), 1.0)
     return weight
+
+
+def _outlier(estimates: int) -> float:
+    """From how many standard errors on a difference is more than chance, in the largest of so many estimates."""
+    return max(_OUTLIER, -NormalDist().inv_cdf(_FALSE_OUTLIERS / (2 * estimates)))
 
 
 def _scores(opt_in: Estimate, client: Estimate) -> Floats:

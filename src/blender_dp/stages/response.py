@@ -31,7 +31,7 @@ class Response:
         k = layout.counts.astype(float)
         truth = 1 - float(1 - query_truth(channel))
         lie = float(query_lie(channel)) if k.size > 1 else 0.0
-        false_url = np.array([step / channel.words for step in channel.url_steps])
+        false_url = np.array(channel.url_steps, np.float64) / channel.words
         wrong = truth * false_url  # another URL of the true query
         right = truth * (1 - (k - 1) * false_url)
         single = k == 1

@@ -23,9 +23,9 @@ def zipf(queries: int, exponent: float) -> np.ndarray:
 def outline(name: str, query_shares: np.ndarray, urls: int, url_exponent: float, users: int = USERS) -> Outline:
     within = zipf(urls, url_exponent)
 
-    def records(queries: int, _: str) -> Records:
-        shares = np.outer(query_shares[:queries], within).ravel()
-        return Records(np.repeat(np.arange(queries), urls), shares)
+    def records(queries: np.ndarray, _: str) -> Records:
+        shares = np.outer(query_shares[queries], within).ravel()
+        return Records(np.repeat(queries, urls), shares)
 
     return Outline(name, users, query_shares, records)
 
@@ -42,7 +42,7 @@ SHAPES = {
 def brute_force(setting: Setting, seed: int) -> Outcome:
     """Draw every user's record, choose the opt-in users one by one, and simulate every client's report."""
     entropy = Entropy.seeded(f"brute force {seed}")
-    records = setting.outline.records(setting.outline.query_shares.size, "")
+    records = setting.outline.records(np.arange(setting.outline.query_shares.size), "")
     drawn = np.searchsorted(np.cumsum(records.shares), uniform(setting.users, entropy))
     counts = np.bincount(drawn, minlength=records.shares.size)[: records.shares.size]
     held = np.flatnonzero(counts)

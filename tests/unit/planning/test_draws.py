@@ -4,18 +4,21 @@ import numpy as np
 import pytest
 
 from blender_dp.evaluation.groups import Listed
+from blender_dp.parameters import Parameters
 from blender_dp.planning import draws
-from blender_dp.planning.outline import Records
+from blender_dp.planning.outline import Outline, Records
+from blender_dp.planning.setting import Setting
 from blender_dp.sampling import Entropy
-from blender_dp.stages import simulate
-from blender_dp_device.channel.subset import slack_free
 from blender_dp_device.records.head_list import HeadList
+from tests.unit.planning.shapes import outline, zipf
 
-RECORDS = Records(np.array([0, 0, 1, 2]), np.array([0.4, 0.1, 0.05, 0.001]))
+SHARES = np.array([0.5, 0.05, 0.001])
 USERS = 10_000
 REPEATS = 1_200  # standard errors of variances are 4 %; beyond five of them a false alarm has a probability below 1e-6
 
-REPORTS = 400
+
+def setting_of(shape: Outline, users: int = USERS, **parameters) -> Setting:
+    return Setting(shape, users, 0.2, Parameters(**{"epsilon": 4, "delta": "1e-5", "max_queries": 5, **parameters}))
 
 
 def close(found, exact, scale):
@@ -23,71 +26,52 @@ def close(found, exact, scale):
     return np.abs(found - exact) <= 5 * scale * np.sqrt(2 / REPEATS)
 
 
-def test_populations_have_the_moments_of_a_multinomial():
-    entropy = Entropy.seeded("populations")
-    drawn = [draws.population(RECORDS, USERS, 2, entropy).counts for _ in range(REPEATS)]
-    counts = np.array([[*row, 0][:4] for row in drawn])
-    mean, spread = RECORDS.shares * USERS, np.sqrt(RECORDS.shares * (1 - RECORDS.shares) * USERS)
+def test_users_have_the_moments_of_a_multinomial():
+    entropy = Entropy.seeded("users")
+    counts = np.array([draws.drawn(USERS, SHARES, entropy) for _ in range(REPEATS)])
+    mean, spread = SHARES * USERS, np.sqrt(SHARES * (1 - SHARES) * USERS)
     assert (np.abs(counts.mean(0) - mean) <= 5 * spread / np.sqrt(REPEATS) + 0.01).all()
-    exact = USERS * (np.diag(RECORDS.shares) - np.outer(RECORDS.shares, RECORDS.shares))
-    assert close(np.cov(counts.T), exact, np.outer(spread, spread))[:3, :3].all()
+    exact = USERS * (np.diag(SHARES) - np.outer(SHARES, SHARES))
+    assert close(np.cov(counts.T), exact, np.outer(spread, spread))[:2, :2].all()
+    assert close(counts.var(0), spread**2, spread**2).all()
 
 
-def test_names_are_different_and_sorted_like_the_records():
-    people = draws.population(RECORDS, USERS, 2, Entropy.seeded(1))
-    names = people.names(np.arange(4))
-    assert names == sorted(set(names))
-    assert [query for query, _ in names] == ["query 00000000", "query 00000000", "query 00000001", "query 00000002"]
-    items = draws.population(RECORDS, USERS, 1, Entropy.seeded(1))
-    assert {url for _, url in items.names(np.arange(4))} == {None}
+def test_users_are_distributed_over_the_records_of_their_query():
+    entropy, records = Entropy.seeded("records"), Records(np.array([2, 2, 2, 7]), np.array([0.3, 0.15, 0.05, 0.1]))
+    totals = np.array([[4_000, 30], [90, 0]])
+    found = np.array([draws.distributed(totals, np.array([2, 7]), records, entropy) for _ in range(REPEATS)])
+    assert (found[:, :, :3].sum(2) == totals[:, 0]).all()
+    assert (found[:, :, 3] == totals[:, 1]).all()
+    share = np.array([0.6, 0.3, 0.1])
+    variance = totals[:, :1] * share * (1 - share)
+    assert (np.abs(found[:, :, :3].mean(0) - totals[:, :1] * share) <= 5 * np.sqrt(variance / REPEATS)).all()
+    assert close(found[:, :, :3].var(0), variance, variance).all()
 
 
 def test_groups_are_parts_of_the_population():
-    people = draws.population(RECORDS, USERS, 2, Entropy.seeded(1))
-    groups = draws.groups(people, 9_000, 998, Entropy.seeded(2))
-    assert (groups.sizes.discovery, groups.sizes.calibration, groups.sizes.clients) == (9_000, 998, 2)
-    names = people.names(np.arange(4))
-    listed = Listed(HeadList.of(names), dict(zip(names, range(4), strict=True)), people)
-    parts = [groups.discovery.on(listed), groups.calibration.on(listed), groups.clients_on(listed)]
-    assert sum(parts).tolist() == groups.everyone_on(listed).tolist()
-    assert all((part >= 0).all() for part in parts[:2])
+    setting = setting_of(outline("few", np.array([0.4, 0.1, 0.01]), 2, 1.0))
+    found = draws.groups(setting, "", Entropy.seeded(2))
+    assert found.sizes == setting.sizes
+    people = found.population
+    names = people.names(np.arange(people.counts.size))
+    assert names == sorted(set(names))
+    assert {query for query, _ in names} == {"query 00000000", "query 00000001", "query 00000002"}
+    listed = Listed(HeadList.of(names), {name: number for number, name in enumerate(names)}, people)
+    parts = [found.discovery.on(listed), found.calibration.on(listed), found.clients_on(listed)]
+    assert sum(parts).tolist() == found.everyone_on(listed).tolist()
+    assert all((part >= 0).all() for part in parts)
 
 
-@pytest.mark.parametrize("share", [0.03, 0.3, 0.95])
-def test_thinned_counts_have_the_moments_of_drawing_without_replacement(share):
-    counts = np.array([4_000, 200, 40, 3])
-    entropy = Entropy.seeded(f"thinned {share}")
-    drawn = np.array([draws.thinned(counts, share, USERS, entropy) for _ in range(REPEATS)])
-    variance = counts * share * (1 - share)
-    assert (np.abs(drawn.mean(0) - counts * share) <= 5 * np.sqrt(variance / REPEATS) + 0.01).all()
-    finite = variance * (1 - counts / USERS)
-    assert close(drawn.var(0), finite, variance + 0.1).all()
-    assert (drawn >= 0).all()
-    assert (drawn <= counts).all()
+@pytest.mark.parametrize("estimator", ["likelihood", "average"])
+def test_queries_that_cannot_matter_have_no_records(estimator):
+    """Of a thousand equally popular queries, only those with the highest counts, or many users in all, are drawn."""
+    setting = setting_of(outline("uniform", np.full(1_000, 1e-3), 1, 1.0), 2_000_000, estimator=estimator)
+    people = draws.groups(setting, "", Entropy.seeded(3)).population
+    assert 5 <= np.unique(people.query_of).size < 500
+    most = np.sort(people.query_counts)[::-1][:5]
+    assert most.min() > 2_000 + 2 * np.sqrt(2_000)  # the five largest of a thousand, at 2,000 ± 45 users
 
 
-def test_a_group_of_everyone_has_all_counts():
-    counts = np.array([1_000, 5])
-    assert draws.thinned(counts, 1.0, USERS, Entropy.seeded(1)).tolist() == [1_000, 5]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("size", [1, 3])
-def test_scaled_reports_have_the_moments_of_real_ones(monkeypatch, size):
-    monkeypatch.setattr(draws, "_REPORTS", 1)
-    monkeypatch.setattr(draws, "_FEWEST", 500)
-    channel = slack_free(HeadList.of([(q, u) for q in "abcde" for u in "xy"]), 2, "0.85", size)
-    clients = np.array([300, 100, 20, 200, 5, 50, *([40] * 9), 1_500])
-    entropy = Entropy.seeded(f"reports {size}")
-    fast, real = (np.array([how(clients, channel, entropy) for _ in range(REPORTS)]) for how in (draws.reports, simulate))
-    assert (fast.sum(1) == size * clients.sum()).all()
-    spread = real.std(0)
-    assert (np.abs(fast.mean(0) - real.mean(0)) <= 5 * spread * np.sqrt(2 / REPORTS) + 0.5).all()
-    assert fast.var(0) == pytest.approx(real.var(0), rel=5 * np.sqrt(4 / REPORTS), abs=0.5)
-
-
-def test_few_clients_all_report():
-    channel = slack_free(HeadList.of([("a", "x")]), 2, "0.85")
-    clients = np.array([10, 5, 30])
-    found = draws.reports(clients, channel, Entropy.seeded(3))
-    assert found.tolist() == simulate(clients, channel, Entropy.seeded(3)).tolist()
+def test_all_queries_of_a_short_list_are_drawn():
+    setting = setting_of(outline("short", zipf(40, 0.8), 2, 1.0), max_queries=50)
+    assert np.unique(draws.groups(setting, "", Entropy.seeded(1)).population.query_of).size == 40

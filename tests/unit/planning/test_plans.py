@@ -24,9 +24,9 @@ def test_the_plan_for_the_papers_setting_is_what_the_benchmarks_measure(aol):
     assert found.runs == 4
     assert [rank.rank for rank in found.ranks] == [1, 10, 50]
     assert [rank.listed for rank in found.ranks] == pytest.approx([1, 1, 0.4], abs=0.2)
-    assert all(
-        rank.standard_error.low < rank.standard_error.mean < rank.standard_error.high < rank.share for rank in found.ranks
-    )
+    errors = [(rank.standard_error, rank.share) for rank in found.ranks if rank.standard_error]  # the last is rarely listed
+    assert len(errors) >= 2
+    assert all(error.low < error.mean < error.high < share for error, share in errors)
     assert (aol.users, aol.needed_count) == (519_371, 7)
 
 

@@ -68,6 +68,14 @@ def test_trust_is_reduced_only_where_the_groups_contradict():
     assert believed[0] == pytest.approx(1 / (1 + 2 * (20**2 - 4**2)))
 
 
+def test_on_a_long_list_the_largest_difference_by_chance_is_no_contradiction():
+    """Of 30,000 equal shares, two differ by more than four standard errors by chance; hardly ever one by more than five."""
+    size, client = 30_000, np.zeros(30_000)
+    client[0] = 4.9 * 2e-6**0.5
+    assert trust(*groups([0.0] * size, client.tolist()), 0.0, 1.0)[0] == 1
+    assert trust(*groups([0.0] * 100, client[:100].tolist()), 0.0, 1.0)[0] < 0.1
+
+
 @given(NUMBERS, st.floats(0, 10))
 def test_trust_is_between_0_and_1(rows, apart):
     opt_in, client = Estimate(rows[0], rows[1]), Estimate(rows[2], rows[3])

@@ -82,13 +82,13 @@ def slack_free(head_list: HeadList, epsilon: Number, f_c: Number, size: int = 1,
     named = min(at_least_one(size, "subset_size"), max(1, queries - 1))
     if named == 1:
         step = lie_step(queries, for_query, Fraction(0))
-        honest = {k: _single_honest(k, queries, step, whole) for k in set(counts)}
-        return Channel(step, counts, tuple(_step(k, honest[k]) for k in counts))
+        steps = {k: _step(k, _single_honest(k, queries, step, whole)) for k in set(counts)}
+        return Channel(step, counts, tuple(steps[k] for k in counts))
     truth = _WORDS - ceil_decreasing_in_exp(
         lambda e: Fraction(_WORDS * (queries - named)) / (named * e + queries - named), for_query
     )
-    honest = {k: _subset_honest(k, for_query, for_url) for k in set(counts)}
-    return SubsetChannel(named, truth, counts, tuple(_step(k, honest[k]) for k in counts))
+    steps = {k: _step(k, _subset_honest(k, for_query, for_url)) for k in set(counts)}
+    return SubsetChannel(named, truth, counts, tuple(steps[k] for k in counts))
 
 
 def channel_of(head_list: HeadList, settings: ChannelSettings) -> AnyChannel:

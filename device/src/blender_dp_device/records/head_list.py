@@ -72,12 +72,12 @@ class HeadList:
         """1 for a list of single items, 2 for one of queries and their URLs; an empty list has 2."""
         return 1 if self.entries and not any(urls for _, urls in self.entries) else 2
 
-    @property
+    @cached_property
     def url_counts(self) -> tuple[int, ...]:
         """k_q of every query, its ⋆ included; the last one is the ⋆ query's, which is 1."""
         return (*(len(urls) + 1 for _, urls in self.entries), 1)
 
-    @property
+    @cached_property
     def cell_count(self) -> int:
         """The number of cells."""
         return sum(self.url_counts)
@@ -185,4 +185,4 @@ def _entry(row: object, source: str) -> tuple[str, tuple[str, ...]]:
 
 def _is_text(value: object) -> bool:
     """Whether this is a non-empty string that UTF-8 can encode: JSON can also contain unpaired surrogates."""
-    return isinstance(value, str) and value != "" and not _SURROGATE.search(value)
+    return isinstance(value, str) and value != "" and (value.isascii() or not _SURROGATE.search(value))

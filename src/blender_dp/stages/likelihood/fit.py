@@ -15,7 +15,7 @@ _STEPS = 60
 _WHOLE_STEPS = 12  # shares that have not converged by then oscillate: shorter and shorter steps damp them
 _LEARNING_STEPS = 5  # the expectation about unlisted URLs is learnt in these, then fixed so that the shares converge
 _SETTLED = 1e-3  # of a standard error
-_PINNED = 1e18  # more information than any evidence has: the cell does not move
+_PINNED = 1e9  # times as much information as there is about a cell: it does not move
 _LEAST = 1e-12
 
 
@@ -77,7 +77,7 @@ def _not_negative(system: System, shares: Floats, more: Floats, towards: Floats)
     step = free = system.step(shares, more, towards)
     while (below := (step.shares < 0) & ~held).any():
         held |= below
-        step = system.step(shares, more + np.where(held, _PINNED, 0.0), np.where(held, 0.0, towards))
+        step = system.step(shares, more + np.where(held, _PINNED * system.diagonal, 0.0), np.where(held, 0.0, towards))
     return Step(step.shares, free.variance, free.query_variance)
 
 
