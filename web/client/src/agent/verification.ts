@@ -87,12 +87,12 @@ export async function verifiedList(content: Content, expected: Expected & { read
 
 /** Return the number of a bundle's round and its rows, if it belongs to this campaign. */
 export function verifiedBundle(content: Content, campaign: string): [number, readonly Row[]] {
-  const found = asDocument("bundle", (): [number, readonly Row[]] => [
+  const bundle = asDocument("bundle", (): [number, readonly Row[]] => [
     whole(content.round, 1, MAX_ROUNDS),
     bundleRows(content),
   ]);
   refuseUnless("bundle", [[content.campaign === campaign, "belongs to another campaign"]], "Ask the collector's operator");
-  return found;
+  return bundle;
 }
 
 function refuseUnless(source: string, checks: readonly Check[], fix: string): void {

@@ -85,11 +85,11 @@ function slackFree(headList: HeadList, settings: ChannelSettings): AnyChannel {
  * Limited by another URL of the same query, and by a replaced query, whose URLs have ⌊2^64 / count⌋ words or more.
  */
 function singleHonest(queries: number, step: bigint, epsilon: Fraction): (count: number) => bigint {
-  const kept = new Fraction(WORDS - BigInt(queries - 1) * step);
+  const remaining = new Fraction(WORDS - BigInt(queries - 1) * step);
   const [low] = expBounds(epsilon);
   return (count) => {
     const siblings = low.over(low.plus(new Fraction(BigInt(count - 1)))).times(new Fraction(WORDS));
-    const replaced = low.times(new Fraction(step * (WORDS / BigInt(count)))).over(kept);
+    const replaced = low.times(new Fraction(step * (WORDS / BigInt(count)))).over(remaining);
     return queries === 1 ? WORDS : smallest(siblings, replaced, new Fraction(WORDS)).floor();
   };
 }

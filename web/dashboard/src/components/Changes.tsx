@@ -12,19 +12,19 @@ const KINDS = { risen: "Risen", fallen: "Fallen", new: "New on the list", gone: 
 /** Lists of discoveries by kind. */
 export function Changes({ answer, campaign }: { readonly answer: ChangesAnswer; readonly campaign: string }): JSX.Element {
   const changes = answer.changes ?? [];
-  const found = changes.filter((one) => one.kind !== "unchanged");
+  const discoveries = changes.filter((one) => one.kind !== "unchanged");
   const [before, after] = answer.rounds;
   if (!answer.changes || !before || !after) return <p class="soft">Changes appear here after the second release.</p>;
   return (
     <>
       <p class="soft">
-        From round {before.number} to round {after.number}: {found.length || "no"}{" "}
-        {found.length === 1 ? "change" : "changes"} that noise does not explain, out of {changes.length} queries. At most{" "}
-        {percent(answer.false_discovery_rate)} of them are expected to be false.
+        From round {before.number} to round {after.number}: {discoveries.length || "no"}{" "}
+        {discoveries.length === 1 ? "change" : "changes"} that noise does not explain, out of {changes.length} queries. At
+        most {percent(answer.false_discovery_rate)} of them are expected to be false.
       </p>
       <div class="changes">
         {Object.entries(KINDS).map(([kind, title]) => {
-          const rows = found.filter((one) => one.kind === kind);
+          const rows = discoveries.filter((one) => one.kind === kind);
           return rows.length ? <Kind key={kind} title={title} rows={rows} campaign={campaign} /> : null;
         })}
       </div>
@@ -41,7 +41,7 @@ function Kind({ title, rows, campaign }: { title: string; rows: readonly ChangeS
           <ul>
             {some.map((one) => (
               <li key={one.query}>
-                <a href={link("c", campaign, "q", one.query)}>{one.query}</a> <span class="soft">{said(one)}</span>
+                <a href={link("c", campaign, "q", one.query)}>{one.query}</a> <span class="soft">{summary(one)}</span>
               </li>
             ))}
           </ul>
@@ -51,7 +51,7 @@ function Kind({ title, rows, campaign }: { title: string; rows: readonly ChangeS
   );
 }
 
-function said(one: ChangeShown): string {
+function summary(one: ChangeShown): string {
   if (one.difference !== null) return `${points(one.difference)} (${pointsInterval(one.low, one.high)})`;
   return one.new_share !== null ? `now ${percent(one.new_share)}` : `was ${percent(one.old_share ?? 0)}`;
 }

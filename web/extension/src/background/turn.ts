@@ -67,8 +67,8 @@ async function upload(agent: Agent, settings: Settings, now: number): Promise<vo
   const { uploaded } = await agent.account();
   if (uploaded.some(({ round_id }) => round_id === round.id) && !(await isPending(round.id))) return;
   const record = await chosen(round.id, settings, now);
-  const made = await agent.upload(settings.token, record?.query ?? null, record?.url || null, { round: round.id });
-  if (made) await confirmChoice(round.id);
+  const sent = await agent.upload(settings.token, record?.query ?? null, record?.url || null, { round: round.id });
+  if (sent) await confirmChoice(round.id);
 }
 
 /** The record of a round. The next request waits as long for one stored search as for many: the collector could measure it. */

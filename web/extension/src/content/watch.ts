@@ -28,9 +28,9 @@ export function watch(engine: Engine, page: Document, pass: (noticed: Noticed) =
     const address = page.location.href;
     if (!event.isTrusted || address === seen) return;
     seen = address;
-    const found = searchedFor(engine, new URL(address), page);
-    if (found === query) return;
-    query = found;
+    const current = searchedFor(engine, new URL(address), page);
+    if (current === query) return;
+    query = current;
     opened = address === chosenByOthers; // as if it were over; a further search on the same page is the user's own
     if (query !== null && !opened) pass({ type: "searched", query });
   }

@@ -9,10 +9,10 @@ export function element<T extends keyof HTMLElementTagNameMap>(
   attributes: Readonly<Record<string, Value>> = {},
   ...children: readonly Child[]
 ): HTMLElementTagNameMap[T] {
-  const made = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) set(made, name, value);
-  made.append(...present(children));
-  return made;
+  const created = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) set(created, name, value);
+  created.append(...present(children));
+  return created;
 }
 
 /** A drawing, for what has no element in HTML. */
@@ -21,10 +21,10 @@ export function drawing(
   attributes: Readonly<Record<string, string | number>>,
   ...children: Node[]
 ): SVGElement {
-  const made = document.createElementNS("http://www.w3.org/2000/svg", tag) as SVGElement;
-  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, String(value));
-  made.append(...children);
-  return made;
+  const created = document.createElementNS("http://www.w3.org/2000/svg", tag) as SVGElement;
+  for (const [name, value] of Object.entries(attributes)) created.setAttribute(name, String(value));
+  created.append(...children);
+  return created;
 }
 
 /** Replaces everything in an element. */
@@ -32,9 +32,9 @@ export function show(parent: Element, ...children: readonly Child[]): void {
   parent.replaceChildren(...present(children));
 }
 
-function set(made: Element, name: string, value: Value): void {
-  if (typeof value === "function") made.addEventListener(name.slice(2), value);
-  else if (value !== null && value !== false) made.setAttribute(name, value === true ? "" : String(value));
+function set(target: Element, name: string, value: Value): void {
+  if (typeof value === "function") target.addEventListener(name.slice(2), value);
+  else if (value !== null && value !== false) target.setAttribute(name, value === true ? "" : String(value));
 }
 
 function present(children: readonly Child[]): (Node | string)[] {

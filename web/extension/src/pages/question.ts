@@ -36,17 +36,17 @@ export function agreed(title: Key, more: Key, action: Key, first?: First): Promi
 
 /** A button, which disappears once it has done its work, and what it has done. */
 function offered({ label, act }: First): HTMLElement {
-  const said = element("p", { class: "small", role: "status" });
+  const status = element("p", { class: "small", role: "status" });
   const button = element("button", { class: "start", onclick: () => void press() }, text(label));
   const press = async () => {
     button.disabled = true;
     try {
-      show(said, await act());
+      show(status, await act());
       button.remove();
     } catch (error) {
-      show(said, inWords(error));
+      show(status, inWords(error));
       button.disabled = false;
     }
   };
-  return element("div", { class: "stack" }, button, said);
+  return element("div", { class: "stack" }, button, status);
 }

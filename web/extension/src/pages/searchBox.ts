@@ -17,14 +17,14 @@ export function resultsInMemory(): (typed: string) => Promise<Suggestion[]> {
 /** The box and its results. */
 export function searchBox(suggest = resultsInMemory()): HTMLElement {
   const list = element("ul", { class: "results" });
-  const found = element("p", { class: "hidden", role: "status" });
+  const summary = element("p", { class: "hidden", role: "status" });
   const input = element("input", {
     type: "search",
     id: "search",
     autocomplete: "off",
     spellcheck: "false",
     placeholder: text("searchPlaceholder"),
-    oninput: () => type(input.value, suggest, list, found),
+    oninput: () => type(input.value, suggest, list, summary),
   });
   const label = element("label", { for: "search", class: "hidden" }, text("searchPlaceholder"));
   return element(
@@ -33,7 +33,7 @@ export function searchBox(suggest = resultsInMemory()): HTMLElement {
     label,
     input,
     list,
-    found,
+    summary,
   );
 }
 
@@ -42,14 +42,14 @@ async function type(
   typed: string,
   suggest: (typed: string) => Promise<Suggestion[]>,
   list: HTMLElement,
-  found: HTMLElement,
+  summary: HTMLElement,
 ): Promise<void> {
   list.dataset.typed = typed;
   const results = typed.trim() ? await suggest(typed).catch(() => []) : [];
   if (list.dataset.typed !== typed) return;
   show(list, ...results.map(result));
-  show(found, typed.trim() ? (results.length ? counted("searchFound", results.length) : text("searchNothing")) : "");
-  found.className = typed.trim() && !results.length ? "soft" : "hidden";
+  show(summary, typed.trim() ? (results.length ? counted("searchFound", results.length) : text("searchNothing")) : "");
+  summary.className = typed.trim() && !results.length ? "soft" : "hidden";
 }
 
 function result({ query, share, urls }: Suggestion): HTMLElement {

@@ -58,7 +58,7 @@ function Invitation({ shown }: { readonly shown: InvitationShown }): JSX.Element
   return (
     <>
       <p>
-        A device that accepts it allows ε = {epsilon} in each round, and {lifetime_epsilon} in its life.
+        A device that accepts it allows ε = {epsilon} in each round, and {lifetime_epsilon} over its lifetime.
       </p>
       {collector.startsWith("http:") && <p class="warning">This address works on this machine only.</p>}
       <textarea readOnly rows={4} aria-label="Link" value={shown.link} onFocus={(event) => event.currentTarget.select()} />

@@ -23,7 +23,7 @@ interface Properties {
 export function Steps({ campaign, operator, onDone }: Properties): JSX.Element {
   const [step, setStep] = useState<StepShown | null>(null);
   const take = async (values: FormData) => {
-    if (step) await taken(step.step, campaign, operator, values);
+    if (step) await takeStep(step.step, campaign, operator, values);
     setStep(null);
     onDone();
   };
@@ -68,7 +68,7 @@ export function Steps({ campaign, operator, onDone }: Properties): JSX.Element {
   );
 }
 
-function taken(step: string, campaign: CampaignOverview, operator: Operator, values: FormData): Promise<unknown> {
+function takeStep(step: string, campaign: CampaignOverview, operator: Operator, values: FormData): Promise<unknown> {
   const round = campaign.round?.id ?? "";
   switch (step) {
     case "open":
