@@ -39,6 +39,20 @@ const FIREFOX_UUID = "3f1c6a52-9f0b-4c6e-8d6b-0f5f3a9d7c11";
 /** The id of the extension under test in Firefox; its manifest must have it. */
 export const FIREFOX_ID = "blender-dp@example.org";
 
+/** Evaluate an expression in Firefox's own window, which can do everything that its user and the browser itself can do. */
+export async function inFirefox(browser: Browser, expression: string): Promise<unknown> {
+  const { connection } = browser as unknown as { connection: { send(method: string, parameters: object): Promise<Reply> } };
+  const { result: tree } = await connection.send("browsingContext.getTree", { "moz:scope": "chrome" });
+  const target = { context: tree.contexts?.[0]?.context };
+  const { result } = await connection.send("script.evaluate", { expression, target, awaitPromise: true });
+  if (result.type !== "success") throw new Error(JSON.stringify(result));
+  return result.result?.value;
+}
+
+interface Reply {
+  result: { contexts?: { context: string }[]; type?: string; result?: { value?: unknown } };
+}
+
 /** Start a browser whose only network is this one. */
 export async function start(name: Name, options: Options): Promise<Running> {
   const browser = await puppeteer.launch(name === "chromium" ? chromium(options) : firefox(options));

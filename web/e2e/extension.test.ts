@@ -91,7 +91,7 @@ describe.each(BROWSERS)("%s", (name) => {
     await device.join(invitation(collector, campaign));
     for (const query of ["query 1", "query 2", "query 1", "jane.doe@query-3.example"]) await device.search(query);
     expect(await device.status()).toMatchObject({ consent: "client", stored: 2, spent: "0", remaining: "48" });
-    if (name === "chromium") await device.stopBackground(); // whatever it knows must be on disk
+    await device.stopBackground(); // whatever it knows must be on disk
     const first = await collector.listed(campaign, OPT_IN);
     await expectReports(1);
     const { lastReport, ...status } = await device.status();

@@ -3,10 +3,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Plugin } from "esbuild";
-import type { Page } from "puppeteer-core";
+import type { Browser, Page } from "puppeteer-core";
 import { bundle } from "../extension/scripts/bundle.js";
 import type { Messages, MessageType, Reply, Status } from "../extension/src/shared/messages.ts";
-import { type Name, type Running, start } from "./browsers.ts";
+import { FIREFOX_ID, inFirefox, type Name, type Running, start } from "./browsers.ts";
 import type { Collector } from "./collector.ts";
 import { Network } from "./network.ts";
 import { searchEngine } from "./searchEngine.ts";
@@ -88,13 +88,14 @@ export class Device {
     await searchIn(await this.open(resultsOf(query)));
   }
 
-  /** The same in a private window. Drivers can open one in Chromium only. */
+  /** The same in a private window. */
   async searchPrivately(query: string): Promise<void> {
-    const window = await this.#running?.browser.createBrowserContext();
-    const page = await window?.newPage();
-    await page?.goto(resultsOf(query));
-    if (page) await searchIn(page);
-    await window?.close();
+    const { browser } = this.#running ?? {};
+    if (!browser) throw new Error("the browser is not running");
+    const page =
+      this.#name === "firefox" ? await privatePage(browser) : await (await browser.createBrowserContext()).newPage();
+    await page.goto(resultsOf(query));
+    await searchIn(page);
   }
 
   /** Answer on the first page. */
@@ -131,9 +132,13 @@ export class Device {
     return this.#page.evaluate(async () => (await indexedDB.databases()).map(({ name }) => name));
   }
 
-  /** Stop the background, as browsers do when it is idle. Drivers can do it in Chromium only. */
+  /** Stop the background, as browsers do when it is idle. */
   async stopBackground(): Promise<void> {
     const { browser } = this.#running ?? {};
+    if (browser && this.#name === "firefox") {
+      await inFirefox(browser, STOP);
+      return;
+    }
     const worker = await browser?.waitForTarget((target) => target.type() === "service_worker");
     const ended = new Promise((resolve) => browser?.on("targetdestroyed", (target) => target === worker && resolve(null)));
     this.#page ??= await this.open("/options.html");
@@ -160,6 +165,33 @@ export class Device {
     await this.#running?.close();
     await this.network.close();
     rmSync(this.#folder, { recursive: true, force: true });
+  }
+}
+
+/** In Firefox: stop the event page, and fail unless it has stopped. */
+const STOP = `(async () => {
+  const { extension } = WebExtensionPolicy.getByID("${FIREFOX_ID}");
+  await extension.terminateBackground({ ignoreDevToolsAttached: true });
+  if (extension.backgroundState !== "stopped" && extension.backgroundState !== "suspended") throw extension.backgroundState;
+})()`;
+
+/** In Firefox: open a private window, and wait until its first page is there. */
+const OPEN_PRIVATELY = `(async () => {
+  const opened = OpenBrowserWindow({ private: true });
+  while (!opened.gBrowserInit?.delayedStartupFinished || opened.gBrowser.selectedBrowser.webProgress.isLoadingDocument) {
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  return PrivateBrowsingUtils.isWindowPrivate(opened);
+})()`;
+
+/** The page of a new private window of Firefox. */
+async function privatePage(browser: Browser): Promise<Page> {
+  const before = await browser.pages();
+  if ((await inFirefox(browser, OPEN_PRIVATELY)) !== true) throw new Error("the window is not private");
+  for (;;) {
+    const page = (await browser.pages()).find((one) => !before.includes(one));
+    if (page) return page;
+    await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }
 
