@@ -96,7 +96,7 @@ def list_campaigns(token: Token, url: Url = LOCAL, as_json: AsJson = False) -> N
 
 @campaign.command("enrol")
 def enrol(
-    name: Annotated[str, typer.Argument(help="The campaign.")],
+    name: Annotated[str, typer.Argument(help="Name or id of the campaign.")],
     token: Token,
     count: Annotated[int, typer.Option(min=1, help="Number of opt-in users.")] = 1,
     url: Url = LOCAL,

@@ -28,7 +28,7 @@ round_ = typer.Typer(help="Manage the rounds of a campaign: open, make-list, clo
 
 @round_.command("open")
 def open_round(
-    name: Annotated[str, typer.Argument(help="The campaign.")],
+    name: Annotated[str, typer.Argument(help="Name or id of the campaign.")],
     token: Token,
     lists_at: Annotated[
         str | None,

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def simulate(
-    name: Annotated[str, typer.Argument(help="The campaign.")],
+    name: Annotated[str, typer.Argument(help="Name or id of the campaign.")],
     token: Token,
     clients: Annotated[int, typer.Option(min=1000, help="Number of synthetic users.")] = 100_000,
     opt_in: Annotated[float, typer.Option(min=0.0001, max=0.5, help="Share of users who opt in.")] = 0.05,

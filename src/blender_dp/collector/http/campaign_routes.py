@@ -40,7 +40,7 @@ async def rounds(
 
 @router.get("/campaigns/{campaign}/changes", response_model=ChangesAnswer, responses=_NOT_FOUND)
 async def changes(request: Request, response: Response, campaign: CampaignPath) -> object:
-    """What changed between the last two releases: risen, fallen, new, gone; 5 % of the discoveries may be false."""
+    """What changed between the last two releases; at most 5 % of the reported changes are expected to be false."""
     _cacheable(response)
     return await service_of(request).facts.changes(campaign)
 
