@@ -305,6 +305,18 @@ def _withdrawals() -> _Device:
     return device
 
 
+def _unconfirmed_withdrawals() -> _Device:
+    device, first = _Device("after a withdrawal that may not have arrived nothing is uploaded either"), _round(1, "open")
+    device.upload(first, reads=1, posts=[(1, 0, _LOST, 0)], cost="4", error="no response")
+    device.withdraw((0, _LOST), result=0, error="no response")
+    device.upload(first, reads=1)
+    device.withdraw((0, 404), result=0)
+    device.upload(first, query="maps", reads=1)
+    device.withdraw((0, _DELETED), result=1)
+    device.upload(_round(2, "open"), reads=1, posts=[(2, 1, _CREATED, 1)], cost="4")
+    return device
+
+
 def _several_withdrawals() -> _Device:
     device = _Device("withdrawals of several uploads")
     for number in (1, 2, 3):
@@ -332,5 +344,5 @@ def _opt_out() -> _Device:
 _SEQUENCES = (
     _one_report_per_round, _the_same_bytes, _arrives_late, _lifetime, _almost_enough, _larger_limit, _minimum_time,
     _clock_set_back, _clock_set_back_before_a_refusal, _several_undelivered, _over, _rollback, _both_groups, _uploads,
-    _withdrawals, _several_withdrawals, _opt_out,
+    _withdrawals, _unconfirmed_withdrawals, _several_withdrawals, _opt_out,
 )  # fmt: skip

@@ -66,7 +66,7 @@ class TestTwoCollectors:
         assert mine.receipt != others.receipt
         assert elsewhere.withdraw() == 1
         assert not any(mine.receipt in request.target for request in other.requests)
-        assert agent().uploaded == [mine, replace(others, withdrawn=True)]
+        assert agent().uploaded == [mine, replace(others, withdrawn=True, stopped=True)]
         assert list(fake.records) == [mine.receipt]
         assert agent().left == 0  # both are charged to one lifetime budget
 

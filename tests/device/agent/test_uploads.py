@@ -44,7 +44,7 @@ class TestRecords:
         agent().opt_out()
         assert agent().withdraw() == 1
         assert fake.requests[-1].path == f"/v1/records/{made.receipt}"
-        assert (agent().uploaded, agent().withdraw()) == ([replace(made, withdrawn=True)], 0)
+        assert (agent().uploaded, agent().withdraw()) == ([replace(made, withdrawn=True, stopped=True)], 0)
         assert agent().left == 4  # the collector has seen it
 
     @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ class TestRecords:
         assert agent().take_part("query 1") is None
         assert len(fake.posted) == 1
         assert agent().withdraw() == 1
-        assert (fake.records, agent().uploaded) == ({}, [replace(made, withdrawn=True)])
+        assert (fake.records, agent().uploaded) == ({}, [replace(made, withdrawn=True, stopped=True)])
         assert agent().take_part("query 1") is None
 
     def test_the_account_is_written_before_an_upload_leaves(self, agent, monkeypatch):
@@ -191,4 +191,12 @@ class TestRecords:
         made = agent().upload("t", "query", "a.example")
         fake.records.clear()
         assert agent().withdraw() == 0
-        assert agent().uploaded == [made]
+        assert agent().uploaded == [replace(made, stopped=True)]
+
+    def test_a_full_disk_prevents_no_withdrawal(self, agent, fake, monkeypatch):
+        device = agent()
+        made = device.upload("t", "query", "a.example")
+        monkeypatch.setattr(device._file, "save", lambda _: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+        with pytest.raises(OSError, match="No space"):
+            device.withdraw()
+        assert (fake.records, agent().uploaded) == ({}, [made])

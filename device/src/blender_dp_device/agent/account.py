@@ -49,8 +49,8 @@ class Sent:
 class Uploaded:
     """An opt-in user's upload in the account: its round, its cost, and the receipt that withdraws it.
 
-    It is stored before anything leaves, and stays, `withdrawn` or not: the device does not report in this round. Whether
-    there was a record is not stored. Uploads of earlier versions have no number, ε or δ.
+    It is stored, never with the record, before anything leaves, and stays. Once its user withdraws it, nothing more is
+    uploaded (`stopped`), and the collector confirms it (`withdrawn`). Uploads of earlier versions have no number, ε or δ.
     """
 
     campaign: str
@@ -60,6 +60,7 @@ class Uploaded:
     epsilon: str | None = None
     delta: str | None = None
     withdrawn: bool = False
+    stopped: bool = False
 
 
 @dataclass
@@ -107,14 +108,15 @@ class Account:
         if self.spent(limits.epsilon) + cost > lifetime:
             raise StateError("budget", "of this device is used up", "Do not participate in more rounds")
         if self.charged is not None and now < self.charged + limits.least_seconds:
-            wait = f"Wait {limits.least_seconds:.0f} seconds between rounds"
-            raise StateError("budget", "was charged a short while ago", wait)
-        if isinstance(entry, Sent):
-            self.sent.append(entry)
-        else:
-            self.records.append(entry)
+            raise StateError("budget", "was charged a short while ago", f"Wait {limits.least_seconds:.0f} seconds each time")
+        entries: list[Any] = self.sent if isinstance(entry, Sent) else self.records
+        entries.append(entry)
         self.newest[entry.campaign] = entry.round
         self.charged, self.limit = now, str(lifetime)
+
+    def stop(self, campaign: str) -> None:
+        """Note that the user withdraws all uploads of a campaign, whether or not the collector hears of it."""
+        self.records = [replace(one, stopped=one.stopped or one.campaign == campaign) for one in self.records]
 
     def withdraw(self, upload: Uploaded) -> None:
         """Note that an upload was withdrawn. It stays charged: the collector has seen it."""
@@ -122,8 +124,7 @@ class Account:
 
     def settle(self, sent: Sent, *, arrived: bool) -> Sent:
         """Note whether a report has arrived; one that has arrived stays so."""
-        known = (sent.campaign, sent.round_id)
-        place = next(i for i, one in enumerate(self.sent) if (one.campaign, one.round_id) == known)
+        place = next(i for i, one in enumerate(self.sent) if (one.campaign, one.round_id) == (sent.campaign, sent.round_id))
         arrived = arrived or self.sent[place].arrived
         self.sent[place] = replace(self.sent[place], arrived=arrived, over=not arrived)
         return self.sent[place]
@@ -204,7 +205,7 @@ def _sent(**stored: Any) -> Sent:  # noqa: ANN401 (JSON)
 
 def _uploaded(**stored: Any) -> Uploaded:  # noqa: ANN401 (JSON)
     uploaded = Uploaded(**stored)
-    _check(uploaded, costs=[uploaded.epsilon, uploaded.delta], flags=[uploaded.withdrawn])
+    _check(uploaded, costs=[uploaded.epsilon, uploaded.delta], flags=[uploaded.withdrawn, uploaded.stopped])
     digest_name(uploaded.receipt)
     return uploaded
 

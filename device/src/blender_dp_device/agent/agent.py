@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -147,11 +148,10 @@ class Agent:
             content, campaign=self._campaign, round_id=pointer["id"], epsilon=self.epsilon, max_delta=self.delta, now=now
         )
         uploaded = self._charge_upload(opening)
-        if uploaded is None or uploaded.withdrawn or self.opted_out:
+        if uploaded is None or uploaded.withdrawn or uploaded.stopped or self.opted_out:
             return None
         path = f"/v1/rounds/{uploaded.round_id}/records"
-        body = upload_body(record, uploaded.receipt)
-        response = self._collector.post_bytes(path, body, Authorization=f"Bearer {token}")
+        response = self._collector.post_bytes(path, upload_body(record, uploaded.receipt), Authorization=f"Bearer {token}")
         with as_document("response"):
             if response["receipt"] != uploaded.receipt:
                 raise DocumentError("response", "names a different receipt from the one sent", "Withdraw the record")
@@ -160,9 +160,10 @@ class Agent:
     def withdraw(self) -> int:
         """Withdraw all records whose lists are not made yet, even after an opt-out, and return their number."""
         count = 0
-        for one in self.uploaded:
-            if one.campaign != self._campaign or one.withdrawn:
-                continue  # a receipt of another campaign does not concern this collector
+        with self._file.locked() as account, suppress(OSError):  # a full disk prevents no withdrawal
+            account.stop(self._campaign)  # first of all: no response may come, and an upload may be under way
+            self._file.save(account)
+        for one in [one for one in account.records if one.campaign == self._campaign and not one.withdrawn]:
             try:
                 self._collector.delete(f"/v1/records/{one.receipt}")
                 count += 1
@@ -292,7 +293,6 @@ class Agent:
             return None
         response = self._collector.post_bytes(f"/v1/rounds/{sent.round_id}/reports", sent.body.encode())
         with as_document("response"):
-            refused = [str(one["reason"]) for one in [] + response["refused"]]
-        if refused:
-            raise StateError("report", "was refused by the collector", "It stays charged, and the same report is sent again")
+            if [] + response["refused"]:
+                raise StateError("report", "was refused by the collector", "It stays charged and is sent again, unchanged")
         return self._file.settle(sent, arrived=True)

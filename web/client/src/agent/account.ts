@@ -50,7 +50,10 @@ export interface Uploaded {
   readonly round: number;
   readonly epsilon: string | null;
   readonly delta: string | null;
+  /** Whether the collector has confirmed that it was withdrawn. */
   readonly withdrawn: boolean;
+  /** Whether the user wants to withdraw it: nothing more is uploaded in its round. */
+  readonly stopped: boolean;
 }
 
 type Rounds = Record<string, number>;
@@ -134,6 +137,11 @@ export class Account {
     this.limit = `${lifetime}`;
   }
 
+  /** Note that the user withdraws all uploads of a campaign, whether or not the collector hears of it. */
+  stop(campaign: string): void {
+    this.records = this.records.map((one) => (one.campaign === campaign ? { ...one, stopped: true } : one));
+  }
+
   /** Note that an upload was withdrawn. It stays charged: the collector has seen it. */
   withdraw(upload: Uploaded): void {
     this.records = this.records.map((one) => (one.receipt === upload.receipt ? { ...one, withdrawn: true } : one));
@@ -166,13 +174,14 @@ function checkedSent(stored: Stored): Sent {
 }
 
 function checkedUpload(stored: Stored): Uploaded {
-  const { receipt, round = 0, epsilon = null, delta = null, withdrawn = false, ...rest } = stored;
+  const { receipt, round = 0, epsilon = null, delta = null, withdrawn = false, stopped = false, ...rest } = stored;
   return {
     ...checkedRound({ round, ...rest }),
     receipt: digestName(receipt),
     epsilon: checkedCost(epsilon),
     delta: checkedCost(delta),
     withdrawn: flag(withdrawn),
+    stopped: flag(stopped),
   };
 }
 

@@ -153,7 +153,7 @@ export class Agent {
     if (!fetched) return null;
     const opening = verifiedOpening(fetched.content, { ...this.#expected(pointer), maxDelta });
     const uploaded = await this.#charge(opening, chargedUpload);
-    if (!uploaded || uploaded.withdrawn || (await this.optedOut())) return null;
+    if (!uploaded || uploaded.withdrawn || uploaded.stopped || (await this.optedOut())) return null;
     const headers = { Authorization: `Bearer ${token}` };
     const response = await this.collector.post(
       `/v1/rounds/${uploaded.round_id}/records`,
@@ -169,6 +169,8 @@ export class Agent {
   /** Withdraw all records whose lists are not made yet, even after an opt-out, and return their number. */
   async withdraw(): Promise<number> {
     let count = 0;
+    // First of all: no response may come, and an upload may be under way. A full disk prevents no withdrawal.
+    await this.store.change((account) => account.stop(this.campaign)).catch(() => undefined);
     for (const one of (await this.store.read()).records) {
       if (one.campaign !== this.campaign || one.withdrawn) continue; // another campaign does not concern this collector
       try {

@@ -23,7 +23,8 @@ export function chargedUpload(account: Account, opening: Opening, limits: Limits
   if (known) return known;
   const { campaign, round, round_id, epsilon, delta } = opening;
   const receipt = hex(randomBytes(32));
-  const entry = { campaign, round_id, receipt, round, epsilon: `${epsilon}`, delta: `${delta}`, withdrawn: false };
+  const costs = { epsilon: `${epsilon}`, delta: `${delta}` };
+  const entry = { campaign, round_id, receipt, round, ...costs, withdrawn: false, stopped: false };
   account.charge(entry, epsilon, limits, now);
   return entry;
 }

@@ -18,7 +18,7 @@ test("upload and withdraw", async () => {
   expect([query, url, receipt]).toEqual(["query", "https://site.example/", made?.receipt]);
   expect(fake.requests.map((one) => one.headers.authorization)).toEqual([undefined, undefined, `Bearer ${TOKEN}`]);
   const stored = { campaign: "c".repeat(32), round_id: "1".repeat(32), round: 1, epsilon: "4", delta: "1/1000000" };
-  expect(made).toEqual({ ...stored, receipt, withdrawn: false });
+  expect(made).toEqual({ ...stored, receipt, withdrawn: false, stopped: false });
   expect(receipt).toMatch(/^[0-9a-f]{64}$/);
   expect(await (await agent()).account()).toMatchObject({ uploaded: [made], spent: "4", left: "4" });
   await device.optOut();
@@ -133,7 +133,7 @@ test("too late to withdraw", async () => {
   const made = await upload(await agent());
   fake.records.clear();
   expect(await (await agent()).withdraw()).toBe(0);
-  expect((await (await agent()).account()).uploaded).toEqual([made]);
+  expect((await (await agent()).account()).uploaded).toEqual([{ ...made, stopped: true }]);
 });
 
 test.each([401, 403, 500])("a withdrawal refused with %i can be tried again", async (status) => {
