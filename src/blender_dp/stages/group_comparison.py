@@ -11,7 +11,7 @@ import numpy as np
 from blender_dp.stages.layout import Estimate, Floats
 
 _OUTLIER = 4.0  # standard errors: by chance, one estimate in 16,000 is further off
-_FALSE_OUTLIERS = 0.01  # by chance, on a list that is so long that there would be more
+_FALSE_OUTLIERS = 0.01  # expected by chance on a list that is so long that 4 standard errors would allow more
 _BEYOND_CHANCE = 1e-4  # identical groups differ this much as a whole in one collection of 10,000
 
 
@@ -68,7 +68,7 @@ def trust(opt_in: Estimate, client: Estimate, relative_spread: float, client_par
 
 
 def _outlier(estimates: int) -> float:
-    """From how many standard errors on a difference is more than chance, in the largest of so many estimates."""
+    """The number of standard errors beyond which chance does not explain the largest difference of so many estimates."""
     return max(_OUTLIER, -NormalDist().inv_cdf(_FALSE_OUTLIERS / (2 * estimates)))
 
 

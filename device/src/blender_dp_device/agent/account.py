@@ -108,7 +108,7 @@ class Account:
         if self.spent(limits.epsilon) + cost > lifetime:
             raise StateError("budget", "of this device is used up", "Do not participate in more rounds")
         if self.charged is not None and now < self.charged + limits.least_seconds:
-            raise StateError("budget", "was charged a short while ago", f"Wait {limits.least_seconds:.0f} seconds each time")
+            raise StateError("budget", "was charged a short while ago", f"Wait {limits.least_seconds:.0f} s between rounds")
         entries: list[Any] = self.sent if isinstance(entry, Sent) else self.records
         entries.append(entry)
         self.newest[entry.campaign] = entry.round
