@@ -79,7 +79,7 @@ class TestPace:
         device = Agent(tmp_path / "device", collector, key=fake.signer.public, **settings)
         device.take_part("query 1")
         next_round(fake, 2)
-        with pytest.raises(StateError, match="86400 seconds"):
+        with pytest.raises(StateError, match="86400 s between rounds"):
             device.take_part("query 1")
 
     def test_a_clock_that_is_set_back(self, agent, fake):

@@ -127,7 +127,7 @@ export class Account {
       throw new StateError("budget", "of this device is used up", "Do not participate in more rounds");
     }
     if (this.charged !== null && now < this.charged + limits.leastSeconds) {
-      const wait = `Wait ${limits.leastSeconds.toFixed(0)} seconds between rounds`;
+      const wait = `Wait ${limits.leastSeconds.toFixed(0)} s between rounds`;
       throw new StateError("budget", "was charged a short while ago", wait);
     }
     if ("receipt" in entry) this.records.push(entry);
