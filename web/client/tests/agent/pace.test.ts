@@ -65,7 +65,7 @@ test("one round a day by default", async () => {
   const device = await Agent.open({ collector: fake.url, key: fake.key, ...settings });
   await device.takePart("query 1");
   fake.nextRound(2);
-  await expect(device.takePart("query 1")).rejects.toThrow("86400 seconds");
+  await expect(device.takePart("query 1")).rejects.toThrow("86400 s between rounds");
 });
 
 test("a clock that is set back neither ends the wait nor makes it last for years", async () => {
