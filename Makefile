@@ -15,7 +15,7 @@ PARALLEL := --numprocesses 3 --dist loadfile --no-loadscope-reorder
 VERSIONS := 3.12 3.13
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-live check fast-tests web web-check screenshots browsers test versions lint types coverage mutants bench bench-engine bench-utility bench-collector bench-rivals spec docs clean
+.PHONY: help demo demo-live check fast-tests web web-check screenshots browsers test all-tests versions lint types coverage mutants bench bench-engine bench-utility bench-collector bench-rivals spec docs clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -41,7 +41,10 @@ web-check: $(VENV)/.dev  ## lint, check types and run the fast tests of web/; sk
 browsers:  ## install what the browser tests need, on Debian as root
 	@tools/browser
 
-test: browsers lint types  ## check and test everything, as CI does
+test: browsers $(VENV)/.dev  ## check and test everything, as CI does
+	@$(MAKE) --no-print-directory --jobs 3 lint types all-tests
+
+all-tests: $(VENV)/.dev  ## run all tests
 	tools/in-memory $(BIN)/pytest $(PARALLEL)
 
 versions:  ## run the fast tests on the other Python versions that the packages support (pyenv's, or any in PATH)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,9 @@ from tests.items import release_of_items
 settings.register_profile("ci", deadline=None, derandomize=True, max_examples=100)
 settings.register_profile("fast", parent=settings.get_profile("ci"), max_examples=20)
 settings.load_profile(os.environ.get("BLENDER_DP_HYPOTHESIS", "ci"))
+
+# A shell that runs the tests in the background ignores Ctrl-C for them, and the programs they interrupt would inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 ROOT = Path(__file__).resolve().parent.parent
 
