@@ -57,6 +57,7 @@ def _cases() -> Iterator[tuple[Any, ...]]:
     yield from _signatures()
     yield from _pointers()
     yield from _contents()
+    yield from _surrogates()
     yield from _replays()
     yield from _transport()
     yield from _acknowledgements()
@@ -157,6 +158,13 @@ def _contents() -> Iterator[tuple[Any, ...]]:
     for number in ("NaN", "Infinity", "-Infinity", "1e999"):
         text = rfc8785.dumps(USUAL["bundle"]).decode().replace("0.5", number)
         yield f"bundle: share {number}", _step(BUNDLE, sign_raw("bundle", text).encode())
+
+
+def _surrogates() -> Iterator[tuple[Any, ...]]:
+    for act, kind in ((REPORT, "head-list"), (BUNDLE, "bundle")):
+        for name in ("weather", "https://weather.example/"):
+            text = rfc8785.dumps(USUAL[kind]).decode().replace(f'"{name}"', f'"{name}\\ud800"')
+            yield f"{kind}: {name} with an unpaired surrogate", _step(act, sign_raw(kind, text).encode())
 
 
 def _lists() -> Iterator[tuple[str, Any]]:

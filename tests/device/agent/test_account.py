@@ -88,6 +88,7 @@ SENT = {"campaign": "c" * 32, "round": 1, "round_id": "1" * 32, "epsilon": "4", 
         "{}",
         "[" * 100_000,
         json.dumps({**EMPTY, "sent": [{}]}),
+        *[json.dumps({**EMPTY, name: wrong}) for name in ("sent", "records") for wrong in ({}, "", None)],
         *[
             json.dumps({**EMPTY, "sent": [{**SENT, "epsilon": wrong}]})
             for wrong in ("x", "1e400000000", "1/0", "-4", "", 4, None, "9" * 5_000)

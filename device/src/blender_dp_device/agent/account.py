@@ -158,8 +158,8 @@ class AccountFile:
         with as_document(str(self._file)):  # an unreadable account is not replaced: its budget may be used up
             stored = json.loads(self._file.read_text(encoding="utf-8"))
             return Account(
-                [_sent(**one) for one in stored["sent"]],
-                [_uploaded(**one) for one in stored["records"]],
+                [_sent(**one) for one in [] + stored["sent"]],  # an empty object is not an account without reports
+                [_uploaded(**one) for one in [] + stored["records"]],
                 {name: whole(number, 0, MAX_ROUNDS) for name, number in stored["newest"].items()},
                 {name: whole(number, 0, MAX_ROUNDS) for name, number in stored["bundles"].items()},
                 None if stored["charged"] is None else finite(stored["charged"]),

@@ -73,10 +73,10 @@ def finite(value: object) -> float:
 
 
 def text(value: object) -> str:
-    """Return a string."""
+    """Return a string without unpaired surrogates, which neither a file nor a database can store."""
     if not isinstance(value, str):
         raise TypeError
-    return value
+    return value.encode().decode()
 
 
 def _matching(pattern: re.Pattern[str], value: object) -> str:
