@@ -30,6 +30,7 @@ export function inWords(error: unknown): string {
 
 /** "collector: does not respond" as a sentence: errors begin with their subject and a colon. */
 function sentence(message: string): string {
-  const [, subject = "", problem = ""] = /^([a-z][a-z, -]*): (.*)$/s.exec(message) ?? [];
+  const [, subject = "", field, problem = ""] = /^([a-z][a-z -]*)(?:, ([a-z_]+))?: (.*)$/s.exec(message) ?? [];
+  if (field) return text("problemField", subject, field.replace("_", " "), problem);
   return problem ? text("problemOf", subject, problem) : message;
 }

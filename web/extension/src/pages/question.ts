@@ -1,6 +1,6 @@
 /** A question before something that cannot be undone. */
 import { element, show } from "./dom.ts";
-import { inWords } from "./problem.ts";
+import { inWords, problemBox } from "./problem.ts";
 import { type Key, text } from "./texts.ts";
 
 /** Something that the user may want to do first, without leaving the question; returns what to say about it. */
@@ -36,7 +36,7 @@ export function agreed(title: Key, more: Key, action: Key, first?: First): Promi
 
 /** A button, which disappears once it has done its work, and what it has done. */
 function offered({ label, act }: First): HTMLElement {
-  const status = element("p", { class: "small", role: "status" });
+  const status = element("div", { class: "small", role: "status" });
   const button = element("button", { class: "start", onclick: () => void press() }, text(label));
   const press = async () => {
     button.disabled = true;
@@ -44,7 +44,7 @@ function offered({ label, act }: First): HTMLElement {
       show(status, await act());
       button.remove();
     } catch (error) {
-      show(status, inWords(error));
+      show(status, problemBox(inWords(error)));
       button.disabled = false;
     }
   };

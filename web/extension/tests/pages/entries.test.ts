@@ -127,7 +127,14 @@ describe("the options", () => {
     const { sent } = await load("options", () => JOINED);
     fill("link", "https://collector.example/join#nonsense");
     await press("Show what it says");
-    expect(document.querySelector("[role=alert]")?.textContent).toContain("The invitation is not");
+    const said = () => document.querySelector("[role=alert]")?.textContent;
+    expect(said()).toContain("The invitation is not");
+    fill("link", INVITATION.replace('"lifetime_epsilon":"48"', '"lifetime_epsilon":"3"'));
+    await press("Show what it says");
+    expect(said()).toContain("The invitation's lifetime epsilon is less than the ε of one round.");
+    fill("link", INVITATION.replace('"epsilon":"4"', '"epsilon":"21"'));
+    await press("Show what it says");
+    expect(said()).toContain("The invitation's epsilon is more than 20");
     expect(sent()).toHaveLength(1);
   });
 
