@@ -93,8 +93,9 @@ export class CollectorClient {
 
 /** The collector's address, if it is valid and nobody can eavesdrop. */
 export function checkedUrl(text: string): string {
+  // Neither ? nor # may occur.
   const url = /^https?:\/\/[!"$->@-~]+$/i.test(text) && URL.canParse(text) ? new URL(text) : null;
-  if (!url || url.username || url.password || url.search || url.hash) {
+  if (!url || url.username || url.password) {
     throw new ParameterError("collector", "is not a valid URL", "Use its address, such as https://collector.example");
   }
   if (url.protocol !== "https:" && !LOCAL.test(url.hostname)) {
