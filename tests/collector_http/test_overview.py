@@ -41,9 +41,17 @@ def test_the_overview_follows_a_round(live: Live) -> None:
         ("client", "max_delta"): None,
     }
 
+    contributed = live.opened(campaign)
+    for token in live.enrolled(campaign, 3):
+        live.upload(contributed, token, "q", "https://q.example/")
+    (one,) = live.operator("GET", "/v1/operator/overview")["campaigns"]
+    assert (one["round"]["state"], one["opt_in_users"], one["reports"]) == ("open", 3, None)
+    live.operator("POST", f"/v1/operator/rounds/{contributed}/abort", json={"reason": "a test"})
+
     listed = live.listed(campaign)
     (one,) = live.operator("GET", "/v1/operator/overview")["campaigns"]
     assert (one["round"]["state"], one["meaning"], one["reports"]) == ("listed", "clients report", 0)
+    assert one["opt_in_users"] is None
     assert [step["step"] for step in one["steps"]] == ["close", "abort"]
     assert one["rounds_left"] == 2
 
@@ -57,6 +65,14 @@ def test_the_overview_follows_a_round(live: Live) -> None:
     assert seen["reports_stored"] == 7
     assert seen["reports_refused"] == {"no such cell": 1}
     assert seen["health"] == {"storage": "ok", "disk": "ok", "rounds": "ok"}
+
+
+def test_the_overview_shows_what_is_wrong(live: Live, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live.service, "free_bytes", lambda: -1)
+    monkeypatch.setattr(live.service.watch, "problem", lambda: "a round is stuck")
+    live.service.recent.forget()
+    health = live.operator("GET", "/v1/operator/overview")["health"]
+    assert health == {"storage": "ok", "disk": "the disk is nearly full; nothing was stored", "rounds": "a round is stuck"}
 
 
 @pytest.mark.slow

@@ -5,14 +5,13 @@ import type { JSX } from "preact";
 import { Scroll } from "../components/Scroll.tsx";
 import { interval, percent } from "../format.ts";
 
-/** One row: a name, a share and its interval, and marks of the two groups. */
+/** One row: a name, a share and its interval. */
 export interface IntervalRow {
   readonly name: string;
   readonly href?: string;
   readonly share: number;
   readonly low: number;
   readonly high: number;
-  readonly marks?: readonly { readonly name: string; readonly at: number; readonly class: string }[];
 }
 
 interface Properties {
@@ -22,14 +21,13 @@ interface Properties {
   readonly head?: string;
 }
 
-const WIDTH = 320;
 const ROW = 26;
-const PAD = 8;
 
 /** Draw the rows as a table whose last column is a picture. */
 export function IntervalChart({ rows, label, head = "Query" }: Properties): JSX.Element {
   const most = Math.max(...rows.map((row) => row.high), 1e-9);
-  const scale = scaleLinear([0, most], [PAD, WIDTH - PAD]);
+  const scale = scaleLinear([0, most], [4, 96]); // in percent of the width, which is small on a phone
+  const at = (share: number) => `${scale(Math.max(share, 0))}%`;
   return (
     <Scroll label={label}>
       <table class="intervals">
@@ -56,13 +54,10 @@ export function IntervalChart({ rows, label, head = "Query" }: Properties): JSX.
               </td>
               <td class="wide soft">{interval(row.low, row.high)}</td>
               <td class="picture">
-                <svg viewBox={`0 0 ${WIDTH} ${ROW}`} aria-hidden="true">
-                  <line class="axis" x1={scale(0)} x2={scale(most)} y1={ROW / 2} y2={ROW / 2} />
-                  <line class="whisker" x1={scale(row.low)} x2={scale(row.high)} y1={ROW / 2} y2={ROW / 2} />
-                  {row.marks?.map((mark) => (
-                    <path key={mark.name} class={mark.class} d={`M${scale(Math.max(mark.at, 0))},${ROW / 2 - 7}v14`} />
-                  ))}
-                  <circle class="dot" cx={scale(Math.max(row.share, 0))} cy={ROW / 2} r={4.5} />
+                <svg height={ROW} aria-hidden="true">
+                  <line class="axis" x1={at(0)} x2={at(most)} y1={ROW / 2} y2={ROW / 2} />
+                  <line class="whisker" x1={at(row.low)} x2={at(row.high)} y1={ROW / 2} y2={ROW / 2} />
+                  <circle class="dot" cx={at(row.share)} cy={ROW / 2} r={4.5} />
                 </svg>
               </td>
             </tr>
