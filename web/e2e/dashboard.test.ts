@@ -21,6 +21,7 @@ describe.each(BROWSERS)("%s", (name) => {
   let running: Running;
   let collector: Collector;
   let names: string[];
+  const hasLong = name === BROWSERS[0]; // preparing it takes as long as all other pages together
   const problems: string[] = [];
 
   beforeAll(async () => {
@@ -36,10 +37,12 @@ describe.each(BROWSERS)("%s", (name) => {
       await collector.others(round, reports);
       await collector.close(round.id);
     }
-    const long = await collector.listed(await collector.campaign({ name: "long" }));
-    await collector.others(long, 300);
-    await collector.close(long.id);
-    names = await collector.call("lengthened", [long.id, LENGTH]);
+    if (hasLong) {
+      const long = await collector.listed(await collector.campaign({ name: "long" }));
+      await collector.others(long, 300);
+      await collector.close(long.id);
+      names = await collector.call("lengthened", [long.id, LENGTH]);
+    }
     await collector.campaign({ name: "empty", max_epsilon: "8" });
   }, 120_000);
 
@@ -121,7 +124,7 @@ describe.each(BROWSERS)("%s", (name) => {
     await page.close();
   });
 
-  test("a list of 10,000 queries is shown page by page, and any of them can be searched for", async () => {
+  test.runIf(hasLong)("a list of 10,000 queries is shown page by page, and any of them can be searched for", async () => {
     const page = await opened("#/c/long");
     const first = (selector: string) => page.$eval(selector, (element) => element.textContent);
     const turn = async (label: string, place: number) => {

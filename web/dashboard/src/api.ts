@@ -19,6 +19,7 @@ import type {
 } from "./generated/api.ts";
 
 const SECONDS = 30;
+const TREND_SECONDS = 180; // the first request for long lists over many rounds may take a minute
 
 /** A response that is not a success, in words for people. */
 export class Problem extends Error {
@@ -39,8 +40,8 @@ interface ProblemDocument {
 }
 
 /** Send a request; the response's body as bytes. */
-export async function fetched(path: string, init: RequestInit = {}): Promise<Uint8Array<ArrayBuffer>> {
-  const late = AbortSignal.timeout(1000 * SECONDS);
+export async function fetched(path: string, init: RequestInit = {}, seconds = SECONDS): Promise<Uint8Array<ArrayBuffer>> {
+  const late = AbortSignal.timeout(1000 * seconds);
   try {
     const response = await fetch(path, {
       credentials: "omit",
@@ -73,8 +74,8 @@ function problemOf(status: number, body: Uint8Array): Problem {
   return new Problem(status, kind, `${words.charAt(0).toUpperCase()}${words.slice(1)}.`.replace(/\.\.$/, "."));
 }
 
-async function json<T>(path: string, init?: RequestInit): Promise<T> {
-  return JSON.parse(new TextDecoder().decode(await fetched(path, init)));
+async function json<T>(path: string, init?: RequestInit, seconds?: number): Promise<T> {
+  return JSON.parse(new TextDecoder().decode(await fetched(path, init, seconds)));
 }
 
 const campaignPath = (campaign: string) => `/v1/campaigns/${encodeURIComponent(campaign)}`;
@@ -83,7 +84,7 @@ const campaignPath = (campaign: string) => `/v1/campaigns/${encodeURIComponent(c
 export const readers = {
   campaigns: () => json<readonly CampaignBudget[]>("/v1/campaigns"),
   pointer: (campaign: string) => json<Pointer>(`/v1/rounds/current?campaign=${encodeURIComponent(campaign)}`),
-  trends: (campaign: string, n: number) => json<TrendsAnswer>(`${campaignPath(campaign)}/trends?n=${n}`),
+  trends: (campaign: string, n: number) => json<TrendsAnswer>(`${campaignPath(campaign)}/trends?n=${n}`, {}, TREND_SECONDS),
   changes: (campaign: string) => json<ChangesAnswer>(`${campaignPath(campaign)}/changes`),
   promise: (campaign: string) => json<PromiseAnswer>(`${campaignPath(campaign)}/promise`),
   audit: (campaign: string) => json<AuditAnswer>(`${campaignPath(campaign)}/audit`),
