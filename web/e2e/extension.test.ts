@@ -146,7 +146,9 @@ describe.each(BROWSERS)("%s", (name) => {
     expect(await collector.stored()).toBe(0);
   });
 
-  test("a volunteer uploads one record, and does not report in the same round", { timeout: LONG }, async () => {
+  test("a volunteer uploads one record, does not report in the same round, and withdraws before leaving", {
+    timeout: LONG,
+  }, async () => {
     campaign = await collector.campaign({ name: `${name}-uploads` });
     device = await Device.install(name);
     const [token = ""] = await collector.enrolled(campaign);
@@ -166,5 +168,17 @@ describe.each(BROWSERS)("%s", (name) => {
     expect(uploads()).toHaveLength(1);
     expect(sent().filter((one) => one.endsWith("/reports"))).toEqual([]);
     expect(await device.status()).toMatchObject({ spent: "4", problem: null });
+
+    // In the question about leaving, the record of a round whose list has not been made yet is withdrawn first.
+    await collector.abort(round);
+    await device.ask("consent", { answer: "opt-in", token });
+    const next = await collector.opened(campaign);
+    const uploaded = `POST ${new URL(collector.url).host}/v1/rounds/${next}/records`;
+    await expect.poll(sent, SOON).toContain(uploaded);
+    await device.ask("pause", { paused: true });
+    expect(await device.withdrawAndLeave()).toBe("1 record was withdrawn.");
+    expect(sent().filter((one) => one.startsWith("DELETE"))).toHaveLength(2); // that of the round that was aborted is gone
+    expect(await device.status()).toMatchObject({ left: true, uploads: { rounds: 2 } });
+    await expectSilence();
   });
 });

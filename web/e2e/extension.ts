@@ -126,6 +126,23 @@ export class Device {
     await page.close();
   }
 
+  /** In the popup, withdraw records in the question about leaving, and leave; returns what was said about them. */
+  async withdrawAndLeave(): Promise<string | null> {
+    const popup = await this.open("/popup.html");
+    const press = async (label: string) => {
+      const button = await popup.waitForSelector(`::-p-xpath(//button[normalize-space(.)="${label}"])`);
+      await button?.click();
+    };
+    await press("Leave permanently");
+    await press("Withdraw my records first");
+    const said = await popup.waitForFunction(() => document.querySelector("dialog [role=status]")?.textContent || null);
+    const words = await said.jsonValue();
+    await (await popup.$("dialog button[value=agreed]"))?.click();
+    await popup.waitForSelector(".badge.off");
+    await popup.close();
+    return words;
+  }
+
   /** The names of the extension's databases. */
   async databases(): Promise<(string | undefined)[]> {
     this.#page ??= await this.open("/options.html");

@@ -77,7 +77,7 @@ class CollectorClient:
     ) -> None:
         origin = _origin(url)
         if not allow_http and not _is_safe(origin):
-            raise ParameterError("url", "is not https", "Use https for a collector that is not on this machine")
+            raise ParameterError("url", "is not https", "Use https, or http to localhost or 127.0.0.1")
         if origin is None:
             raise _invalid_url()
         self._origin = origin

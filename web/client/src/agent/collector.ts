@@ -99,7 +99,7 @@ export function checkedUrl(text: string): string {
     throw new ParameterError("collector", "is not a valid URL", "Use its address, such as https://collector.example");
   }
   if (url.protocol !== "https:" && !LOCAL.test(url.hostname)) {
-    throw new ParameterError("collector", "is not https", "Use https for a collector that is not on this machine");
+    throw new ParameterError("collector", "is not https", "Use https, or http to localhost or 127.0.0.1");
   }
   return url.href.replace(/\/+$/, "");
 }
