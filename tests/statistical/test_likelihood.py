@@ -34,11 +34,11 @@ SCALE = DISCOVERY.tau / USERS
 
 
 def shares_of(head_list: HeadList, numbers: np.random.Generator) -> np.ndarray:
-    """Listed shares that are always the same, and unlisted ones that scatter around twice the threshold."""
+    """Listed shares that are always the same, and unlisted ones that scatter by 40 % around twice the threshold."""
     layout = Layout(head_list.url_counts)
     shares = np.geomspace(0.015, 0.004, layout.cell_count)
     hidden = hidden_cells(layout)
-    spread = np.log(1 + 0.3**2) ** 0.5
+    spread = np.log(1 + 0.4**2) ** 0.5
     shares[hidden] = 2 * SCALE * np.exp(spread * numbers.normal(size=hidden.sum()) - spread**2 / 2)
     shares[-1] = 1 - shares[:-1].sum()
     return shares

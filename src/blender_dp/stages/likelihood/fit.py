@@ -46,7 +46,7 @@ def fit(evidence: Evidence, scale: float) -> Fit:
     for number in range(_STEPS):
         system = System.of(layout, evidence.pulls(shares))
         if hidden.any() and number < _LEARNING_STEPS:
-            expected = _expected(system, shares, hidden, scale)
+            expected = _expected(evidence, shares, hidden, scale, expected)
         more, towards = np.zeros_like(shares), np.zeros_like(shares)
         if expected is not None:
             more[hidden], towards[hidden] = 1 / expected.variance, expected.mean
@@ -60,9 +60,15 @@ def fit(evidence: Evidence, scale: float) -> Fit:
     return Fit(shares, step.variance, layout.per_query(shares), step.query_variance, expected, settled)
 
 
-def _expected(system: System, shares: Floats, hidden: Flags, scale: float) -> Expectation:
-    """The expectation about the hidden cells, learnt from their estimates without any expectation."""
-    layout, free = system.layout, system.step(shares)
+def _expected(evidence: Evidence, shares: Floats, hidden: Flags, scale: float, before: Expectation | None) -> Expectation:
+    """The expectation about the hidden cells, learnt from their estimates without any expectation.
+
+    Their variances are those at the expected shares: at each cell's own estimate, cells with few users would seem to be
+    better known, and count more.
+    """
+    layout, at = evidence.layout, shares.copy()
+    at[hidden] = shares[hidden].mean() if before is None else before.mean
+    free = System.of(layout, evidence.pulls(at)).step(at)
     listed = layout.per_query(np.where(hidden, 0.0, shares))
     of_hidden = listed[np.searchsorted(layout.ends, np.flatnonzero(hidden), side="right")]
     return expect_unlisted(free.shares[hidden], free.variance[hidden], of_hidden, scale)

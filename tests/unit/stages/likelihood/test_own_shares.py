@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from blender_dp.parameters import Parameters
+from blender_dp.planning import setting_of
 from blender_dp.planning.setting import Setting
 from blender_dp.planning.simulation import Simulated, simulated
 from blender_dp.stages.layout import Layout
@@ -74,6 +75,15 @@ def test_stated_errors_are_right_if_nearly_everyone_opts_in(shape, opt_in, epsil
     assert np.sqrt(np.mean(records**2)) == pytest.approx(1, abs=0.1)
     assert np.mean(np.abs(records) < 1.96) == pytest.approx(0.95, abs=0.025)
     assert np.mean(np.abs(queries) < 1.96) == pytest.approx(0.95, abs=0.05)
+
+
+@pytest.mark.slow
+def test_stated_errors_are_right_if_there_is_little_behind_most_queries():
+    """A query whose unlisted URLs seem to have few users used to count more, so that all were expected to have too few."""
+    setting = setting_of("yandex", "0.99", None, Parameters(epsilon=4, delta="1e-8", max_queries=500))
+    _, queries = scores(simulated(setting, 4))
+    assert np.sqrt(np.mean(queries**2)) == pytest.approx(1, abs=0.15)
+    assert np.mean(np.abs(queries) < 1.96) == pytest.approx(0.95, abs=0.025)
 
 
 @pytest.mark.slow
