@@ -47,9 +47,9 @@ export function finite(value: unknown): number {
   return value;
 }
 
-/** Return a string. */
+/** Return a string without unpaired surrogates, which UTF-8 cannot encode. */
 export function text(value: unknown): string {
-  if (typeof value !== "string") throw new TypeError();
+  if (typeof value !== "string" || /\p{Cs}/u.test(value)) throw new TypeError();
   return value;
 }
 
