@@ -4,6 +4,7 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { Operator } from "../../api.ts";
 import { Confirm } from "../../components/Confirm.tsx";
+import { number } from "../../format.ts";
 import type { CampaignMessage } from "../../generated/api.ts";
 import { link } from "../../router.ts";
 import { Forecast } from "./Forecast.tsx";
@@ -75,7 +76,7 @@ export function NewCampaign({ operator }: { readonly operator: Operator }): JSX.
           label="Opt-in share"
           value={wish.optIn}
           values={SHARES}
-          shown={(v) => `${100 * v} %`}
+          shown={(v) => `${number(100 * v)} %`}
           onValue={(optIn) => set({ optIn })}
         />
         <Slider
