@@ -153,7 +153,10 @@ export class Device {
   async stopBackground(): Promise<void> {
     const { browser } = this.#running ?? {};
     if (browser && this.#name === "firefox") {
+      this.#page ??= await this.open("/options.html");
+      await this.#page.evaluate(MARK);
       await inFirefox(browser, STOP);
+      if (await this.#page.evaluate(IS_MARKED)) throw new Error("the background was not stopped");
       return;
     }
     const worker = await browser?.waitForTarget((target) => target.type() === "service_worker");
@@ -185,12 +188,13 @@ export class Device {
   }
 }
 
-/** In Firefox: stop the event page, and fail unless it has stopped. */
-const STOP = `(async () => {
-  const { extension } = WebExtensionPolicy.getByID("${FIREFOX_ID}");
-  await extension.terminateBackground({ ignoreDevToolsAttached: true });
-  if (extension.backgroundState !== "stopped" && extension.backgroundState !== "suspended") throw extension.backgroundState;
-})()`;
+/** In Firefox: stop the event page, even if it is busy. The next alarm starts it again, with nothing in its memory. */
+const STOP = `WebExtensionPolicy.getByID("${FIREFOX_ID}").extension.terminateBackground({
+  ignoreDevToolsAttached: true,
+  disableResetIdleForTest: true,
+})`;
+const MARK = "chrome.runtime.getBackgroundPage().then((background) => void (background.marked = true))";
+const IS_MARKED = "chrome.runtime.getBackgroundPage().then((background) => background.marked === true)";
 
 /** In Firefox: open a private window, and wait until its first page is there. */
 const OPEN_PRIVATELY = `(async () => {
