@@ -1,9 +1,10 @@
 """Smooth the shares of many queries over rounds, each in the light of all rounds and of how much all queries move.
 
-From one round to the next the logarithm of a share moves by a normal step; with a small probability it jumps anywhere. How
-large the steps are differs from query to query: each has one of several sizes, from none to changes that leave nothing to
-average, and how common each size is, is learnt from all queries together (EM). So a slow query is averaged over many
-rounds, and a fast one is left alone. The share is on a grid, so that nothing needs to be normal: neither a share near 0,
+From one round to the next the logarithm of a share moves by a normal step, and the expected share stays the same; with a
+small probability it jumps anywhere. How large the steps are differs from query to query: each has one of several sizes,
+from none to changes that leave nothing to average, and how common each size is, is learnt from all queries together (EM).
+So a slow query is averaged over many rounds, and a fast one is left alone. How large the errors are that last from round
+to round is learnt in the same way. The share is on a grid, so that nothing needs to be normal: neither a share near 0,
 nor what a query's absence from a list says.
 
 Citation: the forward-backward algorithm (Rabiner, 1989) of a hidden Markov model.
@@ -22,16 +23,16 @@ from blender_dp.release.estimates import margin
 from blender_dp.release.normal import Floats
 from blender_dp.release.tracks import Track
 
-STEPS = np.array([0.0, *np.geomspace(0.01, 1.28, 15)])
+STEPS = np.array([0.0, *np.geomspace(0.01, 1.28, 8)])
 """The standard deviations of a step, relative to the share."""
 
 _JUMP = 0.01
+_NO_STEP = 1e-6  # far below the width of a cell
 _ITERATIONS = 200
 _TYPICAL, _FACTOR = 0.03, 4.0  # before any query is seen, most steps are within this factor of this size, or 0
 _PSEUDO = 1.0  # that many queries are counted as seen
 _NEGLIGIBLE = 1e-3  # the weight of a step size that is not worth computing
-_QUANTILES = (0.025, 0.5, 0.975)
-_NEAR_ZERO = 0.25  # of the standard error: an interval that begins below this begins at 0
+_QUANTILES = (0.025, 0.5, 0.95, 0.975)
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,22 +48,32 @@ class Smoothed:
 
 def smooth(tracks: Collection[Track]) -> tuple[list[Smoothed], Floats]:
     """Smooth all tracks; also return how common each of `STEPS` is."""
-    first = [(_forward(track, STEPS)[1], track.bias_weights) for track in tracks]
-    likelihoods = np.array([likelihood for likelihood, _ in first])  # by track, step size and bias
-    weights, belongs = _learn(likelihoods, np.array([of_track for _, of_track in first]))
+    likelihoods, laws = [], np.ones((1, 1))
+    for track in tracks:  # each is made when it is looked at
+        likelihoods.append(_forward(track, STEPS)[1])
+        laws = track.bias_laws
+    weights, belongs = _learn(np.array(likelihoods), laws)
     return [_smoothed(track, each) for track, each in zip(tracks, belongs, strict=True)], weights
 
 
-def _learn(log_likelihoods: Floats, bias_weights: Floats) -> tuple[Floats, Floats]:
-    """How common each step size is, and how likely each track has each step size and bias."""
-    likelihoods = np.exp(log_likelihoods - log_likelihoods.max(axis=(1, 2), keepdims=True)) * bias_weights[:, None, :]
+def _learn(log_likelihoods: Floats, laws: Floats) -> tuple[Floats, Floats]:
+    """How common each step size is, and how likely each track has each step size and bias, by the `laws` of the biases."""
+    likelihoods = np.exp(log_likelihoods - log_likelihoods.max(axis=(1, 2), keepdims=True))
     weights = prior = _typical_steps()
+    scales = equal = np.full(len(laws), 1 / len(laws))
     belongs = likelihoods
     for _ in range(_ITERATIONS):
-        belongs = weights[:, None] * likelihoods
+        biases = scales @ laws
+        belongs = weights[:, None] * biases * likelihoods
         belongs = belongs / belongs.sum(axis=(1, 2), keepdims=True)
-        weights = (belongs.sum(axis=(0, 2)) + _PSEUDO * prior) / (len(likelihoods) + _PSEUDO)
+        weights = _shares_of(belongs.sum(axis=(0, 2)), prior)
+        scales = _shares_of((scales[:, None] * laws / biases) @ belongs.sum(axis=(0, 1)), equal)
     return weights, belongs
+
+
+def _shares_of(counts: Floats, prior: Floats) -> Floats:
+    shares: Floats = (counts + _PSEUDO * prior) / (counts.sum() + _PSEUDO)
+    return shares
 
 
 def _typical_steps() -> Floats:
@@ -74,13 +85,11 @@ def _typical_steps() -> Floats:
 
 
 def _transitions(track: Track, steps: Floats) -> Floats:
-    """For each step size, the probability of every share after every share; steps below the grid's resolution are none."""
-    logs = track.logs
-    distance = logs[:, None] - logs
-    resolution = (logs[-1] - logs[0]) / (logs.size - 1) / 3
-    scaled = distance / np.maximum(steps, resolution)[:, None, None]
-    moves = np.where((steps < resolution)[:, None, None], np.eye(logs.size), np.exp(-0.5 * scaled**2))
-    moves = (1 - _JUMP) * moves / moves.sum(axis=2, keepdims=True) + _JUMP / logs.size
+    """For each step size, the probability of every share after every share; a step far smaller than a cell is none."""
+    logs, widths = track.logs, track.widths
+    sizes = np.maximum(steps, _NO_STEP)[:, None, None]
+    moves = widths * np.exp(-0.5 * ((logs - logs[:, None]) / sizes + sizes / 2) ** 2)
+    moves = (1 - _JUMP) * moves / moves.sum(axis=2, keepdims=True) + _JUMP * widths / widths.sum()
     return np.asarray(moves)
 
 
@@ -93,13 +102,11 @@ def _scaled(track: Track) -> tuple[Floats, Floats]:
 def _forward(track: Track, steps: Floats) -> tuple[list[Floats], Floats]:
     """For every round, the belief about the share from it and the rounds before; and the log-likelihood of all rounds.
 
-    Axes: step size, bias, share. Before the first round, a share is the less likely the larger it is: there are many rare
-    queries for each popular one.
+    Axes: step size, bias, share. Before the first round, all orders of magnitude of a share are equally likely.
     """
     likelihoods, _ = _scaled(track)
     moves = _transitions(track, steps)
-    prior = 1 / (track.shares + track.offset)
-    belief = np.broadcast_to(prior / prior.sum(), (steps.size, *likelihoods.shape[1:]))
+    belief = np.broadcast_to(track.widths / track.widths.sum(), (steps.size, *likelihoods.shape[1:]))
     beliefs, total = [], np.zeros((steps.size, likelihoods.shape[1]))
     for number, likelihood in enumerate(likelihoods):
         belief = (belief @ moves if number else belief) * likelihood
@@ -135,10 +142,13 @@ def _smoothed(track: Track, belongs: Floats) -> Smoothed:
 def _summary(track: Track, posteriors: Floats, product: float) -> Smoothed:
     posteriors = posteriors / posteriors.sum(axis=1, keepdims=True)
     below = np.cumsum(posteriors, axis=1) - 0.5 * posteriors
-    low, middle, high = (np.array([np.interp(quantile, row, track.shares) for row in below]) for quantile in _QUANTILES)
+    low, middle, most, high = (
+        np.array([np.interp(quantile, row, track.shares) for row in below]) for quantile in _QUANTILES
+    )
     means, squares = posteriors @ track.shares, posteriors @ track.shares**2
     change = float(means[-1] - means[0])
     spread = margin(max(float(squares[-1] + squares[0]) - 2 * product - change**2, 0.0))
-    return Smoothed(
-        middle, np.where(low < _NEAR_ZERO * track.offset, 0.0, low), high, (change, change - spread, change + spread)
-    )
+    # An interval that nearly begins at 0 begins there, and the probability that is left is all above it.
+    from_0 = low < track.offset
+    low, high = np.where(from_0, 0.0, low), np.where(from_0, most, high)
+    return Smoothed(middle, low, high, (change, change - spread, change + spread))

@@ -1,8 +1,10 @@
 """What a series of releases says about one query's share: how likely every round's results are, for each possible share.
 
-A round's clients measure the share itself. Its opt-in users measure a share that differs by a bias, the same in every round:
-they see only listed URLs and guess the rest, and volunteers may differ. A round that does not list the query says that
-few enough discovery users had it.
+A round says two independent things: what its clients measure, and what the rest of its evidence adds to that. The rest is
+what has to be averaged with the clients' estimate to get the published one, so a single round says exactly what it
+published. Part of the error of the rest is new in every round: counting, and noise. The other part lasts: the opt-in users
+see only listed URLs and guess how many people have others, and volunteers may differ. A round that does not list the
+query says that few enough discovery users had it.
 """
 
 from __future__ import annotations
@@ -16,18 +18,24 @@ import numpy as np
 from blender_dp.release.estimates import QueryEstimate
 from blender_dp.release.membership import SELECTION_BIAS, Membership, Spread, spreads_of
 from blender_dp.release.normal import Floats
+from blender_dp.release.population import sampling_variance
 from blender_dp_device.records.head_list import HeadList
 
 if TYPE_CHECKING:
     from blender_dp.release.release import Release
 
-_BIASES = np.array([-1.8, -1.2, -0.6, 0.0, 0.6, 1.2, 1.8])  # in standard deviations
-# The likelihood's variance of the opt-in users includes what it does not know about unlisted URLs. Part of that is the same
-# in every round, and part is new; and even a query whose URLs are all listed is not the same among volunteers.
-_LASTING, _NEW, _VOLUNTEERS = 0.45, 0.3, 0.03
+_BIASES = np.linspace(-2.4, 2.4, 7)  # the lasting error in stated standard deviations
+_SCALES = np.array([0.2, 0.4, 0.7, 1.0, 1.5])  # how large it is in fact, compared with what is stated
+_LASTS = 0.5  # the part of the unexplained variance that lasts: other URLs are listed in every round, so not all of it does
+_VOLUNTEERS = 0.03  # how much volunteers may differ from others, relative to a share, even if all URLs are listed
+_LEAST = 1e-3  # a smaller weight of the rest is none
+_NEAR_ZERO = 0.25  # of a standard error: shares below this move by absolute steps, others by relative ones
 _REACH = 6.0  # standard errors around all estimates that the grid covers
-_CELL = 0.4  # the width of a grid cell in standard errors, at the largest share
-_FEWEST, _MOST = 40, 240  # grid cells
+_SPREAD = 2.5  # standard errors around an estimate, within which its cells are dense
+_WINDOW = 4.0  # standard errors around an estimate
+_CELLS, _PER_ERROR = 40, 1.5  # of the grid: so many, and more for every standard error in one of the windows
+_ANYWHERE = 0.2  # the part of the cells that are spread evenly
+_FINE = 4000  # points from which the grid is chosen
 _UNSEEN = 1e-3  # the grid covers every share that is missing with this probability
 _OTHER = 0.03  # the probability that a list misses a query for a reason that is not modelled
 _NEVER = 1e-300
@@ -42,61 +50,67 @@ class Track:
     """The published estimates, None where the query is not listed."""
     shares: Floats
     offset: float
-    """The grid is even in log(share + offset): about relative steps for shares above the noise, absolute ones below."""
+    """A share moves by steps of log(share + offset): relative ones above the noise, absolute ones below."""
     log_likelihood: Floats
     """By round, bias and share."""
-    bias_weights: Floats
+    bias_laws: Floats
+    """The probability of every bias, for each of several scales of it."""
 
     @property
     def logs(self) -> Floats:
-        """The grid in the logarithms in which it is even."""
+        """The grid in the logarithms in which a share moves."""
         logs: Floats = np.log(self.shares + self.offset)
         return logs
+
+    @property
+    def widths(self) -> Floats:
+        """The widths of the cells in these logarithms."""
+        return np.gradient(self.logs)
 
 
 @dataclass(frozen=True, eq=False)
 class _Evidence:
-    """One round's estimates of one query, with what is known about their errors."""
+    """One round's estimates of one query, as estimates of the population's share, and what is known about their errors."""
 
+    share: float
+    variance: float
     client: float
     client_variance: float
-    opt_in: float
-    """The opt-in users' estimate, before the correction for being listed; NaN if there is none."""
-    opt_in_users: float
+    rest: float
+    rest_variance: float
+    """Infinite if there is no evidence but the clients'."""
+    users: float
+    """The number of opt-in users."""
     noise: float
-    """The variance of the noise on the opt-in users' counts, as a share of their number."""
-    stated: float
-    """The variance that the release states for the opt-in users."""
+    """The variance of the noise on their counts, as a share of their number."""
     visible: float
-    """The part of the query that the opt-in users' estimate covers."""
+    """The part of the query that the rest covers."""
 
     @property
-    def counting(self) -> float:
-        """The variance of the opt-in users' estimate that counting and noise explain."""
-        return (max(self.opt_in, 0.0) + self.noise) / self.opt_in_users
+    def floor(self) -> float:
+        return max(self.share, 0.0) + self.noise
 
     @property
-    def unexplained(self) -> float:
-        return max(self.stated - self.counting, 0.0)
+    def new(self) -> float:
+        """The part of the rest's variance that is new in every round: what counting and noise explain, and some more."""
+        counting = min(self.floor / self.users, self.rest_variance)
+        return counting + (1 - _LASTS) * (self.rest_variance - counting)
 
     @property
-    def both(self) -> tuple[float, float]:
-        """The average of both groups by their precision, and its standard error."""
-        if np.isnan(self.opt_in):
-            return self.client, self.client_variance**0.5
-        precisions = 1 / self.client_variance, 1 / self.stated
-        average = (self.client * precisions[0] + self.opt_in * precisions[1]) / sum(precisions)
-        return float(average), sum(precisions) ** -0.5
+    def lasting(self) -> float:
+        """The standard deviation of the part that lasts."""
+        return float((self.rest_variance - self.new + (_VOLUNTEERS * self.share) ** 2) ** 0.5)
 
-    def log_likelihood(self, shares: Floats, biases: Floats) -> Floats:
-        """By bias and share. The opt-in users' count is Poisson; noise and unknown URLs make it wider."""
-        clients: Floats = -0.5 * (self.client - shares) ** 2 / self.client_variance - 0.5 * np.log(self.client_variance)
-        if np.isnan(self.opt_in):
-            return clients + np.zeros((biases.size, 1))
-        wider = 1 + _NEW * self.unexplained / self.counting
-        expected = (self.visible * np.clip(shares + biases[:, None], 0.0, 1.0) + self.noise) * self.opt_in_users / wider
-        count = max((self.opt_in + self.noise) * self.opt_in_users / wider, 0.0)
-        return clients + count * np.log(np.maximum(expected, _NEVER)) - expected
+    def log_likelihood(self, shares: Floats) -> Floats:
+        """By bias and share. The rest is a Poisson count of so many users that its variance is the new one."""
+        clients: Floats = -0.5 * (self.client - shares) ** 2 / self.client_variance
+        if np.isinf(self.rest_variance):
+            return clients + np.zeros((_BIASES.size, 1))
+        users = self.floor / self.new
+        biased = np.maximum(shares + self.lasting * _BIASES[:, None], 0.0)
+        expected = np.maximum(users * (self.visible * biased + self.noise), _NEVER)
+        count = max(users * (self.rest + self.noise), 0.0)
+        return clients + count * np.log(expected) - expected
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,49 +164,83 @@ def _track(query: str, rounds: Sequence[_Round], spread: Spread) -> Track:
     rows = tuple(one.rows.get(query) for one in rounds)
     evidence = [None if row is None else _evidence(row, one, spread) for row, one in zip(rows, rounds, strict=True)]
     seen = [one for one in evidence if one is not None]
-    averages = np.array([one.both for one in seen])
-    offset = float(averages[:, 1].min())
+    estimates = np.array([(one.share, one.variance**0.5) for one in seen])
+    offset = _NEAR_ZERO * float(estimates[:, 1].min())
     unseen = [one.membership.largest_missing(query, _UNSEEN, spread) for one in rounds if query not in one.rows]
-    shares = _grid(averages, offset, max(unseen, default=None))
-    lasting = _LASTING * np.mean([one.unexplained for one in seen]) ** 0.5
-    biases = _BIASES * max(lasting, _VOLUNTEERS * averages[:, 0].mean())
-    visible = np.clip(shares + biases[:, None], 0.0, 1.0)
+    shares = _grid(estimates, offset, unseen)
+    lasting = np.mean([one.lasting for one in seen if np.isfinite(one.rest_variance)] or [0.0])
+    visible = np.clip(shares + lasting * _BIASES[:, None], 0.0, 1.0)
     likelihood = [
         np.log(_OTHER + (1 - _OTHER) * one.membership.missing(query, visible.ravel(), spread).reshape(visible.shape))
         if seen_then is None
-        else seen_then.log_likelihood(shares, biases)
+        else seen_then.log_likelihood(shares)
         for seen_then, one in zip(evidence, rounds, strict=True)
     ]
-    weights = np.exp(-0.5 * _BIASES**2)
-    return Track(query, rows, shares, offset, np.array(likelihood), weights / weights.sum())
+    laws = np.exp(-0.5 * (_BIASES / _SCALES[:, None]) ** 2)
+    return Track(query, rows, shares, offset, np.array(likelihood), laws / laws.sum(axis=1, keepdims=True))
 
 
 def _evidence(row: QueryEstimate, one: _Round, spread: Spread) -> _Evidence:
     manifest, membership, query = one.release.manifest, one.membership, row.query or ""
-    urls = one.urls[query]
     is_average = manifest.settings.estimator == "average"
     users = manifest.calibration_users if is_average else sum(g.users for g in manifest.groups[:1])
-    corrected = 0 if is_average else sum(not membership.is_candidate(query, url) for url in urls)
-    noise = sum(membership.noise(query, url) for url in urls) / users
-    bias = SELECTION_BIAS * corrected / manifest.discovery_users
+    variance = row.variance + (0.0 if is_average else sampling_variance(row, manifest))
+    if is_average:
+        rest, rest_variance = row.opt_in_share or 0.0, row.opt_in_variance or np.inf
+    else:
+        rest, rest_variance = _without_clients(row, variance)
+        rest += _lowered(row, one)
     return _Evidence(
+        share=row.share,
+        variance=max(variance, _NEVER),
         client=row.client_share,
         client_variance=max(row.client_variance, _NEVER),
-        opt_in=np.nan if row.opt_in_share is None else row.opt_in_share + bias,
-        opt_in_users=users,
-        noise=noise,
-        stated=max(row.opt_in_variance or 0.0, _NEVER),
+        rest=rest,
+        rest_variance=rest_variance,
+        users=users,
+        noise=sum(membership.noise(query, url) for url in one.urls[query]) / users,
         visible=sum(spread.values()) if is_average else 1.0,
     )
 
 
-def _grid(averages: Floats, offset: float, unseen: float | None) -> Floats:
-    """Shares from the smallest to the largest plausible one, even in log(share + offset)."""
-    mean, error = averages.T
-    low = 0.0 if unseen is not None else max(float((mean - _REACH * error).min()), 0.0)
-    high = min(max(float((mean + _REACH * error).max()), unseen or 0.0, _REACH * offset), 1.0)
-    first, last = float(np.log(low + offset)), float(np.log(high + offset))
-    cells = int(np.clip((last - first) / (_CELL * offset / (high + offset)), _FEWEST, _MOST))
-    shares: Floats = np.exp(np.linspace(first, last, cells)) - offset
-    shares[0] = low  # not nearly
-    return shares
+def _without_clients(row: QueryEstimate, variance: float) -> tuple[float, float]:
+    """What has to be averaged with the clients' estimate, by precision, to get the published share; and its variance."""
+    weight = 1 - variance / max(row.client_variance, _NEVER)
+    if weight < _LEAST:
+        return 0.0, np.inf
+    return row.client_share + (row.share - row.client_share) / weight, variance / weight
+
+
+def _lowered(row: QueryEstimate, one: _Round) -> float:
+    """By how much the release lowered the rest, because a query is listed for a high count: see `Released` in `stages`.
+
+    The smoother knows the rounds that do not list the query, so it must not be lowered twice. A query needs one record.
+    """
+    urls, users = one.urls[row.query or ""], one.release.manifest.discovery_users
+    needed = [url for url in urls if not one.membership.is_candidate(row.query or "", url)]
+    if not needed:
+        return 0.0
+    expected = users * max(row.share, 0.0) / len(urls)
+    return SELECTION_BIAS * (expected + one.membership.noise(row.query or "", needed[0])) / max(expected, 2.0) / users
+
+
+def _grid(estimates: Floats, offset: float, unseen: Sequence[float]) -> Floats:
+    """Shares from the smallest to the largest plausible one, dense around the estimates and where a list misses them.
+
+    A share of 5 % with an error of 0.1 % needs far smaller cells, as parts of it, than one of 0.2 % with the same error.
+    """
+    mean, error = estimates.T
+    low = 0.0 if unseen else max(float((mean - _REACH * error).min()), 0.0)
+    high = min(max(float((mean + _REACH * error).max()), *unseen, _REACH * float(error.min())), 1.0)
+    logs = np.linspace(np.log(low + offset), np.log(high + offset), _FINE)
+    shares = np.exp(logs) - offset
+    near = np.exp(-0.5 * ((shares[:, None] - mean) / (_SPREAD * error)) ** 2) * (shares[:, None] + offset)
+    below = (shares[:, None] <= np.array(unseen)).astype(float)
+    windows = np.hstack([near, below])
+    density = (windows / windows.sum(axis=0)).mean(axis=1)
+    density = (1 - _ANYWHERE) * density + _ANYWHERE / _FINE
+    apart = np.gradient(shares)[:, None] / error * (np.abs(shares[:, None] - mean) < _WINDOW * error)
+    cells = _CELLS + int(_PER_ERROR * float(apart.max(axis=1).sum())) + (_CELLS // 2 if unseen else 0)
+    chosen: Floats = np.exp(np.interp(np.linspace(0, 1, cells), np.cumsum(density), logs)) - offset
+    chosen[0] = low  # not nearly
+    return chosen

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from blender_dp.release.smoothing import STEPS, _forward, _transitions, smooth
+from blender_dp.release.smoothing import STEPS, _forward, _learn, _transitions, smooth
 from blender_dp.release.tracks import Track
 
 
@@ -15,7 +15,7 @@ def track(estimates: list[float | None], error: float, absent_above: float = 0.0
         np.where(shares > absent_above, -50.0, 0.0) if one is None else -0.5 * ((one - shares) / error) ** 2
         for one in estimates
     ]
-    return Track("query", (None,) * len(estimates), shares, error, np.array(likelihood)[:, None, :], np.ones(1))
+    return Track("query", (None,) * len(estimates), shares, error, np.array(likelihood)[:, None, :], np.ones((1, 1)))
 
 
 def noisy(true: list[float], error: float, seed: int) -> list[float]:
@@ -27,7 +27,7 @@ def test_a_constant_share_is_averaged_over_all_rounds():
     smoothed, weights = smooth(tracks)
     errors = np.array([one.shares - 0.02 for one in smoothed])
     assert 0.2 < errors.std() / 0.001 < 0.5  # 1/√12 is 0.29
-    assert weights[STEPS < 0.02].sum() > 0.8
+    assert weights[STEPS < 0.03].sum() > 0.8
     widths = np.array([one.high - one.low for one in smoothed]) / (2 * 1.96 * 0.001)
     assert 0.25 < widths.mean() < 0.6
 
@@ -72,6 +72,17 @@ def test_one_round_gives_its_estimate():
     assert only.change == pytest.approx((0, 0, 0), abs=1e-9)
 
 
+def test_the_size_of_lasting_errors_is_learnt():
+    """If all queries agree that there is no bias, even one with an opinion of its own is believed to have hardly any."""
+    laws = np.array([[0.02, 0.96, 0.02], [0.25, 0.5, 0.25]])
+    agreed, doubtful = np.log([[[0.01, 1.0, 0.01]]]), np.log([[[1.0, 0.5, 0.1]]])
+    steps = np.zeros((1, STEPS.size, 1))
+    without = _learn(np.concatenate([doubtful + steps]), laws)[1][0].sum(axis=0)
+    among = _learn(np.concatenate([doubtful + steps, *[agreed + steps] * 30]), laws)[1][0].sum(axis=0)
+    assert without[1] < 0.75
+    assert among[1] > 0.85
+
+
 def test_an_interval_near_0_begins_at_0():
     (low,), _ = smooth([track([0.0002, -0.0002, 0.0001], 0.0005)])
     assert (low.low == 0).all()
@@ -82,13 +93,13 @@ def test_the_forward_pass_agrees_with_all_paths():
     """Three rounds on a grid of four shares: the likelihood is the sum over all 64 paths."""
     shares = np.array([0.001, 0.002, 0.004, 0.008])
     small = Track(
-        "q", (None,) * 3, shares, 1e-9, np.log(np.random.default_rng(1).uniform(0.1, 1, (3, 2, 4))), np.full(2, 0.5)
+        "q", (None,) * 3, shares, 1e-9, np.log(np.random.default_rng(1).uniform(0.1, 1, (3, 2, 4))), np.full((1, 2), 0.5)
     )
     steps = np.array([0.0, 0.5])
     _, total = _forward(small, steps)
     moves, likelihood = _transitions(small, steps), np.exp(small.log_likelihood)
     likelihood /= likelihood.max(axis=(1, 2), keepdims=True)
-    prior = 1 / (shares + 1e-9) / (1 / (shares + 1e-9)).sum()
+    prior = np.full(4, 0.25)  # the grid is even in the logarithms
     for size in range(2):
         for bias in range(2):
             l0, l1, l2 = likelihood[:, bias]
@@ -101,3 +112,11 @@ def test_transitions_are_probabilities_and_no_step_means_none():
     assert np.allclose(moves.sum(axis=2), 1)
     assert (np.diagonal(moves[0]) > 0.98).all()
     assert (np.diagonal(moves[-1]) < 0.1).all()
+
+
+def test_the_expected_share_stays_the_same():
+    """Away from the ends of the grid, and but for the jumps."""
+    logs = np.linspace(np.log(1e-6), np.log(0.5), 400)
+    wide = Track("q", (None,), np.exp(logs), 0.0, np.zeros((1, 1, 400)), np.ones((1, 1)))
+    moves = _transitions(wide, np.array([0.3]))[0] - 0.01 * wide.widths / wide.widths.sum()
+    assert (moves @ wide.shares / 0.99)[100:300] == pytest.approx(wide.shares[100:300], rel=1e-3)

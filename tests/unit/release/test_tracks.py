@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from blender_dp.release import tracks
-from blender_dp.release.tracks import _grid, tracks_of
+from blender_dp.release.population import sampling_variance
+from blender_dp.release.tracks import _grid, _without_clients, tracks_of
 from tests.rounds import rounds
 
 
@@ -22,13 +25,21 @@ def test_the_grid_covers_every_estimate(collected):
             assert track.shares[0] == 0
 
 
-def test_the_grid_is_even_in_logarithms_and_starts_at_0_if_a_round_does_not_list_the_query():
-    always, sometimes = (_grid(np.array([[0.02, 0.0005], [0.021, 0.0004]]), 0.0004, unseen) for unseen in (None, 0.001))
+def test_the_grid_starts_at_0_if_a_round_does_not_list_the_query():
+    always, sometimes = (_grid(np.array([[0.02, 0.0005], [0.021, 0.0004]]), 0.0001, unseen) for unseen in ([], [0.001]))
     assert always[0] == pytest.approx(0.017)
     assert sometimes[0] == 0
-    for shares in (always, sometimes):
-        assert shares[-1] == pytest.approx(0.0234)
-        assert np.diff(np.log(shares + 0.0004)) == pytest.approx(np.diff(np.log(shares + 0.0004))[0])
+    assert (always[-1], sometimes[-1]) == pytest.approx((0.0234, 0.0234))
+
+
+def test_the_grid_is_fine_around_every_estimate_even_if_they_are_far_apart():
+    """Twelve rounds from 0.1 % to 30 %, each with an error far below a hundredth of the range."""
+    estimates = np.column_stack([np.geomspace(0.001, 0.3, 12), np.geomspace(0.0003, 0.0015, 12)])
+    shares = _grid(estimates, 0.0001, [])
+    assert shares.size <= 240
+    for mean, error in estimates:
+        near = np.flatnonzero(np.abs(shares - mean) < 2 * error)
+        assert np.diff(shares[near]).max() < error
 
 
 def test_tracks_are_made_one_at_a_time(collected, monkeypatch):
@@ -45,10 +56,23 @@ def test_tracks_are_made_one_at_a_time(collected, monkeypatch):
 def test_clients_and_opt_in_users_both_count(collected):
     """The likeliest share lies between the two groups' estimates, closer to the more precise one."""
     track = next(one for one in tracks_of([collected[0].release]) if one.query == "google")
-    row, unbiased = track.rows[0], track.log_likelihood[0, track.bias_weights.argmax()]
+    row, unbiased = track.rows[0], track.log_likelihood[0, 3]
     likeliest = track.shares[unbiased.argmax()]
     low, high = sorted([row.client_share, row.opt_in_share + 2 * 4 / 3 / 9_500])
     assert low <= likeliest <= high
+
+
+def test_the_clients_and_the_rest_average_to_what_was_published(collected):
+    """Otherwise a smoothed share would be worse than the published one where there is nothing to smooth."""
+    release = collected[0].release
+    for row in (row for row in release.queries if row.query is not None):
+        variance = row.variance + sampling_variance(row, release.manifest)
+        rest, rest_variance = _without_clients(row, variance)
+        precisions = 1 / row.client_variance, 1 / rest_variance
+        assert 1 / sum(precisions) == pytest.approx(variance)
+        assert (row.client_share * precisions[0] + rest * precisions[1]) * variance == pytest.approx(row.share)
+    only_clients = replace(row, client_variance=variance)
+    assert _without_clients(only_clients, variance)[1] == np.inf
 
 
 def test_a_round_that_does_not_list_a_query_favours_small_shares(collected):
