@@ -64,6 +64,17 @@ def test_counts_have_the_moments_of_the_channel(monkeypatch, name, rows):
     assert abs(ratio.mean() - 1) < Z * np.sqrt(2 / TIMES / (QUERIES / 2)), ratio.mean()
 
 
+@pytest.mark.parametrize("queries", [1, 2, 5])
+@pytest.mark.parametrize("name", SETTINGS)
+def test_all_clients_may_have_the_same_few_queries(monkeypatch, name, queries):
+    monkeypatch.setattr("blender_dp.evaluation.fast_reports._ROWS", 5)
+    channel, counts = channel_of(HEAD, SETTINGS[name]), np.zeros_like(COUNTS)
+    counts[:queries] = 1_000_000
+    reported = fast_reports(counts, channel, Entropy.seeded("few queries"))
+    assert reported.sum() == counts.sum() * channel.size
+    assert (reported >= 0).all()
+
+
 def test_few_clients_are_drawn_one_by_one():
     channel, few = channel_of(HEAD, SETTINGS["two-stage"]), COUNTS // 100
     assert (

@@ -75,9 +75,9 @@ def _deviations(scale: Floats, entropy: Entropy) -> Floats:
     numbers -= numbers.sum(axis=1, keepdims=True) / (queries - 1)
     numbers[own] = 0.0
     deviations: Floats = scale[rows] @ numbers
-    if rows.size < queries:
-        squares = scale**2
-        squares[rows] = 0.0
+    squares = scale**2
+    squares[rows] = 0.0
+    if squares.any():
         variance = squares.sum() - squares
         shared = np.sqrt(variance) * normal(queries, entropy)
         deviations += shared - variance / variance.sum() * shared.sum()
