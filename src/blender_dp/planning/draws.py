@@ -53,7 +53,13 @@ def drawn(users: int, shares: Floats, entropy: Entropy) -> Integers:
     counts = np.rint(expected + spread[:-1] * normals[:-1] - common + skew)
     small = np.flatnonzero(expected < _LARGE)
     counts[small] = inverted(np.full(small.size, users), shares[small], uniform(small.size, entropy))
-    whole: Integers = np.clip(counts, 0, users).astype(np.int64)
+    return _at_most(users, np.clip(counts, 0, users))
+
+
+def _at_most(users: int, counts: Floats) -> Integers:
+    """Reduce all counts alike if they exceed the users: small ones are drawn without regard to each other."""
+    scale = min(users / max(float(counts.sum()), 1.0), 1.0)
+    whole: Integers = np.diff(np.rint(np.cumsum(counts) * scale), prepend=0.0).astype(np.int64)
     return whole
 
 
@@ -90,7 +96,7 @@ def _population(records: Records, counts: Integers, setting: Setting) -> Populat
         numbers = zip(query_of[wanted].tolist(), wanted.tolist(), strict=True)
         return [(f"query {query:08}", f"url {record:08}" if levels == 2 else None) for query, record in numbers]
 
-    return Population(max(setting.users, int(counts.sum())), query_of, counts[held], names, levels)
+    return Population(setting.users, query_of, counts[held], names, levels)
 
 
 def _members(people: Population, users: int, counts: Integers) -> Members:

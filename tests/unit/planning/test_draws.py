@@ -75,3 +75,17 @@ def test_queries_that_cannot_matter_have_no_records(estimator):
 def test_all_queries_of_a_short_list_are_drawn():
     setting = setting_of(outline("short", zipf(40, 0.8), 2, 1.0), max_queries=50)
     assert np.unique(draws.groups(setting, "", Entropy.seeded(1)).population.query_of).size == 40
+
+
+@pytest.mark.parametrize("queries", [20, 2_000])
+def test_no_group_has_more_users_than_it_should_if_all_have_a_query(queries):
+    """Counts are drawn for one query after the other; together they used to exceed the group, and others became negative."""
+    setting = setting_of(outline("everyone", np.full(queries, 1 / queries), 1, 1.0), max_queries=queries)
+    for seed in range(10):
+        found = draws.groups(setting, "", Entropy.seeded(seed))
+        assert found.sizes == setting.sizes
+        people = found.population
+        names = people.names(np.arange(people.counts.size))
+        listed = Listed(HeadList.of(names), {name: number for number, name in enumerate(names)}, people)
+        for part in (found.discovery.on(listed), found.calibration.on(listed), found.clients_on(listed)):
+            assert (part >= 0).all()

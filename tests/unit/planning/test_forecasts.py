@@ -45,7 +45,7 @@ def stated(outcomes: list[Outcome], rank: int) -> np.ndarray:
 def test_expected_values_and_ranges_are_those_of_brute_force(shape):
     setting = Setting(SHAPES[shape], USERS, 0.15, Parameters(epsilon=4, delta="1e-5", max_queries=30))
     outcomes = [brute_force(setting, seed) for seed in range(RUNS)]
-    predicted = forecast(setting, simulated(setting, RUNS, "test", designs=4))
+    predicted = forecast(setting, simulated(setting, RUNS, "forecasts", designs=4))
     for name, (value, simulated_value) in compared(outcomes, predicted).items():
         assert value == pytest.approx(simulated_value, rel=0.05), name
     for rank in predicted.ranks:
