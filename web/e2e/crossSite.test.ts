@@ -150,7 +150,7 @@ describe.each(BROWSERS)("%s", (name) => {
     expect(shown.join("")).toBe("");
     const isCut = await page.evaluate(async (url) => {
       const opened = window.open(`${url}/#/operator`);
-      for (let i = 0; i < 100 && !opened?.closed; i++) await new Promise((resolve) => setTimeout(resolve, 50));
+      for (let i = 0; i < 1200 && !opened?.closed; i++) await new Promise((resolve) => setTimeout(resolve, 50));
       return opened === null || opened.closed; // the policy of the opened page has cut the tie
     }, collector.url);
     expect(isCut).toBe(true);

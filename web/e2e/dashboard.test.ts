@@ -44,7 +44,7 @@ describe.each(BROWSERS)("%s", (name) => {
       names = await collector.call("lengthened", [long.id, LENGTH]);
     }
     await collector.campaign({ name: "empty", max_epsilon: "8" });
-  }, 120_000);
+  }, 300_000);
 
   afterAll(async () => {
     await running.close();
