@@ -234,7 +234,8 @@ def _grid(estimates: Floats, offset: float, unseen: Sequence[float]) -> Floats:
     high = min(max(float((mean + _REACH * error).max()), *unseen, _REACH * float(error.min())), 1.0)
     logs = np.linspace(np.log(low + offset), np.log(high + offset), _FINE)
     shares = np.exp(logs) - offset
-    near = np.exp(-0.5 * ((shares[:, None] - mean) / (_SPREAD * error)) ** 2) * (shares[:, None] + offset)
+    far = ((shares[:, None] - mean) / (_SPREAD * error)) ** 2
+    near = np.exp((far.min(axis=0) - far) / 2) * (shares[:, None] + offset)  # never 0 everywhere, however far all cells are
     below = (shares[:, None] <= np.array(unseen)).astype(float)
     windows = np.hstack([near, below])
     density = (windows / windows.sum(axis=0)).mean(axis=1)

@@ -42,6 +42,15 @@ def test_the_grid_is_fine_around_every_estimate_even_if_they_are_far_apart():
         assert np.diff(shares[near]).max() < error
 
 
+@pytest.mark.parametrize("extreme", [(-0.05, 3e-4), (0.1, 1e-8), (1.2, 1e-4)])
+def test_there_is_a_grid_for_estimates_that_are_far_from_every_cell(extreme):
+    """Forged reports can make a share negative by hundreds of standard errors."""
+    shares = _grid(np.array([[0.001, 1e-4], extreme, [0.3, 1e-4]]), 2e-9, [0.001])
+    assert np.isfinite(shares).all()
+    assert (np.diff(shares) > 0).all()
+    assert shares[0] == 0
+
+
 def test_tracks_are_made_one_at_a_time(collected, monkeypatch):
     """Together, those of a year and a list of 10,000 queries would need gigabytes."""
     made = []
