@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { createInterface, type Interface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import type { Overview } from "../dashboard/src/generated/api.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const VENV = `${ROOT}.venv/bin/python`;
@@ -79,6 +80,12 @@ export class Collector {
   /** Let this many opt-in users upload to an open round. */
   uploads(round: string, campaign: string, count: number): Promise<void> {
     return this.call("uploads", [round, campaign, count]);
+  }
+
+  /** The number of opt-in users whose records have arrived in the open round. */
+  async optInUsers(campaign: string): Promise<number | null | undefined> {
+    const { campaigns } = await this.call<Overview>("operator", ["GET", "/v1/operator/overview"]);
+    return campaigns.find(({ id }) => id === campaign)?.opt_in_users;
   }
 
   /** Let this many other devices report. */

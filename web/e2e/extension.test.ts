@@ -175,6 +175,7 @@ describe.each(BROWSERS)("%s", (name) => {
     const next = await collector.opened(campaign);
     const uploaded = `POST ${new URL(collector.url).host}/v1/rounds/${next}/records`;
     await expect.poll(sent, SOON).toContain(uploaded);
+    await expect.poll(() => collector.optInUsers(campaign), SOON).toBe(1); // otherwise there is nothing to withdraw yet
     await device.ask("pause", { paused: true });
     expect(await device.withdrawAndLeave()).toBe("1 record was withdrawn.");
     expect(sent().filter((one) => one.startsWith("DELETE"))).toHaveLength(2); // that of the round that was aborted is gone

@@ -138,7 +138,7 @@ export class Device {
     const said = await popup.waitForFunction(() => document.querySelector("dialog [role=status]")?.textContent || null);
     const words = await said.jsonValue();
     await (await popup.$("dialog button[value=agreed]"))?.click();
-    await popup.waitForSelector(".badge.off");
+    await popup.waitForFunction(() => document.querySelector(".badge")?.textContent === "Left");
     await popup.close();
     return words;
   }
