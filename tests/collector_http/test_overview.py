@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
 from fractions import Fraction
+from types import SimpleNamespace
 from urllib.parse import urlencode, urlsplit
 
 import pytest
 
+from blender_dp.collector.http.gone_clients import unless_gone
+from blender_dp.collector.http.problems import ProblemError
 from blender_dp.collector.http.report_count import ReportCount
 from blender_dp.collector.rounds.budget import Budget
 from blender_dp.planning import plan, simulation
@@ -140,6 +144,14 @@ def test_plans_do_not_pile_up(live: Live, monkeypatch: pytest.MonkeyPatch) -> No
         assert http.get("/v1/operator/plan", params={**PLAN, "users": 10_005}).status_code == 200
     assert len(computed) == 2
     assert computed[-1] == 10_005
+
+
+def test_a_client_that_is_refused_has_not_hung_up() -> None:
+    async def refused() -> None:
+        raise ProblemError(429, "busy", "too many concurrent requests")
+
+    with pytest.raises(ProblemError, match="too many"):
+        asyncio.run(unless_gone(SimpleNamespace(receive=refused), asyncio.sleep(HANG)))
 
 
 def _asking(live: Live, users: int) -> socket.socket:

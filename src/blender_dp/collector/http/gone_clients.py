@@ -18,6 +18,7 @@ async def unless_gone(request: Request, work: Coroutine[Any, Any, _Result]) -> _
     try:
         await asyncio.wait({working, gone}, return_when=asyncio.FIRST_COMPLETED)
         if not working.done():
+            gone.result()  # raises an error if the request was refused meanwhile
             raise ClientDisconnect
         return working.result()
     finally:
