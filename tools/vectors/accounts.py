@@ -7,15 +7,13 @@ A collector serves the signed documents in the file and responds to everything e
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
-from fractions import Fraction
 from typing import Any
 
 from blender_dp_device.digests import document_digest
+from vectors.account_device import Device
 from vectors.signing import CAMPAIGN, SIGNER, list_content, list_document, opening_content, round_id
 
 _DAY = 86_400
-_CURRENT = f"GET /v1/rounds/current?campaign={CAMPAIGN}"
 _USED = "of this device is used up"
 _SOON = "was charged a short while ago"
 _SEEN = "belongs to a round seen before, or to an older round"
@@ -24,90 +22,6 @@ _LOST, _GONE, _BUSY = None, 409, 503
 _OK, _CREATED, _DELETED = 200, 201, 204
 
 _documents: dict[str, str] = {}
-
-
-@dataclass
-class _Device:
-    """Writes down a sequence of calls on one device. Bodies and receipts are numbered in the order of their first use."""
-
-    name: str
-    epsilon: str = "4"
-    lifetime: str = "400"
-    seconds: int = 0
-    spent: Fraction = Fraction(0)
-    agreed: str | None = None
-    steps: list[dict[str, Any]] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self.first = self.lifetime
-
-    def take_part(self, current: dict[str, Any] | None, *, now: int = 0, **outcome: Any) -> None:
-        """Report in a round. Posts are (path, body) pairs with their status."""
-        self._step("take-part", now, current=current, **outcome)
-
-    def upload(self, current: dict[str, Any] | None, *, now: int = 0, query: str = "google", **outcome: Any) -> None:
-        """Upload a record in a round."""
-        self._step("upload", now, current=current, query=query, **outcome)
-
-    def withdraw(self, *requests: tuple[int, int | None], result: int, error: str | None = None) -> None:
-        """Withdraw by receipt: pairs of a receipt's number and the status of the response."""
-        made = [{"request": f"DELETE /v1/records/{{receipt {number}}}", "status": status} for number, status in requests]
-        self._write(
-            {"do": "withdraw", "now": 0, "requests": made, "result": result if error is None else None, "error": error}
-        )
-
-    def opt_out(self) -> None:
-        """Opt out for good."""
-        self._write({"do": "opt-out", "now": 0, "requests": [], "result": None, "error": None})
-
-    def agree(self) -> None:
-        """Agree to the lifetime ε that the device now has."""
-        self.agreed = self.lifetime
-        self._write({"do": "agree", "now": 0, "requests": [], "result": None, "error": None})
-
-    def _step(
-        self, what: str, now: int, *, current: Any, reads: int = 0, posts: Any = (), cost: str = "0", **more: Any
-    ) -> None:
-        """`reads` is 1 if the round's document is fetched; resent reports of earlier rounds come before it."""
-        kind, name = ("openings", "opening") if what == "upload" else ("head-lists", "head_list")
-        fetched = [{"request": f"GET /v1/{kind}/{current[name]}"}] * reads if current else []
-        sent = [self._post(what, *post) for post in posts]
-        early = [one for one in sent if current is None or f"/{current['id']}/" not in one["request"]]
-        requests = [{"request": _CURRENT}, *early, *fetched, *(one for one in sent if one not in early)]
-        self.spent += Fraction(cost)
-        if Fraction(cost):
-            self.agreed = str(self._limit)
-        called = {"do": what, "now": now, "current": current}
-        if what == "upload":
-            called |= {"token": "t" * 64, "query": more.pop("query"), "url": "https://www.google.com/"}
-        else:
-            called |= {"query": "google", "url": "https://www.google.com/"}
-        result = more.get("result", "sent" if sent and not more.get("error") else "nothing")
-        self._write(
-            called | {"requests": requests, "result": None if more.get("error") else result, "error": more.get("error")}
-        )
-
-    def silent(self, what: str, **called: Any) -> None:
-        """A call after which no request leaves."""
-        self._write({"do": what, "now": 0, **called, "requests": [], "result": "nothing", "error": None})
-
-    @staticmethod
-    def _post(what: str, number: int, body: int, status: int | None, receipt: int | None = None) -> dict[str, Any]:
-        path = f"POST /v1/rounds/{round_id(number)}/{'records' if what == 'upload' else 'reports'}"
-        return {"request": path, "status": status, "body": body} | ({} if receipt is None else {"receipt": receipt})
-
-    def _write(self, step: dict[str, Any]) -> None:
-        changed = {} if self.lifetime == self.first else {"lifetime_epsilon": self.lifetime}
-        self.steps.append(step | changed | {"spent": str(self.spent), "left": str(self._limit - self.spent)})
-
-    @property
-    def _limit(self) -> Fraction:
-        return min(Fraction(self.lifetime), Fraction(self.agreed or self.lifetime))
-
-    def to_document(self) -> dict[str, Any]:
-        """The sequence as JSON values."""
-        settings = {"epsilon": self.epsilon, "delta": "1/1000000", "lifetime_epsilon": self.first}
-        return {"name": self.name, "device": {**settings, "least_seconds": self.seconds}, "steps": self.steps}
 
 
 def account_vectors() -> dict[str, Any]:
@@ -141,8 +55,8 @@ def _publish(kind: str, content: dict[str, Any]) -> str:
     return document_digest(body)
 
 
-def _one_report_per_round() -> _Device:
-    device, first = _Device("one report per round"), _round(1, "listed")
+def _one_report_per_round() -> Device:
+    device, first = Device("one report per round"), _round(1, "listed")
     device.take_part(None)
     for state in ("open", "listing", "closed", "released", "aborted"):
         device.take_part(_round(1, state))
@@ -152,8 +66,8 @@ def _one_report_per_round() -> _Device:
     return device
 
 
-def _the_same_bytes() -> _Device:
-    device, first, second = _Device("a retry sends the same bytes"), _round(1, "listed"), _round(2, "listed")
+def _the_same_bytes() -> Device:
+    device, first, second = Device("a retry sends the same bytes"), _round(1, "listed"), _round(2, "listed")
     device.take_part(first, reads=1, posts=[(1, 0, _LOST)], cost="4", error="no response")
     device.take_part(first, posts=[(1, 0, _BUSY)], error="status 503")
     device.take_part(_round(1, "closed"), posts=[(1, 0, _LOST)], result="nothing")
@@ -163,8 +77,8 @@ def _the_same_bytes() -> _Device:
     return device
 
 
-def _arrives_late() -> _Device:
-    device = _Device("a report that arrives in a later round", seconds=_DAY)
+def _arrives_late() -> Device:
+    device = Device("a report that arrives in a later round", seconds=_DAY)
     device.take_part(_round(1, "listed"), reads=1, posts=[(1, 0, _LOST)], cost="4", error="no response")
     device.take_part(_round(2, "open"), now=1, posts=[(1, 0, _OK)], result="nothing")
     device.take_part(_round(2, "listed"), now=2, reads=1, error=_SOON)
@@ -172,8 +86,8 @@ def _arrives_late() -> _Device:
     return device
 
 
-def _lifetime() -> _Device:
-    device = _Device("the lifetime budget is exact", epsilon="1/3", lifetime="1")
+def _lifetime() -> Device:
+    device = Device("the lifetime budget is exact", epsilon="1/3", lifetime="1")
     for number in (1, 2, 3):
         posts = [(number, number - 1, _OK)]
         device.take_part(_round(number, "listed", "1/3"), reads=1, posts=posts, cost="1/3")
@@ -183,8 +97,8 @@ def _lifetime() -> _Device:
     return device
 
 
-def _almost_enough() -> _Device:
-    device = _Device(
+def _almost_enough() -> Device:
+    device = Device(
         "a budget that is too small by little", epsilon="7/3", lifetime="699999999999999999999/100000000000000000000"
     )
     device.take_part(_round(1, "listed", "7/3"), reads=1, posts=[(1, 0, _OK)], cost="7/3")
@@ -193,8 +107,8 @@ def _almost_enough() -> _Device:
     return device
 
 
-def _larger_limit() -> _Device:
-    device = _Device("a larger lifetime ε counts only after its user has agreed", lifetime="8")
+def _larger_limit() -> Device:
+    device = Device("a larger lifetime ε counts only after its user has agreed", lifetime="8")
     device.take_part(_round(1, "listed"), reads=1, posts=[(1, 0, _OK)], cost="4")
     device.lifetime = "40"
     device.take_part(_round(2, "listed"), reads=1, posts=[(2, 1, _OK)], cost="4")
@@ -209,8 +123,8 @@ def _larger_limit() -> _Device:
     return device
 
 
-def _minimum_time() -> _Device:
-    device = _Device("the minimum time between rounds", seconds=_DAY)
+def _minimum_time() -> Device:
+    device = Device("the minimum time between rounds", seconds=_DAY)
     device.take_part(_round(1, "listed"), now=1_000, reads=1, posts=[(1, 0, _OK)], cost="4")
     device.take_part(_round(2, "listed"), now=1_000 + _DAY - 1, reads=1, error=_SOON)
     device.upload(_round(2, "open"), now=1_000 + _DAY - 1, reads=1, error=_SOON)
@@ -218,8 +132,8 @@ def _minimum_time() -> _Device:
     return device
 
 
-def _clock_set_back() -> _Device:
-    device = _Device("a clock that is set back starts the wait again", seconds=_DAY)
+def _clock_set_back() -> Device:
+    device = Device("a clock that is set back starts the wait again", seconds=_DAY)
     device.take_part(_round(1, "listed"), now=10 * _DAY, reads=1, posts=[(1, 0, _OK)], cost="4")
     device.take_part(_round(2, "listed"), now=500, reads=1, error=_SOON)
     device.take_part(_round(2, "listed"), now=500 + _DAY - 1, reads=1, error=_SOON)
@@ -227,16 +141,16 @@ def _clock_set_back() -> _Device:
     return device
 
 
-def _clock_set_back_before_a_refusal() -> _Device:
-    device = _Device("a clock that is set back is noted before a round is refused", seconds=_DAY)
+def _clock_set_back_before_a_refusal() -> Device:
+    device = Device("a clock that is set back is noted before a round is refused", seconds=_DAY)
     device.take_part(_round(5, "listed"), now=10 * _DAY, reads=1, posts=[(5, 0, _OK)], cost="4")
     device.upload(_round(4, "open"), now=500, reads=1, error=_CHARGED)
     device.take_part(_round(6, "listed"), now=500 + _DAY, reads=1, posts=[(6, 1, _OK)], cost="4")
     return device
 
 
-def _several_undelivered() -> _Device:
-    device, third = _Device("several reports that have not arrived"), _round(3, "listed")
+def _several_undelivered() -> Device:
+    device, third = Device("several reports that have not arrived"), _round(3, "listed")
     device.take_part(_round(1, "listed"), reads=1, posts=[(1, 0, _LOST)], cost="4", error="no response")
     device.take_part(_round(2, "listed"), reads=1, posts=[(1, 0, _LOST), (2, 1, _LOST)], cost="4", error="no response")
     device.take_part(_round(2, "closed"), posts=[(1, 0, _LOST)], result="nothing")
@@ -246,8 +160,8 @@ def _several_undelivered() -> _Device:
     return device
 
 
-def _over() -> _Device:
-    device, first = _Device("a round that seems to be over, but is not"), _round(1, "listed")
+def _over() -> Device:
+    device, first = Device("a round that seems to be over, but is not"), _round(1, "listed")
     device.take_part(first, reads=1, posts=[(1, 0, _GONE)], cost="4", error="status 409")
     device.take_part(first, posts=[(1, 0, 404)], error="status 404")
     device.take_part(_round(2, "open"), posts=[(1, 0, _GONE)], result="nothing")
@@ -257,8 +171,8 @@ def _over() -> _Device:
     return device
 
 
-def _rollback() -> _Device:
-    device = _Device("a round that is not newer is refused, whatever its id is")
+def _rollback() -> Device:
+    device = Device("a round that is not newer is refused, whatever its id is")
     device.take_part(_round(7, "listed"), reads=1, posts=[(7, 0, _OK)], cost="4")
     device.take_part(_round(6, "listed"), reads=1, error=_SEEN)
     device.take_part(_round(8, "listed", of=7), reads=1, error=_SEEN)
@@ -268,8 +182,8 @@ def _rollback() -> _Device:
     return device
 
 
-def _both_groups() -> _Device:
-    device = _Device("an upload that was started prevents a report in that round")
+def _both_groups() -> Device:
+    device = Device("an upload that was started prevents a report in that round")
     device.upload(_round(1, "open"), reads=1, posts=[(1, 0, _LOST, 0)], cost="4", error="no response")
     device.take_part(_round(1, "listed"))
     device.upload(_round(2, "open"), reads=1, posts=[(2, 1, _GONE, 1)], cost="4", error="status 409")
@@ -278,8 +192,8 @@ def _both_groups() -> _Device:
     return device
 
 
-def _uploads() -> _Device:
-    device, first = _Device("all uploads of a round share a receipt and a charge", seconds=_DAY), _round(1, "open")
+def _uploads() -> Device:
+    device, first = Device("all uploads of a round share a receipt and a charge", seconds=_DAY), _round(1, "open")
     device.upload(first, reads=1, posts=[(1, 0, _CREATED, 0)], cost="4")
     device.upload(first, now=1, reads=1, posts=[(1, 0, _CREATED, 0)])
     device.upload(first, now=2, query="maps", reads=1, posts=[(1, 1, _CREATED, 0)])
@@ -291,8 +205,8 @@ def _uploads() -> _Device:
     return device
 
 
-def _withdrawals() -> _Device:
-    device, first = _Device("after a withdrawal nothing is uploaded in that round"), _round(1, "open")
+def _withdrawals() -> Device:
+    device, first = Device("after a withdrawal nothing is uploaded in that round"), _round(1, "open")
     device.upload(first, reads=1, posts=[(1, 0, _CREATED, 0)], cost="4")
     device.withdraw((0, _GONE), result=0)
     device.withdraw((0, _LOST), result=0, error="no response")
@@ -305,8 +219,8 @@ def _withdrawals() -> _Device:
     return device
 
 
-def _unconfirmed_withdrawals() -> _Device:
-    device, first = _Device("after a withdrawal that may not have arrived nothing is uploaded either"), _round(1, "open")
+def _unconfirmed_withdrawals() -> Device:
+    device, first = Device("after a withdrawal that may not have arrived nothing is uploaded either"), _round(1, "open")
     device.upload(first, reads=1, posts=[(1, 0, _LOST, 0)], cost="4", error="no response")
     device.withdraw((0, _LOST), result=0, error="no response")
     device.upload(first, reads=1)
@@ -317,8 +231,8 @@ def _unconfirmed_withdrawals() -> _Device:
     return device
 
 
-def _several_withdrawals() -> _Device:
-    device = _Device("withdrawals of several uploads")
+def _several_withdrawals() -> Device:
+    device = Device("withdrawals of several uploads")
     for number in (1, 2, 3):
         posts = [(number, number - 1, _CREATED, number - 1)]
         device.upload(_round(number, "open"), reads=1, posts=posts, cost="4")
@@ -329,8 +243,8 @@ def _several_withdrawals() -> _Device:
     return device
 
 
-def _opt_out() -> _Device:
-    device = _Device("after an opt-out nothing leaves but withdrawals")
+def _opt_out() -> Device:
+    device = Device("after an opt-out nothing leaves but withdrawals")
     device.take_part(_round(1, "listed"), reads=1, posts=[(1, 0, _LOST)], cost="4", error="no response")
     device.upload(_round(2, "open"), reads=1, posts=[(2, 1, _CREATED, 0)], cost="4")
     device.opt_out()
