@@ -80,8 +80,9 @@ def test_every_request_gets_a_response(hanging: tuple[Live, SilentProxy, dict[st
 
 
 def test_requests_fail_at_once_after_the_first_timeout(hanging: tuple[Live, SilentProxy, dict[str, Any]]) -> None:
-    """Otherwise hundreds of requests would wait for one timeout after another. (Those that share one response, as readers do,
-    wait for the same timeout.)
+    """Otherwise hundreds of requests would wait for one timeout after another.
+
+    Not for a route of readers: their requests share one response, so they all wait for the same timeout.
     """
     live, proxy, _ = hanging
     proxy.fall_silent()
