@@ -119,6 +119,7 @@ def test_an_old_connection_is_not_used_again(monkeypatch):
         one.close()
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_a_child_process_does_not_use_a_connection_of_its_parent():
     """Otherwise each of them might read the response to the other's request."""

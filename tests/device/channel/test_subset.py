@@ -73,6 +73,7 @@ def test_the_code_enumerated_is_the_closed_form(channel):
         assert sum(row.values()) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("channel", CHANNELS, ids=str)
 @pytest.mark.parametrize("epsilon", [Fraction(1, 2), Fraction(1), Fraction(3)])
 def test_the_audit_agrees_with_a_full_enumeration_of_small_lists(channel, epsilon):

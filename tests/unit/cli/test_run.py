@@ -40,6 +40,7 @@ def test_json_marks_exact_numbers_with_a_warning(folder):
     assert "why_empty" not in made
 
 
+@pytest.mark.slow
 def test_opt_in_ids_missing_from_the_log_are_counted(folder):
     write_log(folder, 600)
     ids = [f"u{i}" for i in range(300)] + [f"nobody {i}" for i in range(7)] + ["u1", "nobody 1"]
@@ -51,6 +52,7 @@ def test_opt_in_ids_missing_from_the_log_are_counted(folder):
     assert "7 of the opt-in ids are not in the log (an exact number too: do not publish it)." in command(*run)
 
 
+@pytest.mark.slow
 def test_an_empty_list_is_explained_with_public_numbers(folder):
     write_log(folder, 600, lambda i: f"query {i}")
     run = ("run", "log.csv", *PRIVACY, "--opt-in", "0.5", "--force", "--key", "01")

@@ -162,6 +162,7 @@ def test_little_memory_is_enough():
         DuckDBEngine(memory="much")
 
 
+@pytest.mark.slow
 def test_without_spilling_nothing_is_written_to_disk():
     """Not even if memory is short: the work fails, with an error that quotes no row."""
     rows = pa.table(

@@ -236,6 +236,7 @@ def test_invalid_parameters_are_refused(wrong):
         TruncatedGeometric.of(**{"epsilon": 4, "delta": 1e-5, **wrong})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", ["0.5", "4"])
 def test_public_candidates_do_not_increase_the_loss(epsilon):
     """One of the two records may be public: the same ε and δ. With too little noise on candidates, they are not."""

@@ -38,6 +38,7 @@ def test_groups_that_agree_get_full_weight():
     assert (doubting.manifest.settings.robust, believing.manifest.settings.robust) == (True, False)
 
 
+@pytest.mark.slow
 def test_the_same_seed_repeats_a_run_and_another_does_not():
     assert run() == run()
     assert run() != run(seed=2)

@@ -51,6 +51,7 @@ def test_bad_parameters_are_refused_before_any_data_is_touched(changes, error, s
     assert caught.value.subject == subject
 
 
+@pytest.mark.slow
 def test_bad_groups_are_refused():
     with pytest.raises(GroupError, match="also clients"):
         run(OPT_IN, POPULATION)

@@ -36,6 +36,7 @@ def test_users_have_the_moments_of_a_multinomial():
     assert close(counts.var(0), spread**2, spread**2).all()
 
 
+@pytest.mark.slow
 def test_users_are_distributed_over_the_records_of_their_query():
     entropy, records = Entropy.seeded("records"), Records(np.array([2, 2, 2, 7]), np.array([0.3, 0.15, 0.05, 0.1]))
     totals = np.array([[4_000, 30], [90, 0]])

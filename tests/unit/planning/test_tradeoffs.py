@@ -15,6 +15,7 @@ def setting(**parameters):
     )
 
 
+@pytest.mark.slow
 def test_more_opt_in_users_find_more_with_smaller_errors():
     found = tradeoff(setting(), "opt_in", [0.02, 0.1, 0.4])
     assert (found.over, [point.value for point in found.points]) == ("opt-in", [0.02, 0.1, 0.4])
@@ -24,6 +25,7 @@ def test_more_opt_in_users_find_more_with_smaller_errors():
     assert found.points[0].to_document()["value"] == 0.02
 
 
+@pytest.mark.slow
 def test_values_that_a_collection_refuses_are_left_out_unless_they_were_asked_for():
     paper = setting(profile="paper")
     assert [point.value for point in tradeoff(paper, "epsilon").points] == [1, 2, 3, 4, 5, 6]

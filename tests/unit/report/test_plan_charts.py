@@ -11,6 +11,7 @@ from blender_dp.report.plan_charts import tradeoff_chart
 from tests.unit.planning.shapes import SHAPES, USERS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("over", "values", "labels"),
     [

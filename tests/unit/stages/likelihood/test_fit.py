@@ -146,6 +146,7 @@ COUNTS = st.lists(st.floats(-40, 200), min_size=10, max_size=10).map(np.array)
 REPORTS = st.lists(st.integers(0, 50), min_size=10, max_size=10).map(np.array).filter(lambda x: x.sum() > 1)
 
 
+@pytest.mark.slow
 @given(COUNTS, COUNTS, REPORTS, st.integers(2, 1000))
 def test_whatever_is_observed_the_result_is_a_distribution(found, measured, reports, users):
     """Also noise far beyond the group: counts below 0, and more than there are users."""
