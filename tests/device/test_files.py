@@ -49,6 +49,7 @@ def is_locked(path: Path) -> bool:
             process.kill()
 
 
+@pytest.mark.slow
 def test_one_process_at_a_time_holds_the_lock(tmp_path):
     with files.exclusive(tmp_path / "lock"):
         assert is_locked(tmp_path / "lock")

@@ -216,6 +216,7 @@ def test_a_download_to_a_folder_that_does_not_exist_is_not_the_collectors_fault(
         client(lambda _: Answer(content=b"x")).download("/", tmp_path / "no" / "file")
 
 
+@pytest.mark.slow
 def test_the_longest_list_and_its_bundle_fit():
     """10,000 queries with four URLs of 60 letters each."""
     records = [

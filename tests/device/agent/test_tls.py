@@ -76,6 +76,7 @@ class TestTls:
         with pytest.raises(NoResponseError, match="SSLCertVerificationError"):
             CollectorClient(f"https://127.0.0.1:{port}", tls=tls, seconds=5).get("/")
 
+    @pytest.mark.slow
     def test_a_server_that_never_shakes_hands(self, tls):
         silent = serving(lambda connection: connection.recv(10_000) and time.sleep(1))
         with silent as url, pytest.raises(NoResponseError, match="too slow"):

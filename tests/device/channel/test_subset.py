@@ -59,8 +59,9 @@ CHANNELS = [
     small_channel(2, 2, (2, 2, 2, 1), 3, 2),
     small_channel(3, 3, (1, 1, 1, 1), 7, 2),  # single items, all but one reported
     small_channel(3, 2, (1, 1, 1, 1, 1), 5, 2),
-    small_channel(2, 3, (2, 1, 2, 1, 1), 3, 2),
-    small_channel(4, 2, (3, 2, 1), 3, 6),  # its URLs are so honest that another reported URL reveals a lot
+    pytest.param(small_channel(2, 3, (2, 1, 2, 1, 1), 3, 2), marks=pytest.mark.slow),
+    # Its URLs are so honest that another reported URL reveals a lot.
+    pytest.param(small_channel(4, 2, (3, 2, 1), 3, 6), marks=pytest.mark.slow),
 ]
 
 

@@ -31,6 +31,7 @@ def command(*arguments: str) -> str:
     return " ".join((done.stdout if "--json" in arguments else done.output).split())
 
 
+@pytest.mark.slow
 def test_json_marks_exact_numbers_with_a_warning(folder):
     write_log(folder, 600)
     made = json.loads(command("run", "log.csv", *PRIVACY, "--opt-in", "0.5", "--json"))
@@ -66,6 +67,7 @@ def test_an_empty_list_is_explained_with_public_numbers(folder):
     assert json.loads(command("trends", "release", "--json")) == []
 
 
+@pytest.mark.slow
 def test_too_few_users_for_a_list_is_explained(folder):
     write_log(folder, 60)
     groups = ("--opt-in", "0.5", "--f-o", "0.5", "--key", "01")
@@ -73,6 +75,7 @@ def test_too_few_users_for_a_list_is_explained(folder):
     assert made["why_empty"].startswith("A list is impossible: about ")
 
 
+@pytest.mark.slow
 def test_delimiter_and_encoding_can_be_set(folder):
     write_log(folder, 600, lambda _: "été", ";", "latin-1")
     named = ("--delimiter", ";", "--encoding", "latin-1")

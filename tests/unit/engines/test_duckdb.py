@@ -153,6 +153,7 @@ def test_rows_are_tallied():
         assert tally.problems == {Problem.NO_USER: 1}
 
 
+@pytest.mark.slow
 def test_little_memory_is_enough():
     rows = [(f"u{i}", f"query {i % 1000} {'x' * 200}", "https://u.example/") for i in range(100_000)]
     engine = DuckDBEngine(memory="100MB")

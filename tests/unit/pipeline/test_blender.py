@@ -50,6 +50,7 @@ def test_real_randomness_is_not_marked():
     assert release != blender().run(OPT_IN, CLIENTS)
 
 
+@pytest.mark.slow
 def test_several_reports_per_client_split_the_budget():
     release = run(m_c=2, profile="paper")
     assert release.manifest.reports == 80_000

@@ -85,6 +85,7 @@ def plain(crowd: int, above: dict[int, Fraction], below: Fraction) -> dict[tuple
     return result
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("crowd", [1, 2, 3])
 @pytest.mark.parametrize("threshold", [0, 2, 4, 6])
 def test_the_shortcut_has_the_same_distribution_as_drawing_one_by_one(monkeypatch, crowd, threshold):

@@ -53,6 +53,7 @@ def test_a_log_replaces_the_shape_that_it_is_like(tmp_path):
     assert sources == {str(aol), "yandex"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name, one in catalogue().items() if isinstance(one, Figure)])
 def test_claims_are_decided_by_the_results(name):
     """With perfect results nothing about quality differs, and with useless ones nothing agrees."""
