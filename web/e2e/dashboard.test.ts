@@ -221,6 +221,7 @@ describe.each(BROWSERS)("%s", (name) => {
   });
 
   test("a campaign is created next to its forecast, and users are enrolled", async () => {
+    problems.length = 0;
     const page = await signedIn("#/operator/new");
     await page.waitForFunction(() => document.querySelector(".panel .facts dd"));
     const before = await text(page, ".panel .facts dd");
@@ -243,6 +244,7 @@ describe.each(BROWSERS)("%s", (name) => {
       (one) => one.name === `made-in-${name}`,
     );
     expect(made?.epsilon).toBe("1");
+    expect(problems).toEqual([]);
     await page.waitForSelector("details:last-of-type summary");
     await page.evaluate(() => {
       for (const one of document.querySelectorAll("details")) one.open = true;

@@ -56,7 +56,7 @@ export function NewCampaign({ operator }: { readonly operator: Operator }): JSX.
           Name
           <input
             required
-            pattern="[a-z0-9][a-z0-9-]{0,62}"
+            pattern="[a-z0-9][a-z0-9\-]{0,62}"
             autocomplete="off"
             value={wish.name}
             onInput={(e) => set({ name: e.currentTarget.value })}
