@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 from numbers import Integral
 
 from blender_dp_device.errors import ParameterError
@@ -67,6 +68,7 @@ def read_exact(text: str, field: str) -> Fraction:
     return number
 
 
+@lru_cache(maxsize=64)  # a channel needs few of them, often
 def exp_bounds(x: Fraction, digits: int = FIRST_DIGITS) -> tuple[Fraction, Fraction]:
     """Return two fractions with `low <= e^x <= high`, about `digits` decimal digits apart."""
     down, up = decimal_context(digits, decimal.ROUND_FLOOR), decimal_context(digits, decimal.ROUND_CEILING)

@@ -48,11 +48,8 @@ def write_over(path: Path, content: bytes) -> None:
     """Replace a whole file: a reader sees either the old or the new one, and the new one is on disk."""
     partial = path.with_suffix(".partial")
     partial.unlink(missing_ok=True)  # left by a crash
-    handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, 0o600)
-    try:
+    with _opened(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY) as handle:
         write_whole(handle, content)
-    finally:
-        os.close(handle)
     replace(partial, path)
     sync_folder(path.parent)
 
@@ -71,11 +68,8 @@ def replace(source: Path, target: Path) -> None:
 
 def create(path: Path) -> None:
     """Create an empty file durably, unless it already exists."""
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT, 0o600)
-    try:
+    with _opened(path, os.O_WRONLY | os.O_CREAT) as handle:
         os.fsync(handle)
-    finally:
-        os.close(handle)
     sync_folder(path.parent)
 
 
@@ -90,22 +84,26 @@ def sync_folder(folder: Path) -> None:
     """Write a folder's list of files to disk."""
     if sys.platform == "win32":
         return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
+    with _opened(folder, os.O_RDONLY) as handle:
         os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 @contextmanager
 def exclusive(path: Path) -> Iterator[None]:
     """Hold a lock that only one thread of one process has at a time. It is released when the process ends."""
-    handle = os.open(path, os.O_RDWR | os.O_CREAT | _BINARY, 0o600)
-    try:
+    with _opened(path, os.O_RDWR | os.O_CREAT | _BINARY) as handle:
         _lock(handle)
         try:
             yield
         finally:
             _unlock(handle)
+
+
+@contextmanager
+def _opened(path: Path, flags: int) -> Iterator[int]:
+    """Open a file that, if it is new, only its owner can read."""
+    handle = os.open(path, flags, 0o600)
+    try:
+        yield handle
     finally:
         os.close(handle)

@@ -38,6 +38,8 @@ class Answer:
 
     @property
     def body(self) -> bytes:
+        if self.status == 204:  # it has none: the client would take any bytes for the start of the next response
+            return b""
         return self.content if self.json is None else json.dumps(self.json).encode()
 
 

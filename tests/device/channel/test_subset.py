@@ -6,6 +6,7 @@ import dataclasses
 import math
 from collections import Counter
 from fractions import Fraction
+from functools import cache
 from itertools import combinations, permutations, product
 
 import pytest
@@ -21,6 +22,7 @@ from tests.unit.sampling.test_shortcut_exactly import Paths
 Reports = dict[tuple[tuple[int, int], ...], Fraction]
 
 
+@cache
 def enumerated(channel: SubsetChannel, query: int, url: int) -> Reports:
     """Every report with its probability, by running the shipped code on every sequence of numbers it can draw."""
     paths, found = Paths(), Counter()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterator
 from fractions import Fraction
@@ -20,8 +21,8 @@ Outputs = Counter[Any]
 
 
 def excess(pairs: list[tuple[int, int]], scale: int, epsilon: Fraction) -> Fraction:
-    factor = exp_bounds(epsilon)[0]
-    return sum((max(Fraction(0), p - factor * q) for p, q in pairs), Fraction(0)) / scale
+    numerator, denominator = exp_bounds(epsilon)[0].as_integer_ratio()
+    return Fraction(sum(max(0, p * denominator - q * numerator) for p, q in pairs)) / (scale * denominator)
 
 
 def worst(inputs: list[Outputs], epsilon: Fraction) -> Fraction:
@@ -61,6 +62,7 @@ def subset_outputs(channel: SubsetChannel) -> list[Outputs]:
     own = parts({j * step for step in channel.url_steps for j in range(max(counts) + 1)})
     others = [range(last + 1) for last in range(len(counts) - 1 - size, len(counts) - 1)]
     most = [range(count) for count in [max(counts)] * size]
+    whole = math.lcm(*range(1, 1 + max(*counts, len(counts))))  # a multiple of all bounds
     inputs = []
     for position in ((q, u) for q, count in enumerate(counts) for u in range(count)):
         row: Outputs = Counter()
@@ -68,12 +70,12 @@ def subset_outputs(channel: SubsetChannel) -> list[Outputs]:
             for chosen in product(*others, range(size), *most):
                 # A URL beyond those of its query is a rejected draw: the rest is uniform, with more weight each.
                 numbers = iter([first, second, *chosen])
-                weight = [Fraction(many * more)]
+                weight = [many * more]
 
-                def draw(bound: int, numbers: Iterator[int] = numbers, weight: list[Fraction] = weight) -> int:
+                def draw(bound: int, numbers: Iterator[int] = numbers, weight: list[int] = weight) -> int:
                     number = next(numbers)
                     if bound < WORD:
-                        weight[0] *= Fraction(number < bound, bound)
+                        weight[0] *= whole // bound if number < bound else 0
                     return number
 
                 reported = channel.respond(*position, draw)

@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import product
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from blender_dp.privacy.divergence import hockey_stick, independent, largest_ratio, swapped
+from blender_dp.privacy.divergence import hockey_stick, joint_hockey_stick, largest_ratio, swapped
 
 PAIRS = st.lists(st.tuples(st.integers(0, 50), st.integers(0, 50)), min_size=1, max_size=8)
 
@@ -23,8 +24,12 @@ def test_the_largest_ratio_ignores_outputs_of_one_side_only():
     assert largest_ratio(swapped([(3, 2), (2, 9)])) == Fraction(9, 2)
 
 
-@given(PAIRS, PAIRS)
-def test_independent_outputs_multiply(first, second):
-    joint = list(independent(first, second))
-    assert len(joint) == len(first) * len(second)
-    assert sum(p for p, _ in joint) == sum(p for p, _ in first) * sum(p for p, _ in second)
+@given(PAIRS, PAIRS, st.fractions(Fraction(1, 2), 5))
+def test_independent_outputs_multiply(first, second, factor):
+    joint = [(p * r, q * s) for (p, q), (r, s) in product(first, second)]
+    assert joint_hockey_stick((first, 3), (second, 7), factor) == hockey_stick(joint, factor, 21)
+
+
+@given(PAIRS)
+def test_the_largest_ratio_is_that_of_fractions(pairs):
+    assert largest_ratio(pairs) == max((Fraction(p, q) for p, q in pairs if p and q), default=Fraction(1))

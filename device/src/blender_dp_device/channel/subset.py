@@ -7,7 +7,6 @@ others are a uniform choice, and each of them has a uniform URL. The true query'
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -120,9 +119,9 @@ def _single_honest(count: int, queries: int, step: int, epsilon: Fraction) -> in
     if queries == 1:
         return _WORDS
     remaining = _WORDS - (queries - 1) * step
-    low = exp_bounds(epsilon)[0]
-    siblings = math.floor(_WORDS * low / (low + count - 1))
-    return min(siblings, math.floor(low * step * (_WORDS // count) / remaining), _WORDS)
+    low, per = exp_bounds(epsilon)[0].as_integer_ratio()
+    siblings = _WORDS * low // (low + (count - 1) * per)
+    return min(siblings, low * step * (_WORDS // count) // (per * remaining), _WORDS)
 
 
 def _subset_honest(count: int, for_query: Fraction, for_url: Fraction) -> int:
@@ -131,9 +130,10 @@ def _subset_honest(count: int, for_query: Fraction, for_url: Fraction) -> int:
     The first bound keeps e^ε between the true query and a replaced one; the second prevents a replaced URL from revealing
     that its query is not the true one, where another reported query may be.
     """
-    first = exp_bounds(for_url)[0] / count
-    second = 1 - (count - 1) / (exp_bounds(for_query)[0] * count)
-    return math.floor(_WORDS * min(first, second, Fraction(1)))
+    url, per_url = exp_bounds(for_url)[0].as_integer_ratio()
+    query, per_query = exp_bounds(for_query)[0].as_integer_ratio()
+    second = _WORDS * (query * count - (count - 1) * per_query) // (query * count)
+    return min(_WORDS * url // (per_url * count), second, _WORDS)
 
 
 def _step(count: int, honest: int) -> int:

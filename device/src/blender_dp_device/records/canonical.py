@@ -136,6 +136,6 @@ def _shortest_escape(match: re.Match[str]) -> str:
 
 def _visible(text: str) -> str:
     """Drop control, format and unpaired surrogate characters; white space has a separate rule."""
-    if text.isascii() and text.isprintable():
+    if text.isprintable():  # it has neither those nor white space besides spaces
         return text
-    return "".join(c for c in text if c.isspace() or unicodedata.category(c) not in {"Cc", "Cf", "Cs"})
+    return "".join(c for c in text if c.isprintable() or c.isspace() or unicodedata.category(c) not in {"Cc", "Cf", "Cs"})

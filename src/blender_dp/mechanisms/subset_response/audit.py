@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from itertools import product
 
-from blender_dp.mechanisms.channel_odds import query_truth
+from blender_dp.privacy.divergence import Scaled, hockey_stick, largest_ratio
 from blender_dp.privacy.finding import Finding, nothing_holds
 from blender_dp.privacy.loss import Loss
 from blender_dp.privacy.rounding import log_above
@@ -19,9 +19,6 @@ NAME = "local channel"
 
 Kind = tuple[int, int]
 """A query's number of URLs and its step: queries of one kind are interchangeable."""
-
-Outcomes = list[tuple[Fraction, Fraction]]
-"""The probabilities, under two inputs, of the outcomes for which they differ."""
 
 
 def audit(channel: SubsetChannel, claim: Loss) -> Finding:
@@ -42,9 +39,9 @@ def worst_case(channel: SubsetChannel, claim: Loss) -> Finding:
         return nothing_holds(NAME, claim)
     factor = exp_bounds(claim.epsilon)[0]
     deltas, ratios = [Fraction(0)], [Fraction(1)]
-    for outcomes in _pairs(channel):
-        deltas.append(sum((max(Fraction(0), p - factor * q) for p, q in outcomes), Fraction(0)))
-        ratios += [p / q for p, q in outcomes if q]
+    for pairs, scale in _pairs(channel):
+        deltas.append(hockey_stick(pairs, factor, scale))
+        ratios.append(largest_ratio(pairs))
     return Finding(NAME, claim, log_above(max(ratios)), max(deltas))
 
 
@@ -59,7 +56,8 @@ def is_sound(channel: SubsetChannel) -> bool:
     )
 
 
-def _pairs(channel: SubsetChannel) -> Iterator[Outcomes]:
+def _pairs(channel: SubsetChannel) -> Iterator[Scaled]:
+    """For every two kinds of records: the weights, under both, of the outcomes for which they differ."""
     kinds = Counter(zip(channel.url_counts, channel.url_steps, strict=True))
     for one, other in product(kinds, kinds):
         if one != other or kinds[one] > 1:
@@ -69,46 +67,43 @@ def _pairs(channel: SubsetChannel) -> Iterator[Outcomes]:
             yield _two_urls(channel, kind)
 
 
-def _two_queries(channel: SubsetChannel, first: Kind, second: Kind) -> Outcomes:
-    under_first = _joint(channel, first, second)
-    under_second = _joint(channel, second, first)
-    return [(p, under_second[b, a]) for (a, b), p in under_first.items()]
+def _two_queries(channel: SubsetChannel, first: Kind, second: Kind) -> Scaled:
+    under_first, under_second = _joint(channel, first, second), _joint(channel, second, first)
+    count, other_count = first[0], second[0]
+    pairs = [(p * count, under_second[b, a] * other_count) for (a, b), p in under_first.items()]
+    return pairs, channel.words**2 * (len(channel.url_counts) - 1) * count * other_count
 
 
-def _joint(channel: SubsetChannel, true: Kind, other: Kind) -> dict[tuple[str, str], Fraction]:
+def _joint(channel: SubsetChannel, true: Kind, other: Kind) -> dict[tuple[str, str], int]:
     """How the true query and another one are reported: "exact" with one given URL, "inexact" or "absent".
 
-    An inexact report names one of the remaining URLs; which one makes no difference under either input.
+    An inexact report names one of the remaining URLs; which one makes no difference under either input. The weights are over
+    words² · (the number of other queries) · (the number of the other query's URLs).
     """
-    others = len(channel.url_counts) - 1
-    mine, uniform = _own(channel, true), _uniform(other)
+    words, others, count = channel.words, len(channel.url_counts) - 1, other[0]
+    uniform = _marks(1, count - 1)
     outcomes = {}
     for truthful in (True, False):
-        probability = query_truth(channel) if truthful else 1 - query_truth(channel)
-        also_reported = Fraction(channel.size - truthful, others)
-        for mark, share in mine.items() if truthful else [("absent", Fraction(1))]:
-            for other_mark, other_share in uniform.items():
-                outcomes[mark, other_mark] = probability * share * also_reported * other_share
-            outcomes[mark, "absent"] = probability * share * (1 - also_reported)
+        weight = channel.truth if truthful else words - channel.truth
+        also_reported = channel.size - truthful
+        for mark, mine in _own(channel, true).items() if truthful else [("absent", words)]:
+            for other_mark, part in uniform.items():
+                outcomes[mark, other_mark] = weight * mine * also_reported * part
+            outcomes[mark, "absent"] = weight * mine * (others - also_reported) * count
     return outcomes
 
 
-def _two_urls(channel: SubsetChannel, kind: Kind) -> Outcomes:
+def _two_urls(channel: SubsetChannel, kind: Kind) -> Scaled:
     """The report contains the first URL or the second one; everything else is equally likely under both."""
-    honest, lie = (query_truth(channel) * share for share in _honest_and_lie(channel, kind))
-    return [(honest, lie), (lie, honest)]
+    honest, lie = channel.truth * _own(channel, kind)["exact"], channel.truth * kind[1]
+    return [(honest, lie), (lie, honest)], channel.words**2
 
 
-def _own(channel: SubsetChannel, kind: Kind) -> dict[str, Fraction]:
-    honest, lie = _honest_and_lie(channel, kind)
-    return {"exact": honest, "inexact": lie * (kind[0] - 1)} if kind[0] > 1 else {"exact": honest}
-
-
-def _uniform(kind: Kind) -> dict[str, Fraction]:
-    exact = Fraction(1, kind[0])
-    return {"exact": exact, "inexact": 1 - exact} if kind[0] > 1 else {"exact": exact}
-
-
-def _honest_and_lie(channel: SubsetChannel, kind: Kind) -> tuple[Fraction, Fraction]:
+def _own(channel: SubsetChannel, kind: Kind) -> dict[str, int]:
     count, step = kind
-    return 1 - Fraction((count - 1) * step, channel.words), Fraction(step, channel.words)
+    lies = (count - 1) * step
+    return _marks(channel.words - lies, lies)
+
+
+def _marks(exact: int, inexact: int) -> dict[str, int]:
+    return {"exact": exact, "inexact": inexact} if inexact else {"exact": exact}
