@@ -153,6 +153,11 @@ YANDEX = [
     (b"5\tM\t1\xff\t506\n", Problem.NOT_UTF8),
     (b"5\tM\t1\t\xff506\n", Problem.NOT_UTF8),
     (b"6\tM\t1\t507" + b"\tx" * 20 + b"\n", False),
+    (b"7\tM\t1\t508\n", False),
+    (b"7\t0\tQ\t508\t7\t1,2\t,3\t100,4\n", None),
+    (b"7\t1\tC\t508\t100\n", True),
+    *((b"7\tM\t\xff\t%d\n" % user, Problem.NOT_UTF8) for user in (508, 509, 509, 400)),
+    ("9\tM\t1\t510\ufffd\n".encode(), False),
     (b"\n", None),
 ]
 
@@ -172,7 +177,7 @@ FORMATS = {
     "log.tsv": (b"user\tquery\turl\ttime\n", TSV, {*map(str, range(1, 23)), "24?"}),
     "log.csv": (b'user,"query",url\r\n', CSV, {*map(str, range(1, 17)), "a,b"}),
     "log.jsonl": (b"", JSONL, {*map(str, range(6)), '{"a":1}', *map(str, range(7, 24))} - {"20"}),
-    "yandex.txt": (b"", YANDEX, {"500", "501", "502", "503", "504", "505", "506", "507"}),
+    "yandex.txt": (b"", YANDEX, {"400", *map(str, range(500, 510)), "510\ufffd"}),
     "query.csv": (b"query,time,user,url\n", LATE_USER, {*map(str, range(1, 5))}),
 }
 

@@ -12,6 +12,7 @@ from blender_dp.engines import DuckDBEngine
 
 # For a few rows, compiling takes longer than it saves: Spark's of every statement, and Java's of Spark.
 NOT_COMPILED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+PARTITIONS = 2  # more than one, so that rows are exchanged; each costs a task for every statement
 JAVA = "'-XX:TieredStopAtLevel=1 -XX:+UseSerialGC'"
 QUICK = " ".join((*(f"--conf {k}={v}" for k, v in NOT_COMPILED.items()), "--driver-java-options", JAVA, "pyspark-shell"))
 
@@ -28,7 +29,9 @@ def spark():
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYSPARK_SUBMIT_ARGS", QUICK)
-        yield SparkEngine(master="local[2]", portable=True)
+        engine = SparkEngine(master="local[2]", portable=True)
+        engine._session.conf.set("spark.sql.shuffle.partitions", PARTITIONS)
+        yield engine
     SparkSession.getActiveSession().stop()
 
 

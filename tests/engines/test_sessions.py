@@ -37,9 +37,9 @@ def test_a_session_line_never_claims_another_users_click(engine, tmp_path, m):
     for content in (log + intruder, intruder + log):
         (tmp_path / "log.txt").write_text(content, encoding="utf-8")
         group, tally = engine.bound(engine.read(find(tmp_path / "log.txt")), m, KEY)
-        held = {user: query for user, query, _ in records_of(group) if query}
-        assert held == {"300": "7", "500": "7"}
-        assert {user for user, *_ in records_of(group)} == {"300", "399", "400", "500"}
+        records = records_of(group)
+        assert {user: query for user, query, _ in records if query} == {"300": "7", "500": "7"}
+        assert {user for user, *_ in records} == {"300", "399", "400", "500"}
         assert tally == Tally(7, 2, {Problem.SESSION_OF_SEVERAL_USERS: 1})
 
 
@@ -49,3 +49,13 @@ def test_users_of_sessions_without_a_usable_id_count(engine, tmp_path):
     (tmp_path / "log.txt").write_text(content, encoding="utf-8")
     group, _ = engine.bound(engine.read(find(tmp_path / "log.txt", "yandex")), 1, KEY)
     assert [user for user, *_ in records_of(group)] == ["3", "4", "5", "500", "6"]
+
+
+def test_a_group_keeps_the_rows_of_its_file(engine, tmp_path):
+    """If the file changes, a new group has the new rows, and the first group the old ones; neither reads the file again."""
+    path, groups = tmp_path / "log.txt", []
+    for user in (b"500", b"501"):
+        path.write_bytes(b"0\tM\t1\t%s\n0\t0\tQ\t0\t7\t1,2\t100,3\n0\t1\tC\t0\t100\n1\tM\t\xff\t600\n" % user)
+        groups.append(engine.bound(engine.read(find(path)), 1, KEY)[0])
+    path.unlink()
+    assert [[user for user, *_ in records_of(group)] for group in groups] == [["500", "600"], ["501", "600"]]

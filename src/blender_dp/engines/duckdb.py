@@ -79,7 +79,8 @@ class DuckDBEngine:
         finalize(self, rmtree, self._scratch, ignore_errors=True)
         self._connection.execute("SET enable_progress_bar = true; SET enable_progress_bar_print = false")
         # The smaller side of every join is written on the right. DuckDB, which does not know how long a file is, cannot.
-        self._connection.execute("SET disabled_optimizers = 'build_side_probe_side'")
+        # A filter that every reader of a materialised table applies is not worth applying once more while it is written.
+        self._connection.execute("SET disabled_optimizers = 'build_side_probe_side,cte_filter_pusher'")
         # ORDER BY provides the order where one is needed; preserving it elsewhere would make threads wait for each other.
         self._connection.execute("SET preserve_insertion_order = false")
         self._connection.execute(f"SET temp_directory = {text(self._scratch if spill else '')}")  # an empty name disables it

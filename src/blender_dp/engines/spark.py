@@ -221,8 +221,9 @@ class SparkEngine:
             bad = stored.frame.where("user IS NOT NULL AND problem IS NOT NULL")
             if any(known for *_, known in parts):  # users of bad rows, who count even if they have no other rows
                 held.append(StoredRows(bad.select("user").distinct().join(good, "user", "left_anti")))
-                nothing = (f"CAST(NULL AS STRING) AS {name}" for name in GROUP[1:])
-                good = good.unionByName(held[-1].frame.selectExpr("user", *nothing))
+                # In SQL: `union` would change the plan of the good rows, so Spark would not recognise the stored ones.
+                more = f"SELECT user, NULL, NULL FROM {self._view(held[-1].frame)}"  # noqa: S608 (a name of our own)
+                good = self._session.sql(f"TABLE {self._view(good)} UNION ALL {more}")
         tally = Tally.of(((problem, rows, records) for problem, rows, records, *_ in parts), unread)
         return TableGroup(self, expressions.group(self._view(good)), m, held), tally
 

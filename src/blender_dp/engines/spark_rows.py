@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from itertools import count
 from weakref import finalize
 
 import pyarrow as pa
@@ -18,12 +19,16 @@ from pyspark import StorageLevel
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
+_numbers = count()
+
 
 class StoredRows:
     """Rows that the workers store as long as this object lives. They are personal data, so no copy may be left behind."""
 
     def __init__(self, frame: DataFrame) -> None:
-        self.frame = frame.persist(StorageLevel.MEMORY_AND_DISK)
+        # No two plans are equal, because Spark would use the rows of the older one, even if its file has changed since.
+        unique = frame.where(f"{next(_numbers)} >= 0")
+        self.frame = unique.persist(StorageLevel.MEMORY_AND_DISK)
         finalize(self, _drop, self.frame).atexit = False  # at exit Spark stops, and drops them itself
 
 

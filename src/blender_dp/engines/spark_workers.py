@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterator
+from functools import cache
 from itertools import chain
 from typing import Any
 
@@ -19,6 +21,7 @@ GROUP = ("user", "query", "url")
 
 def usable_records(batches: Iterator[pa.RecordBatch], *, form: Callable[[pa.Table], pa.Table]) -> Iterator[pa.RecordBatch]:
     """The users' canonical records, on a worker; the other columns stay as they are."""
+    _freeze_modules()
     for batch in batches:
         table = pa.Table.from_batches([batch])
         forms = form(table.select(GROUP))
@@ -29,6 +32,7 @@ def usable_records(batches: Iterator[pa.RecordBatch], *, form: Callable[[pa.Tabl
 
 def work_on_part(batches: Iterator[pa.RecordBatch], *, work: Work) -> Iterator[pa.RecordBatch]:
     """The result for one part, on a worker; nothing for a part without rows."""
+    _freeze_modules()
     filled = (batch for batch in batches if batch.num_rows)
     for first in filled:
         yield encoded_table(work(chain([first], filled)))
@@ -50,3 +54,9 @@ def encoded_table(table: pa.Table) -> pa.RecordBatch:
 def decoded_table(row: Any) -> pa.Table:  # noqa: ANN401 (a Spark row)
     """The table in an encoded row."""
     return pa.ipc.open_stream(row["part"]).read_all()
+
+
+@cache
+def _freeze_modules() -> None:
+    """Exclude what a worker has loaded from garbage collection: Spark starts one after every task, which would search it."""
+    gc.freeze()

@@ -187,13 +187,16 @@ def _unquoted(fields: str) -> str:
 
 
 def _yandex(view: str) -> str:
-    """The clicks with their session's user and their results page's query and domain, and a row for every session."""
+    """The clicks with their session's user and their results page's query and domain, and a row for every session.
+
+    A session is a window, and so is a results page: the file is read once, and its lines are exchanged and sorted once.
+    """
     first, second, third, fourth, fifth = (f"split_part(line, {text(_TAB)}, {n})" for n in range(1, 6))
     results = f"regexp_extract(line, {text(_RESULTS)}, 1)"
     entry = f"{text(_TAB)} || id || ','"
     rows = f"""
         WITH lines AS (
-            SELECT line, unread, {first} AS session, {fourth} AS page, {fifth} AS id, CASE
+            SELECT line, unread, {first} AS session, {fourth} AS fourth, {fifth} AS id, CASE
                 WHEN {second} = 'M' THEN 'M'
                 WHEN unread IS NOT NULL OR size(split(line, {text(_TAB)}, -1)) > {YANDEX_FIELDS} THEN ''
                 WHEN {third} IN ('Q', 'T', 'C') THEN {third}
@@ -201,27 +204,27 @@ def _yandex(view: str) -> str:
                 END AS kind
             FROM ({lines_sql(view, in_columns=True)})
         ),
-        sessions AS (
-            SELECT session, min(nullif(page, '')) AS visitor, min(nullif(page, '')) <> max(page) AS contested
-            FROM lines WHERE kind = 'M' AND unread IS NULL GROUP BY session
+        fields AS (
+            SELECT unread, session, id, kind, kind = 'M' AND unread IS NULL AS named,
+                CASE WHEN kind = 'M' AND (unread IS NULL OR NOT contains(fourth, {text(_UNKNOWN)})) THEN fourth END AS user,
+                CASE WHEN kind IN ('Q', 'T', 'C') THEN fourth END AS page,
+                CASE WHEN kind IN ('Q', 'T') THEN id END AS query, CASE WHEN kind IN ('Q', 'T') THEN {results} END AS results
+            FROM lines
         ),
-        pages AS (
-            SELECT session, page, min(id) AS query, min({results}) AS results
-            FROM lines WHERE kind IN ('Q', 'T') GROUP BY session, page
-        ),
-        clicks AS (
-            SELECT CASE WHEN NOT contested THEN visitor END AS visitor, query, id, contested,
-                CASE WHEN contains(results, {entry}) THEN split_part(split_part(results, {entry}, 2), {text(_TAB)}, 1) END
-                    AS domain
-            FROM (SELECT session, page, id FROM lines WHERE kind = 'C')
-            LEFT JOIN sessions USING (session) LEFT JOIN pages USING (session, page)
+        joined AS (
+            SELECT unread, id, kind, named, user, min(query) OVER page AS query, min(results) OVER page AS results,
+                min(CASE WHEN named THEN nullif(user, '') END) OVER session AS visitor,
+                max(CASE WHEN named THEN user END) OVER session AS other,
+                row_number() OVER (PARTITION BY session, page, user ORDER BY unread) AS copy
+            FROM fields
+            WINDOW session AS (PARTITION BY session), page AS (PARTITION BY session, page)
         )
-        SELECT visitor, query, id, domain, CASE WHEN contested THEN 'CC' ELSE 'C' END AS kind, NULL AS unread FROM clicks
-        UNION ALL SELECT visitor, NULL, NULL, NULL, 'M', NULL FROM sessions WHERE contested IS NOT true
-        UNION ALL SELECT DISTINCT page, NULL, session, NULL, 'M', NULL FROM lines LEFT SEMI JOIN
-            (SELECT session FROM sessions WHERE contested) USING (session) WHERE kind = 'M' AND unread IS NULL AND page <> ''
-        UNION ALL SELECT CASE WHEN kind = 'M' AND NOT contains(page, {text(_UNKNOWN)}) THEN page END, NULL, NULL, NULL,
-            kind, unread FROM lines WHERE unread IS NOT NULL OR kind NOT IN ('M', 'Q', 'T', 'C')
+        SELECT CASE WHEN kind <> 'C' THEN user WHEN visitor = other THEN visitor END AS visitor, query, id, unread,
+            CASE WHEN contains(results, {entry}) THEN split_part(split_part(results, {entry}, 2), {text(_TAB)}, 1) END
+                AS domain,
+            CASE WHEN kind = 'C' AND visitor <> other THEN 'CC' ELSE kind END AS kind
+        FROM joined
+        WHERE kind NOT IN ('Q', 'T') AND (NOT named OR copy = 1 AND (user <> '' OR visitor IS NULL))
         """
     site = "'https://domain' || domain || '.example/' || id"
     problems = {
