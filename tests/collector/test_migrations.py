@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -50,8 +51,8 @@ def contents(store: Store) -> list[list[Any]]:
         return [list(connection.execute(sa.select(table)).all()) for table in metadata.sorted_tables]
 
 
-def test_a_migrated_database_matches_the_schema(place: Place) -> None:
-    store = place.store()
+def test_a_migrated_database_matches_the_schema(empty_place: Place) -> None:
+    store = empty_place.store()
     assert differences(store)  # the comparison detects what is missing
     migrate(store)
     assert differences(store) == []
@@ -69,12 +70,28 @@ def test_migrated_sqlite_tables_equal_the_declared_ones(sqlite: Place, tmp_path:
 
 
 @pytest.mark.parametrize("first", REVISIONS)
-def test_migrations_run_from_any_version_and_can_be_repeated(place: Place, first: str) -> None:
-    store = place.store()
+def test_migrations_run_from_any_version_and_can_be_repeated(empty_place: Place, first: str) -> None:
+    store = empty_place.store()
     migrate(store, first)
     for _ in range(2):
         migrate(store)
         assert differences(store) == []
+
+
+def test_a_current_database_is_recognised_without_alembic(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert REVISIONS[-1] == module._NEWEST
+    monkeypatch.setitem(sys.modules, "alembic", None)  # importing it fails
+    migrate(place.store())
+
+
+@pytest.mark.parametrize("version", [*REVISIONS[:-1], "9999"])
+def test_any_other_version_needs_alembic(place: Place, monkeypatch: pytest.MonkeyPatch, version: str) -> None:
+    store = place.store()
+    with store.write("test") as connection:
+        connection.execute(sa.text("UPDATE alembic_version SET version_num = :version"), {"version": version})
+    monkeypatch.setitem(sys.modules, "alembic", None)
+    with pytest.raises(ImportError):
+        migrate(store)
 
 
 def test_existing_rows_are_preserved(place: Place) -> None:
@@ -82,7 +99,7 @@ def test_existing_rows_are_preserved(place: Place) -> None:
     listed(rounds)
     before = contents(rounds.store)
     assert sum(map(len, before)) > 24
-    migrate(rounds.store)
+    migrate(rounds.store, REVISIONS[-1])  # with Alembic, although it is current
     assert contents(rounds.store) == before
 
 

@@ -21,6 +21,7 @@ from blender_dp.planning import plan, simulation
 from blender_dp.planning.setting import Setting
 from blender_dp.planning.simulation import Simulated
 from blender_dp.privacy.loss import Loss
+from tests.collector_http.checks import is_problem
 from tests.collector_http.conftest import HANG, Live, listening
 
 PLAN = {"epsilon": "4", "delta": "1e-6", "users": 500_000, "opt_in": "0.05", "max_queries": 50}
@@ -116,6 +117,13 @@ def test_a_plan_can_start_from_a_release(live: Live) -> None:
     digest = live.released(live.campaign(name="planned"))["release"]
     shown = live.operator("GET", "/v1/operator/plan", params={**PLAN, "shape": digest, "users": 1000, "opt_in": "0.4"})
     assert 4 < shown["queries"]["mean"] < 5.1
+
+
+def test_a_plan_from_an_unknown_release(live: Live) -> None:
+    with live.http(live.token) as http:
+        assert is_problem(http.get("/v1/operator/plan", params={**PLAN, "shape": "0" * 64}), 404, "missing")
+        described = http.get("/v1/openapi.json").json()["paths"]["/v1/operator/plan"]["get"]
+    assert "404" in described["responses"]
 
 
 def test_plans_do_not_pile_up(live: Live, monkeypatch: pytest.MonkeyPatch) -> None:

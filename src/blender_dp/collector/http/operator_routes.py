@@ -108,7 +108,7 @@ async def watch(request: Request) -> Overview:
     return await service.recent.get(overview, service)
 
 
-@router.get("/plan", response_model=PlanAnswer)
+@router.get("/plan", response_model=PlanAnswer, responses=may(HTTPStatus.NOT_FOUND))
 async def plan(request: Request, query: Annotated[PlanQuery, Query()]) -> object:
     """What one round would find, before anyone's data are collected: the list's length, errors and NDCG."""
     return await unless_gone(request, service_of(request).planner.forecast(query))

@@ -13,12 +13,14 @@ import sqlalchemy as sa
 
 from blender_dp.collector.storage.transactions import Transaction
 
+_EXCLUSIVE = sa.text("SELECT pg_advisory_xact_lock(:number)")
+_SHARED = sa.text("SELECT pg_advisory_xact_lock_shared(:number)")
+
 
 def hold(transaction: Transaction, name: str, *, shared: bool = False) -> None:
     """Wait until no other transaction holds this name, then hold it until this one ends; shared holders can coexist."""
     if transaction.dialect.name != "sqlite":
-        function = "pg_advisory_xact_lock_shared" if shared else "pg_advisory_xact_lock"
-        transaction.execute(sa.text(f"SELECT {function}(:number)"), {"number": _number(name)})
+        transaction.execute(_SHARED if shared else _EXCLUSIVE, {"number": _number(name)})
 
 
 def hold_round(transaction: Transaction, round_id: str, *, shared: bool = False) -> None:

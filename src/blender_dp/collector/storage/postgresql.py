@@ -89,6 +89,7 @@ def postgresql_engine(url: URL, timeouts: Timeouts, breaker: CircuitBreaker) -> 
         pool_size=_POOL,
         pool_timeout=timeouts.pool,
         pool_pre_ping=True,
+        use_native_hstore=False,  # no column has this type; asking for it would take a statement
         hide_parameters=True,  # an error must not quote what was to be stored
     )
     usual = timeouts.statement + timeouts.margin
@@ -121,11 +122,8 @@ def postgresql_engine(url: URL, timeouts: Timeouts, breaker: CircuitBreaker) -> 
 
 
 def _prepare(connection: LimitedConnection, timeouts: Timeouts) -> None:
-    # A server may be configured to acknowledge before it has written. If it waits for its replicas, that stays.
-    connection.execute(
-        "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'"
-    )
-    for name, value in {
+    """Set the session's limits, with few statements: a connection that is lost is replaced while a request waits."""
+    limits = {
         "lock_timeout": milliseconds(timeouts.lock),
         "statement_timeout": milliseconds(timeouts.statement),
         "idle_in_transaction_session_timeout": milliseconds(timeouts.idle),
@@ -133,18 +131,23 @@ def _prepare(connection: LimitedConnection, timeouts: Timeouts) -> None:
         "tcp_keepalives_interval": str(timeouts.keepalive_interval),
         "tcp_keepalives_count": str(timeouts.keepalive_count),
         "tcp_user_timeout": milliseconds(timeouts.user_timeout),
-    }.items():
-        connection.execute("SELECT set_config(%s, %s, false)", (name, value))
-    connection.commit()
+    }
+    connection.autocommit = True
+    # A server may be configured to acknowledge before it has written. If it waits for its replicas, that stays.
+    connection.execute(
+        "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'"
+    )
+    connection.execute(
+        f"SELECT {', '.join(['set_config(%s, %s, false)'] * len(limits))}", [part for one in limits.items() for part in one]
+    )
     try:
         connection.execute(
             "SELECT set_config('client_connection_check_interval', %s, false)", (milliseconds(timeouts.client_check),)
         )
-        connection.commit()
     except psycopg.errors.DatabaseError as error:
         if isinstance(error, psycopg.OperationalError):
-            raise
-        connection.rollback()  # PostgreSQL before 14, or a platform that does not support it
+            raise  # otherwise PostgreSQL before 14, or a platform that does not support it
+    connection.autocommit = False
 
 
 def milliseconds(seconds: float) -> str:

@@ -12,6 +12,22 @@ from blender_dp.collector.storage.upsert import put as put_row
 
 _FETCHED = 10_000  # rows per fetch
 _DELETED = 10_000  # rows per statement
+_OWNER = sa.union_all(
+    *(
+        sa.select(table.c.round, table.c.owner).where(table.c.receipt == sa.bindparam("one"))
+        for table in (records, withdrawals)
+    )
+)
+_WITHDRAWN = (
+    sa.select(withdrawals.c.receipt)
+    .where(
+        sa.or_(
+            sa.and_(withdrawals.c.round == sa.bindparam("in_round"), withdrawals.c.owner == sa.bindparam("by")),
+            withdrawals.c.receipt == sa.bindparam("one"),
+        )
+    )
+    .limit(1)
+)
 
 
 @dataclass(frozen=True)
@@ -43,11 +59,8 @@ def all_sealed(transaction: Transaction, round_id: str) -> list[tuple[str, bytes
 
 def round_and_owner(transaction: Transaction, receipt: str) -> tuple[str, str] | None:
     """The round and the owner of the record, stored or withdrawn, that a receipt belongs to."""
-    for table in (records, withdrawals):
-        chosen = sa.select(table.c.round, table.c.owner).where(table.c.receipt == receipt)
-        if row := transaction.execute(chosen).one_or_none():
-            return row.round, row.owner
-    return None
+    row = transaction.execute(_OWNER, {"one": receipt}).first()
+    return (row.round, row.owner) if row else None
 
 
 def withdraw(transaction: Transaction, round_id: str, owner: str, receipt: str) -> bool:
@@ -60,9 +73,7 @@ def withdraw(transaction: Transaction, round_id: str, owner: str, receipt: str) 
 
 def is_withdrawn(transaction: Transaction, round_id: str, owner: str, receipt: str) -> bool:
     """Whether this user has withdrawn from this round, or this receipt was used to withdraw."""
-    own = sa.and_(withdrawals.c.round == round_id, withdrawals.c.owner == owner)
-    chosen = sa.select(withdrawals.c.receipt).where(sa.or_(own, withdrawals.c.receipt == receipt)).limit(1)
-    return transaction.scalar(chosen) is not None
+    return transaction.scalar(_WITHDRAWN, {"in_round": round_id, "by": owner, "one": receipt}) is not None
 
 
 def delete_all(transaction: Transaction, round_id: str) -> None:

@@ -55,11 +55,14 @@ class StoredRound(Round):
 _SHOWN = [getattr(rounds.c, name) for name in Round.__dataclass_fields__]
 _STORED = [getattr(rounds.c, name) for name in StoredRound.__dataclass_fields__]
 _UNDER_WAY = rounds.c.state.not_in(sorted(OVER))
+_ONE = rounds.c.id == sa.bindparam("one")
+_SHOWN_OF_ONE = sa.select(*_SHOWN).where(_ONE)
+_STORED_OF_ONE = sa.select(*_STORED).where(_ONE)
 
 
 def get(transaction: Transaction, round_id: str) -> Round:
     """The current row of a round."""
-    row = transaction.execute(sa.select(*_SHOWN).where(rounds.c.id == round_id)).one_or_none()
+    row = transaction.execute(_SHOWN_OF_ONE, {"one": round_id}).one_or_none()
     if row is None:
         raise _unknown()
     return Round(**row._mapping)
@@ -75,7 +78,7 @@ def get_stored(transaction: Transaction, round_id: str) -> StoredRound:
 
 def find_stored(transaction: Transaction, round_id: str) -> StoredRound | None:
     """A round with all its columns; None if it does not exist."""
-    row = transaction.execute(sa.select(*_STORED).where(rounds.c.id == round_id)).one_or_none()
+    row = transaction.execute(_STORED_OF_ONE, {"one": round_id}).one_or_none()
     return StoredRound(**row._mapping) if row else None
 
 

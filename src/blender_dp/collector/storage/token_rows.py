@@ -9,6 +9,10 @@ import sqlalchemy as sa
 from blender_dp.collector.storage.schema import tokens
 from blender_dp.collector.storage.transactions import Transaction
 
+_ENROLLED = sa.select(tokens.c.digest).where(
+    tokens.c.digest == sa.bindparam("token"), tokens.c.role == "opt-in", tokens.c.campaign == sa.bindparam("one")
+)
+
 
 def insert_opt_in(transaction: Transaction, digests: Iterable[str], campaign_id: str, created: int) -> None:
     """Enrol opt-in users in a campaign."""
@@ -18,10 +22,7 @@ def insert_opt_in(transaction: Transaction, digests: Iterable[str], campaign_id:
 
 def is_enrolled(transaction: Transaction, digest: str, campaign_id: str) -> bool:
     """Whether this is the token of an opt-in user of a campaign."""
-    chosen = sa.select(tokens.c.digest).where(
-        tokens.c.digest == digest, tokens.c.role == "opt-in", tokens.c.campaign == campaign_id
-    )
-    return transaction.scalar(chosen) is not None
+    return transaction.scalar(_ENROLLED, {"token": digest, "one": campaign_id}) is not None
 
 
 def insert_operator(transaction: Transaction, digest: str) -> None:
