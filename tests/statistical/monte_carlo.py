@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -12,8 +11,9 @@ from blender_dp import Entropy, HeadList
 from blender_dp.mechanisms.laplace_histogram import LaplaceHistogram
 from blender_dp.mechanisms.subset_response import SubsetResponse
 from blender_dp.mechanisms.two_stage_response import TwoStageResponse
-from blender_dp.stages.calibration import noisy_shares, sample_variance
-from blender_dp.stages.denoising import denoised
+from blender_dp.stages.blending import Blend, blend
+from blender_dp.stages.calibration import OptInEstimate, noisy_shares, sample_variance
+from blender_dp.stages.denoising import ClientEstimate, denoised
 from blender_dp.stages.layout import Estimate, Layout
 from blender_dp_device.channel import Channel
 from blender_dp_device.channel.subset import AnyChannel, SubsetChannel
@@ -36,9 +36,15 @@ ITEM_CHANNEL = Channel.of(ITEMS, Fraction(1), Fraction(1, 10**5), Fraction("0.7"
 ITEM_RUNS, ITEM_ALARM = 90_000, ALARM / 16
 
 
-def drawn_cells(count: int, entropy: Entropy, shares: np.ndarray = SHARES) -> np.ndarray:
-    uniform = entropy.words(count) / 2.0**64
-    return np.minimum(np.searchsorted(np.cumsum(shares), uniform, side="right"), shares.size - 1).astype(np.int32)
+def drawn_counts(users: int, shares: np.ndarray, runs: int, entropy: Entropy) -> np.ndarray:
+    """How many users have each cell, in each of several runs."""
+    return np.random.default_rng(int(entropy.words(1)[0])).multinomial(users, shares, runs)
+
+
+def cells_of(counts: np.ndarray) -> np.ndarray:
+    """The cell of every user, run by run."""
+    runs, size = counts.shape
+    return np.repeat(np.tile(np.arange(size, dtype=np.int32), runs), counts.ravel())
 
 
 def counted(cells: np.ndarray, runs: int, size: int) -> np.ndarray:
@@ -54,11 +60,6 @@ class Runs:
     cells: Estimate
     queries: Estimate
 
-    def first(self, count: int) -> Iterator[tuple[Estimate, Estimate]]:
-        """The estimates of the first runs one by one."""
-        levels = (self.cells, self.queries)
-        return (tuple(Estimate(level.share[run], level.variance[run]) for level in levels) for run in range(count))
-
 
 def calibrated(counts: np.ndarray, head_list: HeadList, mechanism: LaplaceHistogram, entropy: Entropy) -> Runs:
     """What `calibrate` returns for every row, if no query is dropped."""
@@ -69,17 +70,23 @@ def calibrated(counts: np.ndarray, head_list: HeadList, mechanism: LaplaceHistog
 
 
 def client_estimates(
-    channel: AnyChannel, shares: np.ndarray, entropy: Entropy, runs: int = RUNS, at_once: int = 5000
+    channel: AnyChannel, shares: np.ndarray, entropy: Entropy, runs: int = RUNS, users: int = USERS
 ) -> Runs:
     """The estimates of every run from fresh records and fresh randomness."""
     mechanism = SubsetResponse(channel) if isinstance(channel, SubsetChannel) else TwoStageResponse(channel)
+    at_once = 5000
     counts = [
-        counted(mechanism.respond(drawn_cells(at_once * USERS, entropy, shares), entropy).ravel(), at_once, shares.size)
-        for _ in range(runs // at_once)
+        counted(mechanism.respond(cells_of(true), entropy).ravel(), at_once, shares.size)
+        for true in np.split(drawn_counts(users, shares, runs, entropy), runs // at_once)
     ]
-    return Runs(*denoised(np.concatenate(counts), USERS, channel))
+    return Runs(*denoised(np.concatenate(counts), users, channel))
+
+
+def blended(opt_in: Runs, client: Runs) -> Blend:
+    """What `blend` returns for every row."""
+    opt_in_estimate = OptInEstimate(HeadList.of([]), opt_in.cells, opt_in.queries)
+    return blend(opt_in_estimate, ClientEstimate(client.cells, client.queries, USERS), project=False)
 
 
 def opt_in_estimates(head_list: HeadList, shares: np.ndarray, entropy: Entropy, runs: int = RUNS) -> Runs:
-    counts = counted(drawn_cells(runs * USERS, entropy, shares), runs, shares.size)
-    return calibrated(counts, head_list, LaplaceHistogram.of(Fraction(1)), entropy)
+    return calibrated(drawn_counts(USERS, shares, runs, entropy), head_list, LaplaceHistogram.of(Fraction(1)), entropy)

@@ -6,14 +6,17 @@ bound, and there are enough collections for Z standard errors to fit within the 
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from blender_dp import Blender, Entropy
-from blender_dp.evaluation.experiment import Outcome, collect, discover_on
+from blender_dp.evaluation.experiment import Outcome, discover_on, estimated, make_listing
 from blender_dp.evaluation.groups import Groups, Members
 from blender_dp.evaluation.population import Population
 from blender_dp.evaluation.sources import PopulationSource
+from blender_dp.stages import simulate
 from blender_dp.stages.discovery import record_cells
 from blender_dp.stages.likelihood import fit
 from blender_dp.stages.likelihood.estimator import discovery_evidence, scale_of
@@ -27,14 +30,15 @@ Pairs = list[tuple[Outcome, Outcome]]
 def distorted(population: Population, seed: str) -> Groups:
     """Opt-in users with different interests: each query's users opt in more or less often, by a factor of about e^±½.
 
-    Users in the order of uniform ** (1 / weight), largest first, are drawn one by one with probabilities by weight.
+    The users with the smallest exponential numbers, divided by their weights, are drawn one by one with probabilities by
+    weight.
     """
     numbers = np.random.default_rng(list(seed.encode()))
-    record = population.record_of(np.arange(population.users))
+    record = np.repeat(np.arange(population.counts.size), population.counts)  # of every user
     weight = np.exp(0.5 * numbers.normal(size=population.query_counts.size))[population.query_of[record]]
-    order = np.argsort(-(numbers.random(population.users) ** (1 / weight)))
-    opt_in = numbers.permutation(order[: round(population.users * 0.05)])
-    cut = round(opt_in.size * 0.95)
+    size = round(population.users * 0.05)
+    first = np.argpartition(numbers.standard_exponential(record.size) / weight, size)[:size]
+    opt_in, cut = numbers.permutation(first), round(size * 0.95)
     parts = (record[opt_in[:cut]], record[opt_in[cut:]])
     return Groups(population, *(Members.of(population, part.size, part) for part in parts))
 
@@ -45,12 +49,20 @@ def populations() -> list[Population]:
 
 
 def collected(populations: list[Population], grouped) -> Pairs:
-    """The same collections with and without `robust`."""
     names = [(population, f"{i} {k}") for i, population in enumerate(populations) for k in range(EACH)]
-    return [
-        tuple(collect(blender.collection, groups, Entropy.seeded(name)) for blender in (ROBUST, BELIEVING))
-        for groups, name in ((grouped(population, name), name) for population, name in names)
-    ]
+    return [estimates(grouped(population, name), Entropy.seeded(name)) for population, name in names]
+
+
+def estimates(groups: Groups, entropy: Entropy) -> tuple[Outcome, Outcome]:
+    """The same collection with and without `robust`, which only its last stage uses."""
+    listing, listed = make_listing(ROBUST.collection, groups, entropy)
+    channel = ROBUST.collection.channel(listing.head_list, listing.design)
+    reported = simulate(groups.clients_on(listed), channel, entropy)
+    believing = replace(listing, context=replace(listing.context, robust=False))
+    return (
+        estimated(ROBUST.collection, groups, listing, listed, reported, yardsticks=True),
+        estimated(BELIEVING.collection, groups, believing, listed, reported, yardsticks=False),
+    )
 
 
 @pytest.fixture(scope="module")

@@ -7,6 +7,7 @@ runs are so many that 5 % is more than 4.9 standard errors of that mean (false-a
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -16,8 +17,8 @@ from blender_dp import Entropy, HeadList
 from blender_dp.evaluation.fast_reports import fast_reports  # test_fast_reports.py: with the channel's moments
 from blender_dp.mechanisms.laplace_histogram import LaplaceHistogram
 from blender_dp.mechanisms.truncated_geometric import TruncatedGeometric
-from blender_dp.stages import blend, calibrate, denoise
 from blender_dp.stages.blending import optimal_weight
+from blender_dp.stages.denoising import denoised
 from blender_dp.stages.discovery import record_cells
 from blender_dp.stages.layout import Layout
 from blender_dp.stages.likelihood import Evidence, Measured, Released, Reported, fit
@@ -25,10 +26,11 @@ from blender_dp.stages.likelihood.fit import hidden_cells
 from blender_dp.stages.response import Response
 from blender_dp_device.channel.subset import slack_free
 from tests.statistical.checks import Z, assert_mean
+from tests.statistical.monte_carlo import Runs, blended, calibrated
 
 ITEMS = HeadList.of((f"i{i:02}", None) for i in range(40))
 RECORDS = HeadList.of((f"q{i:02}", f"u{j}") for i in range(60) for j in range(1 + i % 2))
-USERS, CALIBRATING, CLIENTS = 20_000, 2000, 30_000
+USERS, CALIBRATING, CLIENTS = 20_000, 2000, 60_000
 DISCOVERY, CALIBRATION = TruncatedGeometric.of(2, 1e-5), LaplaceHistogram.of(2)
 SCALE = DISCOVERY.tau / USERS
 
@@ -44,20 +46,27 @@ def shares_of(head_list: HeadList, numbers: np.random.Generator) -> np.ndarray:
     return shares
 
 
-def collected(head_list: HeadList, shares: np.ndarray, channel, numbers: np.random.Generator, entropy: Entropy) -> Evidence:
-    """One collection on a list that was public before: no selection, every kind of evidence."""
+def of_opt_in(head_list: HeadList, shares: np.ndarray, numbers: np.random.Generator, entropy: Entropy) -> Evidence:
+    """Discovery and calibration on a list that was public before: there is no selection."""
     layout = Layout(head_list.url_counts)
     known = np.zeros(layout.cell_count, bool)
     known[record_cells(head_list)] = True
-    held, measured, reported = (numbers.multinomial(n, shares) for n in (USERS, CALIBRATING, CLIENTS))
+    held, measured = (numbers.multinomial(n, shares) for n in (USERS, CALIBRATING))
     noisy = held + DISCOVERY.noise.sample(layout.cell_count, entropy)
     noise = DISCOVERY.noise
     return Evidence(
         layout,
         Released(np.where(known, noisy, 0.0), known, np.zeros_like(known), USERS, noise.mean, noise.variance, DISCOVERY.tau),
         Measured(CALIBRATION.release(measured, entropy), CALIBRATING, CALIBRATION.noise.variance),
-        Reported(fast_reports(reported, channel, entropy).astype(float), CLIENTS, Response.of(channel)),
     )
+
+
+def of_clients(response: Response, channel, shares: np.ndarray, numbers: np.random.Generator, entropy: Entropy) -> Reported:
+    if response.size == 1:  # reports of one cell each, as the channel distributes them: see `test_simulation.py`
+        reports = numbers.multinomial(CLIENTS, response.expected(shares))
+    else:
+        reports = fast_reports(numbers.multinomial(CLIENTS, shares), channel, entropy)
+    return Reported(reports.astype(float), CLIENTS, response)
 
 
 def assert_stated(ratios: np.ndarray) -> None:
@@ -81,16 +90,18 @@ def assert_stated(ratios: np.ndarray) -> None:
     ],
 )
 def test_the_stated_variance_is_correct(name, epsilon, size, group):
-    head_list, runs = (ITEMS, 900) if name == "items" else (RECORDS, 600)
+    head_list, runs = (ITEMS, 620) if name == "items" else (RECORDS, 500)
     numbers, entropy = np.random.default_rng(size), Entropy.seeded(f"stated {name} {size} {group}")
     channel = slack_free(head_list, epsilon, "0.9", size)
+    response = Response.of(channel)
     layout, listed = Layout(head_list.url_counts), record_cells(head_list)
     cells, queries = np.empty((2, runs))
     for run in range(runs):
         shares = shares_of(head_list, numbers)
-        evidence = collected(head_list, shares, channel, numbers, entropy)
-        part = {"both": evidence, "opt-in": evidence.of_opt_in(), "clients": evidence.of_clients()}[group]
-        found = fit(part, SCALE)
+        evidence = Evidence(layout) if group == "clients" else of_opt_in(head_list, shares, numbers, entropy)
+        if group != "opt-in":
+            evidence = replace(evidence, reported=of_clients(response, channel, shares, numbers, entropy))
+        found = fit(evidence, SCALE)
         cells[run] = np.mean((found.shares - shares)[listed] ** 2 / found.variance[listed])
         of_queries = (found.query_shares - layout.per_query(shares))[:-1] ** 2
         queries[run] = np.mean(of_queries / found.query_variance[:-1])
@@ -110,18 +121,17 @@ def test_only_the_papers_blend_shows_the_www_google_com_effect():
     mechanism, channel = LaplaceHistogram.of(4), slack_free(head_list, Fraction("3.4"), "0.85")
     response = Response.of(channel)
     numbers, entropy = np.random.default_rng(5), Entropy.seeded("www.google.com")
-    opt_in, client, average, likelihood = np.empty((4, runs))
+    shares = np.array([share, 1 - share])
+    measured = calibrated(numbers.multinomial(users, shares, runs), head_list, mechanism, entropy)
+    reports = numbers.multinomial(clients, response.expected(shares), runs)  # as in `of_clients`
+    reported = Runs(*denoised(reports, clients, channel))
+    opt_in, client = measured.queries.share[:, 0], reported.queries.share[:, 0]
+    average, likelihood = blended(measured, reported).queries.share[:, 0], np.empty(runs)
     for run in range(runs):
-        counts = numbers.multinomial(users, [share, 1 - share])
-        reported = reports_of(numbers, clients, response.expected(np.array([share, 1 - share])))
-        calibrated, denoised = calibrate(counts, head_list, mechanism, 1, entropy), denoise(reported, channel)
-        opt_in[run], client[run] = calibrated.queries.share[0], denoised.queries.share[0]
-        average[run] = blend(calibrated, denoised, project=False).queries.share[0]
-        noisy = np.array([calibrated.queries.share[0], calibrated.queries.share[1]]) * users
         evidence = Evidence(
-            Layout(head_list.url_counts),
-            measured=Measured(noisy, users, mechanism.noise.variance),
-            reported=Reported(reported.astype(float), clients, response),
+            response.layout,
+            measured=Measured(measured.cells.share[run] * users, users, mechanism.noise.variance),
+            reported=Reported(reports[run].astype(float), clients, response),
         )
         likelihood[run] = fit(evidence, 0.001).query_shares[0]
     fair = float(optimal_weight(opt_in.var(keepdims=True), client.var(keepdims=True))[0])
@@ -132,8 +142,3 @@ def test_only_the_papers_blend_shows_the_www_google_com_effect():
     assert average.mean() < share - Z * average.std() / runs**0.5
     assert_mean(likelihood, share)
     assert likelihood.var() < 1.05 * (fair * opt_in + (1 - fair) * client).var()
-
-
-def reports_of(numbers: np.random.Generator, clients: int, expected: np.ndarray) -> np.ndarray:
-    """Reports of one cell each, as the channel distributes them (`test_simulation.py` shows that it does)."""
-    return numbers.multinomial(clients, expected)

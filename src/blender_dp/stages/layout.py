@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +30,7 @@ class Layout:
         self.ends = np.cumsum(self.counts)
         self.starts = self.ends - self.counts
         self.cell_count = int(self.ends[-1])
+        self.query_of = np.repeat(np.arange(self.counts.size), self.counts)
 
     @property
     def star_cells(self) -> Integers:
@@ -37,8 +39,10 @@ class Layout:
 
     def per_query(self, values: Floats) -> Floats:
         """Sum the values of each query's cells, along the last axis."""
+        if values.ndim == 1:  # several times faster for long lists
+            return cast("Floats", np.bincount(self.query_of, weights=values))
         return np.add.reduceat(values, self.starts, axis=-1)
 
     def per_cell(self, values: Floats) -> Floats:
         """Repeat each query's value for all of its cells, along the last axis."""
-        return np.repeat(values, self.counts, axis=-1)
+        return values[..., self.query_of]

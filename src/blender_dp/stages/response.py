@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -48,6 +49,10 @@ class Response:
 
     def expected(self, shares: Floats) -> Floats:
         """The expected frequency with which each cell is reported."""
-        per_cell = self.layout.per_cell
-        of_query = self.layout.per_query(shares)
-        return per_cell(self.base) + per_cell(self.gain) * shares + per_cell(self.leak * of_query)
+        layout = self.layout
+        return self.cell_gain * shares + layout.per_cell(self.base + self.leak * layout.per_query(shares))
+
+    @cached_property
+    def cell_gain(self) -> Floats:
+        """The gain of every cell's query."""
+        return self.layout.per_cell(self.gain)

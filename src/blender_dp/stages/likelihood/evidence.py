@@ -8,6 +8,7 @@ must not be trusted more because of that.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -60,7 +61,7 @@ class Released:
         variance = np.where(known, expected + self.variance, 1.0)
         trust = np.where(known, self.trust, 0.0)
         common = trust * expected / variance
-        left = max(1 - float((common * shares)[known].sum()), 1e-6)
+        left = max(1 - float(common @ shares), 1e-6)
         return Pull(
             score=n * trust * residual / variance,
             information=n**2 * trust / variance,
@@ -69,7 +70,7 @@ class Released:
             common_score=float(common @ residual) / left,
         )
 
-    @property
+    @cached_property
     def tail_exponent(self) -> float:
         """Hill's estimate of the exponent of the counts' power law, shrunk towards 1 if there are few counts."""
         counts = self.counts[self.thresholded]
@@ -121,8 +122,8 @@ class Reported:
         weighted = inverse * residual + layout.per_cell(coupling * layout.per_query(residual))
         whole = gain + leak * layout.counts
         return Pull(
-            score=n * (layout.per_cell(gain) * weighted + layout.per_cell(leak * layout.per_query(weighted))),
-            information=n * layout.per_cell(gain**2) * inverse,
+            score=n * (response.cell_gain * weighted + layout.per_cell(leak * layout.per_query(weighted))),
+            information=n * response.cell_gain**2 * inverse,
             along=inverse,
             block=n * (leak**2 * layout.per_query(inverse) + coupling * whole**2),
             block_along=n * gain * leak,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -42,13 +42,11 @@ def fit(evidence: Evidence, scale: float) -> Fit:
     hidden = hidden_cells(layout)
     shares = _start(evidence, hidden)
     expected: Expectation | None = None
-    step, settled = Step(shares, np.zeros_like(shares), np.zeros(layout.counts.size)), False
+    more, towards = np.zeros_like(shares), np.zeros_like(shares)
     for number in range(_STEPS):
         system = System.of(layout, evidence.pulls(shares))
-        if hidden.any() and number < _LEARNING_STEPS:
+        if number < _LEARNING_STEPS and hidden.any():
             expected = _expected(evidence, shares, hidden, scale, expected)
-        more, towards = np.zeros_like(shares), np.zeros_like(shares)
-        if expected is not None:
             more[hidden], towards[hidden] = 1 / expected.variance, expected.mean
         step = _not_negative(system, shares, more, towards)
         settled = bool(np.all(np.abs(step.shares - shares) <= _SETTLED * np.sqrt(step.variance) + _LEAST))
@@ -70,8 +68,7 @@ def _expected(evidence: Evidence, shares: Floats, hidden: Flags, scale: float, b
     at[hidden] = shares[hidden].mean() if before is None else before.mean
     free = System.of(layout, evidence.pulls(at)).step(at)
     listed = layout.per_query(np.where(hidden, 0.0, shares))
-    of_hidden = listed[np.searchsorted(layout.ends, np.flatnonzero(hidden), side="right")]
-    return expect_unlisted(free.shares[hidden], free.variance[hidden], of_hidden, scale)
+    return expect_unlisted(free.shares[hidden], free.variance[hidden], listed[layout.query_of[hidden]], scale)
 
 
 def _not_negative(system: System, shares: Floats, more: Floats, towards: Floats) -> Step:
@@ -84,7 +81,7 @@ def _not_negative(system: System, shares: Floats, more: Floats, towards: Floats)
     while (below := (step.shares < 0) & ~held).any():
         held |= below
         step = system.step(shares, more + np.where(held, _PINNED * system.diagonal, 0.0), np.where(held, 0.0, towards))
-    return Step(step.shares, free.variance, free.query_variance)
+    return replace(free, shares=step.shares)
 
 
 def hidden_cells(layout: Layout) -> Flags:

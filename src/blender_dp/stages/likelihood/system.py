@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -37,8 +38,17 @@ class Step:
     """The result of one Newton step, with the variances of every cell and of every query."""
 
     shares: Floats
-    variance: Floats
-    query_variance: Floats
+    covariance: Inverse
+
+    @cached_property
+    def variance(self) -> Floats:
+        """The variances of the cells."""
+        return self.covariance.diagonal()
+
+    @cached_property
+    def query_variance(self) -> Floats:
+        """The variances of the queries."""
+        return self.covariance.blocks()
 
 
 @dataclass
@@ -71,19 +81,19 @@ class System:
 
     def step(self, shares: Floats, more: Floats | float = 0.0, towards: Floats | float = 0.0) -> Step:
         """One Newton step from these shares, with additional information `more` that pulls every cell `towards` a share."""
-        inverse = _Inverse(self.layout, self.diagonal + more, self.along, self.block, self.block_along)
+        inverse = Inverse(self.layout, self.diagonal + more, self.along, self.block, self.block_along)
         score = self.score + more * (towards - shares)
         for direction, information, common_score in self.common:
             score = score + common_score * direction
             inverse.add(direction, information)
-        move, to_sum = inverse.times(score), inverse.times(np.ones_like(shares))
+        move, to_sum = inverse.times(score), inverse.times_ones()
         excess = float((shares + move).sum()) - 1
         slope = float(to_sum.sum())
         inverse.subtract(to_sum, 1 / slope)  # the sum of the shares is known: 1
-        return Step(shares + move - excess / slope * to_sum, inverse.diagonal(), inverse.blocks())
+        return Step(shares + move - excess / slope * to_sum, inverse)
 
 
-class _Inverse:
+class Inverse:
     """The inverse by Woodbury's identity, with only a few numbers per cell and per query."""
 
     def __init__(self, layout: Layout, diagonal: Floats, along: Floats, block: Floats, block_along: Floats) -> None:
@@ -91,7 +101,8 @@ class _Inverse:
         per_query, reciprocal = layout.per_query, self._reciprocal
         # With U = [1, a] and K = [[block, block_along], [block_along, 0]]: (D + U K Uᵀ)⁻¹ = D⁻¹ - D⁻¹ U W Uᵀ D⁻¹,
         # where W = (1 + K G)⁻¹ K and G = Uᵀ D⁻¹ U, which is 2 × 2 for every block.
-        g11, g12, g22 = (per_query(reciprocal * along**power) for power in range(3))
+        scaled = reciprocal * along
+        g11, g12, g22 = per_query(reciprocal), per_query(scaled), per_query(scaled * along)
         m11, m12 = 1 + block * g11 + block_along * g12, block * g12 + block_along * g22
         m21, m22 = block_along * g11, 1 + block_along * g12
         determinant = m11 * m22 - m12 * m21
@@ -103,15 +114,26 @@ class _Inverse:
 
     def times(self, vector: Floats) -> Floats:
         """The inverse times a vector."""
-        per_query, per_cell = self._layout.per_query, self._layout.per_cell
         scaled = self._reciprocal * vector
-        first, second = per_query(scaled), per_query(self._along * scaled)
-        result = scaled - self._reciprocal * (
-            per_cell(self._w11 * first + self._w12 * second) + self._along * per_cell(self._w12 * first + self._w22 * second)
-        )
+        within = self._within_queries(self._layout.per_query(scaled), self._layout.per_query(self._along * scaled))
+        result = scaled - self._reciprocal * within
         for direction, factor in self._removed:
-            result = result - direction * (factor * float(direction @ vector))
+            result -= direction * (factor * float(direction @ vector))
         return result
+
+    def times_ones(self) -> Floats:
+        """The inverse times a vector of ones, whose sums over the queries are known."""
+        result = self._reciprocal * (1 - self._within_queries(*self._g))
+        for direction, factor in self._removed:
+            result -= direction * (factor * float(direction.sum()))
+        return result
+
+    def _within_queries(self, first: Floats, second: Floats) -> Floats:
+        """U W (first, second), for every cell."""
+        per_cell = self._layout.per_cell
+        return per_cell(self._w11 * first + self._w12 * second) + self._along * per_cell(
+            self._w12 * first + self._w22 * second
+        )
 
     def add(self, direction: Floats, information: float) -> None:
         """Add information along one direction over all cells."""
@@ -125,9 +147,9 @@ class _Inverse:
     def diagonal(self) -> Floats:
         """The variances of the cells."""
         per_cell, r, a = self._layout.per_cell, self._reciprocal, self._along
-        result = r - r**2 * (per_cell(self._w11) + 2 * a * per_cell(self._w12) + a**2 * per_cell(self._w22))
+        result = r - r**2 * (per_cell(self._w11) + a * (2 * per_cell(self._w12) + a * per_cell(self._w22)))
         for direction, factor in self._removed:
-            result = result - factor * direction**2
+            result -= factor * direction**2
         return np.maximum(result, 0.0)
 
     def blocks(self) -> Floats:
@@ -135,5 +157,5 @@ class _Inverse:
         g11, g12 = self._g
         result = g11 - (self._w11 * g11**2 + 2 * self._w12 * g11 * g12 + self._w22 * g12**2)
         for direction, factor in self._removed:
-            result = result - factor * self._layout.per_query(direction) ** 2
+            result -= factor * self._layout.per_query(direction) ** 2
         return np.maximum(result, 0.0)

@@ -81,7 +81,7 @@ def test_stated_errors_are_right_if_nearly_everyone_opts_in(shape, opt_in, epsil
 def test_stated_errors_are_right_if_there_is_little_behind_most_queries():
     """A query whose unlisted URLs seem to have few users used to count more, so that all were expected to have too few."""
     setting = setting_of("yandex", "0.99", None, Parameters(epsilon=4, delta="1e-8", max_queries=500))
-    _, queries = scores(simulated(setting, 4))
+    _, queries = scores(simulated(setting, 16))
     assert np.sqrt(np.mean(queries**2)) == pytest.approx(1, abs=0.15)
     assert np.mean(np.abs(queries) < 1.96) == pytest.approx(0.95, abs=0.025)
 
