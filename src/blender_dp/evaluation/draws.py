@@ -9,6 +9,7 @@ from blender_dp.sampling import Entropy
 from blender_dp.stages import Floats, Integers
 
 _NORMAL = 100.0  # from this variance on, a binomial count is drawn as a rounded normal number
+_TABLE, _ROWS = 8192, 64  # the size of a table of probabilities that is computed at once, and its largest number of rows
 
 
 def normal(count: int, entropy: Entropy) -> Floats:
@@ -55,11 +56,22 @@ def inverted(trials: Integers, p: Floats, word: Floats) -> Integers:
     """Binomial counts by inversion: the first count at which the distribution function reaches the uniform number."""
     drawn = np.zeros(trials.size, np.int64)
     mass = np.exp(trials * np.log1p(-p))
-    reached, odds = mass.copy(), p / (1 - p)
-    going = np.flatnonzero((word > reached) & (trials > 0))
-    while going.size:
-        drawn[going] += 1
-        mass[going] *= odds[going] * (trials[going] - drawn[going] + 1) / drawn[going]
-        reached[going] += mass[going]
-        going = going[(word[going] > reached[going]) & (drawn[going] < trials[going])]
+    going = np.flatnonzero((word > mass) & (trials > 0))
+    mass, odds, word = (values[going] for values in (mass, p / (1 - p), word))
+    most = trials[going]
+    reached, last = mass, 0
+    while going.size:  # a table of the next counts (by row) of all numbers that have not been reached (by column)
+        rows = min(max(_TABLE // going.size, 1), _ROWS)
+        count = np.arange(last + 1, last + rows + 1)[:, None]
+        masses = odds * (most - count + 1) / count
+        masses[0] *= mass
+        np.multiply.accumulate(masses, axis=0, out=masses)
+        sums = masses.copy()
+        sums[0] += reached
+        np.add.accumulate(sums, axis=0, out=sums)
+        beyond = (word > sums) & (most > count)
+        drawn[going] = last + 1 + np.count_nonzero(beyond, axis=0)
+        on = beyond[-1]
+        going, most, odds, word = going[on], most[on], odds[on], word[on]
+        mass, reached, last = masses[-1, on], sums[-1, on], last + rows
     return drawn

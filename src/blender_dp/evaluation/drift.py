@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from blender_dp.evaluation.crowd import Searched
 from blender_dp.evaluation.draws import normal_pairs
 from blender_dp.evaluation.experiment import make_listing
-from blender_dp.evaluation.groups import Groups
+from blender_dp.evaluation.groups import Groups, Listed
 from blender_dp.evaluation.population import Population
 from blender_dp.pipeline.collection import Collection
 from blender_dp.release import Release
@@ -48,16 +48,28 @@ def drift(queries: int, rounds: int, step: float, seed: int) -> list[Floats]:
 
 
 def collect_rounds(
-    collection: Collection, population: Population, factors: Sequence[Floats], *, users: int, opt_in: float, seed: int
+    collection: Collection,
+    population: Population,
+    factors: Sequence[Floats],
+    *,
+    users: int,
+    opt_in: float,
+    seed: int,
+    reuse_lists: bool = False,
 ) -> Iterator[Round]:
-    """Collect once per round, each time from new users; `factors` has one factor per query of the population."""
+    """Collect once per round, each time from new users; `factors` has one factor per query of the population.
+
+    With `reuse_lists`, each list is the next round's public candidates, as in a live campaign.
+    """
+    listed: Listed | None = None
     for number, factor in enumerate(factors):
         now = _changed(population, factor)
-        groups = Groups.of(
-            now.resized(users, seed * 1000 + number), opt_in, float(collection.parameters.f_o), f"{seed} {number}"
-        )
+        people = _drawn(now, users, Entropy.seeded(f"resized {seed * 1000 + number}"))
+        groups = Groups.of(people, opt_in, float(collection.parameters.f_o), f"{seed} {number}")
         entropy = Entropy.seeded(f"rounds {seed} {number}")
-        listing, listed = make_listing(collection, groups, entropy)
+        if reuse_lists and listed:
+            collection = Collection(replace(collection.parameters, candidates=listed.head_list))
+        listing, listed = make_listing(collection, groups, entropy, listed if reuse_lists else None)
         reports = simulate(groups.clients_on(listed), collection.channel(listing.head_list, listing.design), entropy)
         release = collection.make_release(listing, reports, groups.sizes.clients, seeded=True)
         yield Round(release, _shares(now))
@@ -77,6 +89,12 @@ def _changed(population: Population, factor: Floats) -> Population:
     counts = np.round(population.counts * factor[population.query_of] * _COPIES).astype(np.int64)
     users = max(population.users * _COPIES, int(counts.sum()))
     return Population(users, population.query_of, counts, population.names, population.levels)
+
+
+def _drawn(population: Population, users: int, entropy: Entropy) -> Population:
+    """So many random users of a population. Records that nobody has any more keep their numbers."""
+    records = population.record_of(integers_below(population.users, users, entropy))
+    return replace(population, users=users, counts=np.bincount(records[records >= 0], minlength=population.counts.size))
 
 
 def _shares(population: Population) -> dict[str, float]:

@@ -20,7 +20,18 @@ from blender_dp.evaluation.scoring import Scorer
 from blender_dp.pipeline.collection import Collection, Listing
 from blender_dp.release.estimates import interval
 from blender_dp.sampling import Entropy
-from blender_dp.stages import Calibration, Discovery, Flags, Floats, Integers, Likelihood, Result, Yardsticks, simulate
+from blender_dp.stages import (
+    Calibration,
+    Discovery,
+    Flags,
+    Floats,
+    Integers,
+    Likelihood,
+    Result,
+    Yardsticks,
+    simulate,
+    with_candidates,
+)
 from blender_dp_device.channel.subset import AnyChannel
 from blender_dp_device.records.head_list import HeadList
 
@@ -87,6 +98,14 @@ def collect(
     listing, listed = make_listing(collection, groups, entropy)
     channel = collection.channel(listing.head_list, listing.design)
     reported = reports(groups.clients_on(listed), channel, entropy)
+    return estimated(collection, groups, listing, listed, reported, yardsticks=yardsticks)
+
+
+def estimated(
+    collection: Collection, groups: Groups, listing: Listing, listed: Listed, reported: Integers, *, yardsticks: bool
+) -> Outcome:
+    """The last stage of a collection, from its list and the clients' reports to estimates, and their scores."""
+    channel = collection.channel(listing.head_list, listing.design)
     result = collection.estimator.combine(listing.calibrated, reported, channel, listing.context)
     truth: Floats = groups.everyone_on(listed) / groups.population.users
     client_cells, client_queries, bounds = result.client.cells, result.client.queries, None
@@ -106,10 +125,12 @@ def collect(
     return Outcome(listing, listed, result, scores, truth, _per_query(truth, listed), bounds)
 
 
-def make_listing(collection: Collection, groups: Groups, entropy: Entropy) -> tuple[Listing, Listed]:
+def make_listing(
+    collection: Collection, groups: Groups, entropy: Entropy, candidates: Listed | None = None
+) -> tuple[Listing, Listed]:
     """The opt-in users' half: the list, what calibration measured, and the design of the clients' channel."""
     p, sizes = collection.parameters, groups.sizes
-    discovered, numbers = discover_on(collection, groups, entropy)
+    discovered, numbers = discover_on(collection, groups, entropy, candidates)
     shortlist = collection.estimator.shortlist(discovered, p.max_queries)
     cells = groups.calibration.on(Listed(shortlist.head_list, numbers, groups.population))
     calibrated = collection.estimator.calibrate(cells, shortlist, collection.calibration, p.max_queries, entropy)
@@ -119,19 +140,26 @@ def make_listing(collection: Collection, groups: Groups, entropy: Entropy) -> tu
     return listing, Listed(final, numbers, groups.population)
 
 
-def discover_on(collection: Collection, groups: Groups, entropy: Entropy) -> tuple[Discovery, dict[Name, int]]:
-    """The list that the discovery users make, and the number of every record on it."""
+def discover_on(
+    collection: Collection, groups: Groups, entropy: Entropy, candidates: Listed | None = None
+) -> tuple[Discovery, dict[Name, int]]:
+    """The list that the discovery users make, and the number of every record on it. Candidates need no threshold."""
     held = groups.discovery
     selection = collection.discovery.selector(entropy).select(held.counts)
     records, noisy = held.records[selection.rows], selection.noisy_counts
-    if isinstance(collection.estimator, Likelihood):  # it keeps the queries with the highest counts, so others need no names
+    if isinstance(collection.estimator, Likelihood) and candidates is None:  # it keeps only the queries with the most users
         leading = _leading(groups.population.query_of[records], noisy, collection.parameters.max_queries)
         records, noisy = records[leading], noisy[leading]
     names = groups.population.names(records)
     named = sorted(zip(names, noisy.tolist(), records.tolist(), strict=True), key=_order)
     counts = np.array([count for _, count, _ in named], float)
     numbers = {name: record for name, _, record in named}
-    return Discovery(_head_list(numbers), counts, np.zeros(counts.size, np.bool_)), numbers
+    found = Discovery(_head_list(numbers), counts, np.zeros(counts.size, np.bool_))
+    if candidates is None:
+        return found, numbers
+    known = dict(zip(candidates.head_list.records(), candidates.records.tolist(), strict=True))
+    counted = held.on(candidates)
+    return with_candidates(found, candidates.head_list, counted, collection.calibration, entropy), numbers | known
 
 
 def _head_list(names: Iterable[Name]) -> HeadList:

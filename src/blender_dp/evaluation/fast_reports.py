@@ -20,8 +20,10 @@ _ROWS = 64  # queries whose clients' other queries are drawn on their own
 
 def fast_reports(counts: Integers, channel: AnyChannel, entropy: Entropy) -> Integers:
     """How often every cell is reported, given the number of clients in every cell."""
+    if counts.size == 1:  # an empty list
+        return counts.copy()
     response = Response.of(channel)
-    if int(counts.sum()) * response.size <= _FEW or response.layout.counts.size == 1:
+    if int(counts.sum()) * response.size <= _FEW:
         return simulate(counts, channel, entropy)
     layout = response.layout
     included = binomial(counts, np.full(counts.size, response.query_truth), entropy)

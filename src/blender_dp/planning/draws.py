@@ -18,19 +18,18 @@ from blender_dp.evaluation.population import Name, Population
 from blender_dp.logs.synthetic import uniform
 from blender_dp.planning.outline import Records
 from blender_dp.planning.setting import Setting
+from blender_dp.planning.tail import LARGE
 from blender_dp.sampling import Entropy
 from blender_dp.stages import Flags, Floats, Integers
-
-_LARGE = 30.0  # expected counts from which the normal distribution is good enough
 
 
 def groups(setting: Setting, seed: str, entropy: Entropy) -> Groups:
     """Discovery users, calibration users and clients, drawn from the shares of the queries that could be listed."""
-    sizes, shares = setting.sizes, setting.outline.query_shares[: setting.head]
-    of_queries = np.stack([drawn(users, shares, entropy) for users in (sizes.discovery, sizes.calibration, sizes.clients)])
-    chosen = np.flatnonzero(setting.could_be_listed(*of_queries[:2]) | _most_popular(of_queries.sum(0), setting))
-    records = setting.outline.records(chosen, seed)
-    discovery, calibration, clients = distributed(of_queries[:, chosen], chosen, records, entropy)
+    sizes = setting.sizes
+    queries, of_queries = _of_queries(setting, entropy)
+    chosen = setting.could_be_listed(queries, *of_queries[:2]) | _most_popular(of_queries.sum(0), setting)
+    records = setting.outline.records(queries[chosen], seed)
+    discovery, calibration, clients = distributed(of_queries[:, chosen], queries[chosen], records, entropy)
     people = _population(records, discovery + calibration + clients, setting)
     held = discovery + calibration + clients > 0
     return Groups(
@@ -38,6 +37,17 @@ def groups(setting: Setting, seed: str, entropy: Entropy) -> Groups:
         _members(people, sizes.discovery, discovery[held]),
         _members(people, sizes.calibration, calibration[held]),
     )
+
+
+def _of_queries(setting: Setting, entropy: Entropy) -> tuple[Integers, Integers]:
+    """The numbers of the queries that could matter, in ascending order, and a row of their users for each group."""
+    tail, sizes = setting.tail, setting.sizes
+    common = setting.outline.query_shares[: tail.first if tail else setting.head]
+    counts = np.stack([drawn(users, common, entropy) for users in (sizes.discovery, sizes.calibration, sizes.clients)])
+    if tail is None:
+        return np.arange(common.size), counts
+    rare, of_rare = tail.drawn(entropy)
+    return np.append(np.arange(common.size), rare), np.hstack([counts, of_rare])
 
 
 def drawn(users: int, shares: Floats, entropy: Entropy) -> Integers:
@@ -51,7 +61,7 @@ def drawn(users: int, shares: Floats, entropy: Entropy) -> Integers:
     common = shares * float(spread @ normals)
     skew = (normals[:-1] ** 2 - 1) * (1 - 2 * shares) / 6
     counts = np.rint(expected + spread[:-1] * normals[:-1] - common + skew)
-    small = np.flatnonzero(expected < _LARGE)
+    small = np.flatnonzero(expected < LARGE)
     counts[small] = inverted(np.full(small.size, users), shares[small], uniform(small.size, entropy))
     return _at_most(users, np.clip(counts, 0, users))
 

@@ -17,7 +17,8 @@ from blender_dp.stages import Floats
 
 _RANKS = (1, 10, 50, 100, 500, 1000, 5000)
 _QUERIES = 800  # enough to average over
-_WORK, _FITTING = 2e6, 100.0  # queries that may be drawn in all collections; one that is listed costs as much as drawing 100
+_WORK = 2e6  # queries whose users may be drawn in all collections
+_FITTING, _RARE = 100.0, 3.0  # what a listed query costs, and one of a long tail, compared with drawing a query's users
 _FEWEST = 2  # collections; those of millions of queries, or with long lists, differ little from each other
 
 
@@ -82,8 +83,9 @@ def forecast(setting: Setting, simulated: Simulated, top: int | None = None) -> 
 
 def usual_runs(setting: Setting, queries: int = _QUERIES, few: int = 6, many: int = 16, fewest: int = _FEWEST) -> int:
     """How many collections to simulate until this many queries are listed in all of them together, if that is affordable."""
-    listed = setting.length.mean
-    affordable = max(_WORK / (setting.head + _FITTING * listed), fewest)
+    listed, tail = setting.length.mean, setting.tail
+    drawn = tail.first + _RARE * tail.expected if tail else setting.head
+    affordable = max(_WORK / (drawn + _FITTING * listed), fewest)
     return round(min(max(queries / max(listed, 1.0), few), many, affordable))
 
 

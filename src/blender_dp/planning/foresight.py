@@ -33,12 +33,13 @@ class Foresight:
     @property
     def note(self) -> str:
         """What a record needs to be listed."""
-        known = self.discovery_users
-        which = "discovery users" if known is None else f"of about {known:,} discovery users"
-        share = "" if known is None else f" ({self.needed_count / known:.2%})"
-        return (
-            f"A record is listed with a probability of 1/2 or more if at least {self.needed_count:,} {which} have it{share}."
-        )
+        needed, known = self.needed_count, self.discovery_users
+        rule = f"A record is listed with a probability of 1/2 or more if at least {needed:,}"
+        if known is None:
+            return f"{rule} discovery users have it."
+        if needed > known:
+            return f"{rule} discovery users have it; there are about {known:,}."
+        return f"{rule} of about {known:,} discovery users have it ({needed / known:.2%})."
 
     @property
     def warning(self) -> str | None:

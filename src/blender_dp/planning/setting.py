@@ -12,14 +12,20 @@ from blender_dp.mechanisms.listing_by_count import by_count
 from blender_dp.parameters import Parameters
 from blender_dp.pipeline.collection import Collection
 from blender_dp.planning.listing import Length, any_of, listing_probabilities
-from blender_dp.planning.outline import Outline
+from blender_dp.planning.outline import Outline, Records
+from blender_dp.planning.tail import Tail, level
 from blender_dp.release.manifest import Sizes
 from blender_dp.stages import Flags, Floats, Integers
 
 _OVERLOOKED = (0.1, 0.002)  # listed queries below those that are looked at: this many, and this part of the list
 _PROBES = 400
-_URLS = 4  # of a query, each with its own noise
+_URLS = 2  # of a query near the end of a list, each with its own noise
 _REACH = 4.0  # standard deviations, of both counts: practically no two queries that far apart change places
+_LIFT = 6.0  # standard deviations of the noise on one query's count: it practically never makes up for a larger difference
+_EACH = 20_000  # of more queries than this, some are looked at, and the others are like their neighbours
+_ITERATIONS = 4  # until the number of queries and the probability that they are listed agree
+_ALIKE = 50  # neighbours, whose URLs differ
+_COMMON = 1e-4  # the users of queries with larger shares are drawn together, because they exclude each other
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,26 +109,59 @@ class Setting:
             return self.sizes.discovery, self.collection.discovery.noise.variance
         return self.sizes.calibration, self.collection.calibration.noise.variance
 
-    def could_be_listed(self, discovery: Integers, calibration: Integers) -> Flags:
-        """Which queries could be on the list, given how many users in each of the two groups have them.
+    @cached_property
+    def tail(self) -> Tail | None:
+        """The many rare queries of a flat shape that could be listed; None for other shapes."""
+        shares, sizes, m = self.outline.query_shares[: self.head], self.sizes, self.parameters.max_queries
+        common = int(np.count_nonzero(shares > _COMMON))
+        if self.head - common <= _EACH:
+            return None
+        rare, enough = shares[common:], m + _REACH * np.sqrt(m) + _REACH**2
+        discovery = float(np.searchsorted(self.of_count, _OVERLOOKED[0] / self.head))
+        if self.parameters.estimator == "likelihood":
+            discovery = max(discovery, self._lowest_listed(common, enough) - self._noise_reach)
+        return Tail(common, rare, sizes, discovery, level(rare, self.users, enough))
+
+    def _lowest_listed(self, first: int, queries: float) -> float:
+        """The number of discovery users that this many listed queries have, from this one on; 0 if fewer are listed."""
+        shares, users, needed = self.outline.query_shares[first : self.head], self.sizes.discovery, queries
+        for _ in range(_ITERATIONS):
+            count = level(shares, users, needed)
+            needed = queries / max(self._listed_with(count, first), 1e-300)
+        return level(shares, users, needed)
+
+    def _listed_with(self, count: float, first: int) -> float:
+        """The probability that a query is listed, if so many discovery users have it, from this query on."""
+        some = np.unique(np.linspace(first, self.head - 1, _PROBES).astype(np.int64))
+        records = self.outline.records(some, "0")
+        within = records.shares / self.outline.query_shares[records.query_of]
+        return float(self._any_listed(some, Records(records.query_of, count / self.sizes.discovery * within)).mean())
+
+    def could_be_listed(self, queries: Integers, discovery: Integers, calibration: Integers) -> Flags:
+        """Which of these queries could be on the list, given how many users in each of the two groups have them.
 
         The others are too rare, so that hardly one of them is ever listed; or the M queries with the highest
         counts are certainly above them.
         """
         of_count = self.of_count
         listed = np.bincount(np.minimum(discovery, of_count.size - 1), minlength=of_count.size) * of_count
-        rare = int(np.searchsorted(np.cumsum(listed), _OVERLOOKED[0]))
-        return (discovery >= rare) & self._in_reach_of_the_list(
-            discovery if self.parameters.estimator == "likelihood" else calibration
+        needed = max(float(np.searchsorted(np.cumsum(listed), _OVERLOOKED[0])), self.tail.discovery if self.tail else 0.0)
+        return (discovery >= needed) & self._in_reach_of_the_list(
+            queries, discovery if self.parameters.estimator == "likelihood" else calibration
         )
 
-    def _in_reach_of_the_list(self, counts: Integers) -> Flags:
+    def _in_reach_of_the_list(self, queries: Integers, counts: Integers) -> Flags:
         """Which queries have counts that noise could lift above the count of the M-th query that is listed."""
         order = np.argsort(-counts, kind="stable")
-        above = np.flatnonzero(_certain(self.listed[order]) > self.parameters.max_queries)
+        above = np.flatnonzero(_certain(self.listed[queries[order]]) > self.parameters.max_queries)
         if not above.size:
             return np.ones(counts.size, np.bool_)
-        return np.asarray(counts >= counts[order[above[0]]] - 2 * _REACH * np.sqrt(_URLS * self.cutoff[1]))
+        return np.asarray(counts >= counts[order[above[0]]] - self._noise_reach)
+
+    @property
+    def _noise_reach(self) -> float:
+        """By how much noise could lift the count of one query above that of another."""
+        return float(_LIFT * np.sqrt(_URLS * self.cutoff[1]))
 
     @cached_property
     def listed(self) -> Floats:
@@ -130,9 +169,20 @@ class Setting:
         return self._listed(self.head)
 
     def _listed(self, queries: int) -> Floats:
-        records = self.outline.records(np.arange(queries), "0")
+        """The same for so many queries; of many rare ones, for some of them and what lies between."""
+        if queries <= _EACH:
+            return self._listed_each(np.arange(queries))
+        first = self._listed_each(np.arange(_EACH))
+        some = np.linspace(_EACH, queries - 1, _EACH).astype(np.int64)
+        means = [values.reshape(-1, _ALIKE).mean(axis=1) for values in (some, self._listed_each(some))]
+        return np.append(first, np.interp(np.arange(_EACH, queries), *means))
+
+    def _listed_each(self, queries: Integers) -> Floats:
+        return self._any_listed(queries, self.outline.records(queries, "0"))
+
+    def _any_listed(self, queries: Integers, records: Records) -> Floats:
         probable = listing_probabilities(records.shares, self.sizes.discovery, self.of_count)
-        return any_of(probable, records.query_of, queries)
+        return any_of(probable, np.searchsorted(queries, records.query_of), queries.size)
 
     @cached_property
     def length(self) -> Length:

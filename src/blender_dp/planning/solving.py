@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from blender_dp.errors import BlenderError, ParameterError
-from blender_dp.planning.forecasts import Forecast, forecast
+from blender_dp.planning.forecasts import Forecast, forecast, usual_runs
 from blender_dp.planning.setting import Setting
 from blender_dp.planning.simulation import simulated
 from blender_dp.planning.unknowns import Unknown, unknown_of
@@ -154,7 +154,7 @@ def _shortfall(setting: Setting, want: Want) -> float:
         return math.inf
     if want.ndcg is None and want.error is None:
         return -math.inf
-    predicted = forecast(setting, simulated(setting, _RUNS), want.queries)
+    predicted = _predicted(setting, want, _RUNS, "plan")
     gaps = [-math.inf]
     if want.ndcg is not None:
         gaps.append(math.log(max(1 - predicted.ndcg.mean, 1e-9) / max(1 - want.ndcg, 1e-9)))
@@ -176,9 +176,14 @@ def _verified(unknown: Unknown, setting: Setting, want: Want, value: float, *, u
 
 
 def _outcome(unknown: Unknown, value: float, setting: Setting, want: Want) -> Solution:
-    predicted = forecast(setting, simulated(setting, _VERIFYING_RUNS, "verification"), want.queries)
+    predicted = _predicted(setting, want, _VERIFYING_RUNS, "verification")
     missing = want.missing(setting, predicted)
     return Solution(unknown.name, unknown.label, None if missing else value, value, predicted, missing, setting)
+
+
+def _predicted(setting: Setting, want: Want, runs: int, stream: str) -> Forecast:
+    """A forecast from this many simulated collections, or from fewer if each of them takes long."""
+    return forecast(setting, simulated(setting, usual_runs(setting, few=runs, many=runs), stream), want.queries)
 
 
 def _is_valid(setting: Setting) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from importlib.metadata import version
 from typing import Any, Literal
 
@@ -122,7 +123,13 @@ def manifest_of(
 
 def package_versions() -> dict[str, str]:
     """The versions of Python and the packages that the numbers depend on."""
-    return {"python": platform.python_version(), **{name: version(name) for name in _PACKAGES}}
+    return {"python": platform.python_version(), **{name: _version(name) for name in _PACKAGES}}
+
+
+@cache
+def _version(package: str) -> str:
+    """The version of a package, which Python would look for in all folders each time."""
+    return version(package)
 
 
 def statements(manifest: Manifest) -> list[str]:

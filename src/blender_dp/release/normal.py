@@ -10,6 +10,14 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 _ERFC = np.vectorize(math.erfc, otypes=[np.float64])
+_TAIL = 0.02425  # below this probability, and above its complement, the quantile is computed from its logarithm
+_CENTRE_ABOVE = (-3.969683028665376e01, 2.209460984245205e02, -2.759285104469687e02,
+                 1.383577518672690e02, -3.066479806614716e01, 2.506628277459239e00)  # fmt: skip
+_CENTRE_BELOW = (-5.447609879822406e01, 1.615858368580409e02, -1.556989798598866e02,
+                 6.680131188771972e01, -1.328068155288572e01, 1.0)  # fmt: skip
+_TAIL_ABOVE = (7.784894002430293e-03, 3.223964580411365e-01, 2.400758277161838e00,
+               2.549732539343734e00, -4.374664141464968e00, -2.938163982698783e00)  # fmt: skip
+_TAIL_BELOW = (7.784695709041462e-03, 3.224671290700398e-01, 2.445134137142996e00, 3.754408661907416e00, 1.0)
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(41)
 
 
@@ -29,6 +37,19 @@ def normal_tail(values: Floats) -> Floats:
     tail = np.exp(-(values**2) / 2) / math.sqrt(2 * math.pi) * series
     result: Floats = np.where(values >= 0, tail, 1 - tail)
     return result
+
+
+def normal_quantile(probabilities: Floats) -> Floats:
+    """The numbers below which a standard normal one lies with these probabilities: fast, and within 10⁻⁸ of themselves.
+
+    Citation: Acklam's rational approximation (2003), for the centre and for both tails.
+    """
+    p = np.asarray(probabilities, float)
+    tail = np.minimum(p, 1 - p)
+    centre, root = p - 0.5, np.sqrt(-2 * np.log(np.maximum(tail, np.finfo(float).tiny)))
+    inner = centre * np.polyval(_CENTRE_ABOVE, centre**2) / np.polyval(_CENTRE_BELOW, centre**2)
+    outer = np.copysign(np.polyval(_TAIL_ABOVE, root) / np.polyval(_TAIL_BELOW, root), centre)
+    return np.where(tail > _TAIL, inner, outer)
 
 
 def two_sided(score: float) -> float:

@@ -38,3 +38,22 @@ def test_rounds_have_the_shares_that_their_users_are_drawn_from():
         assert abs(google.share - one.shares["google"]) < 6 * google.variance**0.5
         assert sum(group.users for group in one.release.manifest.groups) == 100_000
     assert first.release.manifest.is_seeded
+
+
+def test_each_list_is_the_next_rounds_candidates():
+    first, second, third = (one.release for one in rounds([{}, {"ebay": 0.0}, {}], reuse_lists=True, max_queries=100))
+    lists = [one.head_list for one in (first, second, third)]
+    assert "ebay" in lists[0].queries
+    assert set(lists[0].records()) <= set(lists[1].records()) <= set(lists[2].records())  # no list is full
+    assert [one.manifest.candidates for one in (first, second, third)] == [None, lists[0].digest, lists[1].digest]
+    ebay = next(row for row in second.queries if row.query == "ebay")
+    assert abs(ebay.share) < 5 * ebay.variance**0.5
+    without = rounds([{}, {"ebay": 0.0}], max_queries=100)[1].release.head_list
+    assert "ebay" not in without.queries
+
+
+def test_a_full_list_keeps_the_most_popular_of_candidates_and_others():
+    first, second = (one.release for one in rounds([{}, {"ebay": 0.0}], reuse_lists=True, max_queries=10))
+    assert (len(first.head_list), len(second.head_list)) == (10, 10)
+    assert "ebay" in first.head_list.queries
+    assert "ebay" not in second.head_list.queries

@@ -1,12 +1,9 @@
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 
 from blender_dp.planning.cutoff import on_final_list
-from blender_dp.release.normal import normal_tail
 
 
 def test_without_a_surplus_nothing_is_cut_off():
@@ -31,8 +28,3 @@ def test_it_agrees_with_simulated_counts():
     top = np.argsort(-noisy, axis=1)[:, :40]
     observed = np.bincount(top.ravel(), minlength=100) / 4_000
     assert on_final_list(np.ones(100), shares, 5_000, 4.0, 40) == pytest.approx(observed, abs=0.06)
-
-
-def test_the_normal_tail():
-    values = np.linspace(-6, 6, 101)
-    assert normal_tail(values) == pytest.approx([math.erfc(v / math.sqrt(2)) / 2 for v in values.tolist()], abs=1e-7)

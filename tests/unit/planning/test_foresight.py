@@ -39,6 +39,7 @@ def test_fewer_users_than_needed_will_probably_find_nothing():
     assert found.warning.startswith(
         "the list will probably be empty: about 8 discovery users must have the same record, but there are only 5"
     )
+    assert found.note.endswith("if at least 8 discovery users have it; there are about 5.")
 
 
 def test_a_list_with_candidates_is_not_empty():

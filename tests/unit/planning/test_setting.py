@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from blender_dp import GroupError
 from blender_dp.parameters import Parameters
+from blender_dp.planning.listing import any_of, listing_probabilities
 from blender_dp.planning.setting import Setting
 from blender_dp.planning.sources import outline_of
 from tests.unit.planning.shapes import SHAPES, USERS
@@ -52,3 +54,12 @@ def test_more_of_everything_lists_more():
 def test_the_cutoff_uses_the_counts_of_the_estimator():
     assert setting().cutoff[0] == 24_671
     assert setting(profile="paper").cutoff[0] == 1_298
+
+
+def test_of_many_queries_some_are_looked_at():
+    """A million equally popular queries: the length of the list is that of looking at each."""
+    flat = setting("zipf:0", 60_000_000, 0.5, delta="1e-9", max_queries=5_000)
+    records = flat.outline.records(np.arange(flat.head), "0")
+    each = any_of(listing_probabilities(records.shares, flat.sizes.discovery, flat.of_count), records.query_of, flat.head)
+    assert flat.head == 1_000_000
+    assert flat.listed.sum() == pytest.approx(each.sum(), rel=0.03)

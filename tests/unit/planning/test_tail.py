@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from blender_dp.parameters import Parameters
+from blender_dp.planning import setting as settings
+from blender_dp.planning.draws import groups
+from blender_dp.planning.setting import Setting
+from blender_dp.planning.simulation import simulated
+from blender_dp.planning.sources import outline_of
+from blender_dp.planning.tail import Tail, level
+from blender_dp.release.manifest import Sizes
+from blender_dp.sampling import Entropy
+from tests.unit.planning.shapes import outline, zipf
+
+SIZES = Sizes(discovery=200_000, calibration=50_000, clients=350_000)
+REPEATS = 300
+
+
+def flat(users: int = 3_000_000, **parameters) -> Setting:
+    """Sixty thousand queries, the most popular one ten times as popular as the least."""
+    values = {"epsilon": 4, "delta": "1e-7", "max_queries": 20, **parameters}
+    return Setting(outline("flat", zipf(60_000, 0.2), 2, 1.0), users, 0.3, Parameters(**values))
+
+
+@pytest.mark.parametrize(("expected", "discovery", "total"), [(2.0, 7.0, 20.0), (2.0, 30.0, 18.0), (60.0, 80.0, 230.0)])
+def test_queries_with_many_users_are_as_frequent_as_if_all_were_drawn(expected, discovery, total):
+    """Numbers of queries are Poisson; beyond 5.5 standard deviations a false alarm has a probability below 1e-6."""
+    queries, share = 5_000, expected / SIZES.discovery
+    tail, entropy = Tail(100, np.full(queries, share), SIZES, discovery, total), Entropy.seeded("tail")
+    numbers, counts = zip(*(tail.drawn(entropy) for _ in range(REPEATS)), strict=True)
+    assert all((np.diff(one) > 0).all() and one.min() >= 100 and one.max() < 100 + queries for one in numbers)
+    drawn, rng = np.hstack(counts), np.random.default_rng(5)
+    users = np.array([[SIZES.discovery], [SIZES.calibration], [SIZES.clients]])
+    every = rng.binomial(users, share, (3, 2 * REPEATS * queries))
+    matters = lambda found: (found[0] >= discovery) | (found.sum(0) >= total)  # noqa: E731
+    for judged in (
+        lambda found: matters(found).sum(),
+        lambda found: (matters(found) & (found[1] > users[1] * share)).sum(),
+        lambda found: ((found[0] >= discovery) & (found[2] < users[2] * share)).sum(),
+        lambda found: (found[0] >= discovery + 1).sum(),
+        lambda found: (found.sum(0) >= total + 2).sum(),
+    ):
+        found, exact = int(judged(drawn)), int(judged(every)) / 2
+        assert abs(found - exact) <= 5.5 * np.sqrt(max(found, exact) * 1.5) + 1
+
+
+def test_few_queries_are_drawn():
+    setting = flat()
+    assert setting.head > 40_000
+    numbers, counts = setting.tail.drawn(Entropy.seeded(1))
+    assert counts.shape == (3, numbers.size)
+    assert 20 <= numbers.size < 6_000
+    assert 0.5 * setting.tail.expected < numbers.size < 1.3 * setting.tail.expected  # some are expected twice
+
+
+@pytest.mark.parametrize("shape", ["aol", "yandex", "zipf:1.1", "zipf:0.5"])
+def test_usual_shapes_have_no_tail(shape):
+    assert Setting(outline_of(shape), 1_000_000, 0.05, Parameters(epsilon=4, delta="1e-7")).tail is None
+
+
+def test_a_million_equally_popular_queries_have_one():
+    setting = Setting(outline_of("zipf:0"), 400_000_000, 0.05, Parameters(epsilon=4, delta="1e-11"))
+    assert setting.tail.shares.size == 1_000_000
+    assert setting.tail.expected < 50_000
+    people = groups(setting, "", Entropy.seeded(1)).population
+    assert people.top_queries[49] > 400 + 3.5 * 20  # the fiftieth of a million queries with 400 ± 20 users
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("parameters", [{}, {"profile": "paper", "users": 400_000}, {"max_queries": 300}])
+def test_the_results_are_those_of_drawing_every_query(parameters, monkeypatch):
+    """Means of 16 collections each, at most 5.5 standard errors apart."""
+
+    def measured() -> np.ndarray:
+        outcomes = simulated(flat(**parameters), 16, "measured").outcomes
+        return np.array([(one.queries, one.scores["blended"].query_l1, one.scores["blended"].ndcg) for one in outcomes])
+
+    assert flat(**parameters).tail
+    rare = measured()
+    monkeypatch.setattr(settings, "_EACH", 10**6)
+    assert flat(**parameters).tail is None
+    every = measured()
+    error = np.sqrt((rare.var(axis=0) + every.var(axis=0)) / 15)
+    assert (np.abs(rare.mean(axis=0) - every.mean(axis=0)) <= 5.5 * error + 1e-9).all()
+
+
+def test_as_many_queries_reach_a_level_as_it_says():
+    shares = zipf(50_000, 0.3)
+    found = level(shares, 2_000_000, 100)
+    reached = np.random.default_rng(1).poisson(2_000_000 * shares, (40, shares.size)) >= found
+    assert 60 <= reached.sum(axis=1).mean() <= 101  # rather too few: nothing that matters is left out
+    assert level(shares, 2_000_000, 60_000) == pytest.approx(0, abs=1e-6)
