@@ -11,7 +11,7 @@ import pyarrow as pa
 from blender_dp.errors import ParameterError
 from blender_dp.release.population import check_comparable
 from blender_dp.release.smoothing import Smoothed, smooth
-from blender_dp.release.tracks import Track, tracks_of
+from blender_dp.release.tracks import tracks_of
 
 if TYPE_CHECKING:
     from blender_dp.release.release import Release
@@ -74,7 +74,7 @@ def trends_over(releases: Sequence[Release], names: Sequence[str] | None = None,
     tracks = tracks_of(releases, most)
     if not tracks:
         return Trends(labels, ())
-    series = [_series(track, smoothed) for track, smoothed in zip(tracks, smooth(tracks)[0], strict=True)]
+    series = [_series(smoothed) for smoothed in smooth(tracks)[0]]
     return Trends(labels, tuple(sorted(series, key=lambda one: -one.points[-1].smoothed)))
 
 
@@ -85,14 +85,15 @@ def _check_different(releases: Sequence[Release]) -> None:
         raise ParameterError("releases", "two of them are the same", "Pass every release once")
 
 
-def _series(track: Track, smoothed: Smoothed) -> Series:
+def _series(smoothed: Smoothed) -> Series:
     change, low, high = smoothed.change
-    return Series(query=track.query, points=tuple(_points(track, smoothed)), change=change, change_low=low, change_high=high)
+    points = tuple(_points(smoothed))
+    return Series(query=smoothed.query, points=points, change=change, change_low=low, change_high=high)
 
 
-def _points(track: Track, smoothed: Smoothed) -> Iterator[Point]:
+def _points(smoothed: Smoothed) -> Iterator[Point]:
     numbers = zip(smoothed.shares.tolist(), smoothed.low.tolist(), smoothed.high.tolist(), strict=True)
-    for row, (share, low, high) in zip(track.rows, numbers, strict=True):
+    for row, (share, low, high) in zip(smoothed.rows, numbers, strict=True):
         published = (None, None, None) if row is None else (row.share, row.low, row.high)
         yield Point(
             share=published[0],

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from blender_dp.release.estimates import margin
+from blender_dp.release.estimates import QueryEstimate, margin
 from blender_dp.release.normal import Floats
 from blender_dp.release.tracks import Track
 
@@ -30,7 +30,7 @@ _JUMP = 0.01
 _NO_STEP = 1e-6  # far below the width of a cell
 _ITERATIONS = 200
 _TYPICAL, _FACTOR = 0.03, 4.0  # before any query is seen, most steps are within this factor of this size, or 0
-_PSEUDO = 1.0  # that many queries are counted as seen
+_PSEUDO = 0.5  # that many queries are counted as seen
 _NEGLIGIBLE = 1e-3  # the weight of a step size that is not worth computing
 _QUANTILES = (0.025, 0.5, 0.95, 0.975)
 
@@ -39,6 +39,9 @@ _QUANTILES = (0.025, 0.5, 0.95, 0.975)
 class Smoothed:
     """One query's shares in all rounds, with 95 % intervals, and the change from the first round to the last."""
 
+    query: str
+    rows: tuple[QueryEstimate | None, ...]
+    """The published estimates, None where the query is not listed."""
     shares: Floats
     low: Floats
     high: Floats
@@ -48,12 +51,15 @@ class Smoothed:
 
 def smooth(tracks: Collection[Track]) -> tuple[list[Smoothed], Floats]:
     """Smooth all tracks; also return how common each of `STEPS` is."""
-    likelihoods, laws = [], np.ones((1, 1))
+    likelihoods, visibilities, laws = [], [], np.ones((1, 1))
     for track in tracks:  # each is made when it is looked at
-        likelihoods.append(_forward(track, STEPS)[1])
+        each = _forward(track, STEPS)[1] + track.log_visibilities[:, None]
+        likelihoods.append(np.logaddexp.reduce(each, axis=1))
+        visibilities.append(np.exp(each - likelihoods[-1][:, None]))
         laws = track.bias_laws
     weights, belongs = _learn(np.array(likelihoods), laws)
-    return [_smoothed(track, each) for track, each in zip(tracks, belongs, strict=True)], weights
+    parts = zip(tracks, belongs, visibilities, strict=True)
+    return [_smoothed(track, each[:, None] * visible) for track, each, visible in parts], weights
 
 
 def _learn(log_likelihoods: Floats, laws: Floats) -> tuple[Floats, Floats]:
@@ -95,22 +101,22 @@ def _transitions(track: Track, steps: Floats) -> Floats:
 
 def _scaled(track: Track) -> tuple[Floats, Floats]:
     """The likelihoods of every round, relative to the largest one, whose logarithm is returned as well."""
-    largest = track.log_likelihood.max(axis=(1, 2), keepdims=True)
+    largest = track.log_likelihood.max(axis=(1, 2, 3), keepdims=True)
     return np.exp(track.log_likelihood - largest), largest.ravel()
 
 
 def _forward(track: Track, steps: Floats) -> tuple[list[Floats], Floats]:
     """For every round, the belief about the share from it and the rounds before; and the log-likelihood of all rounds.
 
-    Axes: step size, bias, share. Before the first round, all orders of magnitude of a share are equally likely.
+    Axes: step size, visibility, bias, share. Before the first round, all orders of magnitude of a share are equally likely.
     """
     likelihoods, _ = _scaled(track)
-    moves = _transitions(track, steps)
+    moves = _transitions(track, steps)[:, None]  # for all visibilities
     belief = np.broadcast_to(track.widths / track.widths.sum(), (steps.size, *likelihoods.shape[1:]))
-    beliefs, total = [], np.zeros((steps.size, likelihoods.shape[1]))
+    beliefs, total = [], np.zeros((steps.size, *likelihoods.shape[1:3]))
     for number, likelihood in enumerate(likelihoods):
         belief = (belief @ moves if number else belief) * likelihood
-        mass = belief.sum(axis=2, keepdims=True) + np.finfo(float).tiny
+        mass = belief.sum(axis=3, keepdims=True) + np.finfo(float).tiny
         belief = belief / mass
         total += np.log(mass[..., 0])
         beliefs.append(belief)
@@ -118,10 +124,10 @@ def _forward(track: Track, steps: Floats) -> tuple[list[Floats], Floats]:
 
 
 def _smoothed(track: Track, belongs: Floats) -> Smoothed:
-    """Add what later rounds say, and mix the step sizes and biases."""
-    chosen = belongs.sum(axis=1) > _NEGLIGIBLE
+    """Add what later rounds say, and mix the step sizes, visibilities and biases, which `belongs` gives probabilities."""
+    chosen = belongs.sum(axis=(1, 2)) > _NEGLIGIBLE
     weights = (belongs[chosen] / belongs[chosen].sum())[..., None]
-    moves = np.swapaxes(_transitions(track, STEPS[chosen]), 1, 2)
+    moves = np.swapaxes(_transitions(track, STEPS[chosen]), 1, 2)[:, None]
     beliefs, _ = _forward(track, STEPS[chosen])
     likelihoods, _ = _scaled(track)
     ahead = np.ones_like(beliefs[0])  # the likelihood of all later rounds, for every share of this one
@@ -129,11 +135,11 @@ def _smoothed(track: Track, belongs: Floats) -> Smoothed:
     posteriors = []
     for number in range(len(beliefs) - 1, -1, -1):
         joint = beliefs[number] * ahead
-        mass = joint.sum(axis=2, keepdims=True) + np.finfo(float).tiny
-        posteriors.append((weights * joint / mass).sum(axis=(0, 1)))
+        mass = joint.sum(axis=3, keepdims=True) + np.finfo(float).tiny
+        posteriors.append((weights * joint / mass).sum(axis=(0, 1, 2)))
         if number:
             ahead, last = (likelihoods[number] * ahead) @ moves, (likelihoods[number] * last) @ moves
-            scale = ahead.max(axis=2, keepdims=True) + np.finfo(float).tiny
+            scale = ahead.max(axis=3, keepdims=True) + np.finfo(float).tiny
             ahead, last = ahead / scale, last / scale
     product = float((weights * beliefs[0] * last * track.shares / mass).sum())  # of the first and the last share
     return _summary(track, np.array(posteriors[::-1]), product)
@@ -151,4 +157,4 @@ def _summary(track: Track, posteriors: Floats, product: float) -> Smoothed:
     # An interval that nearly begins at 0 begins there, and the probability that is left is all above it.
     from_0 = low < track.offset
     low, high = np.where(from_0, 0.0, low), np.where(from_0, most, high)
-    return Smoothed(middle, low, high, (change, change - spread, change + spread))
+    return Smoothed(track.query, track.rows, middle, low, high, (change, change - spread, change + spread))

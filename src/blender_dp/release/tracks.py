@@ -4,7 +4,7 @@ A round says two independent things: what its clients measure, and what the rest
 what has to be averaged with the clients' estimate to get the published one, so a single round says exactly what it
 published. Part of the error of the rest is new in every round: counting, and noise. The other part lasts: the opt-in users
 see only listed URLs and guess how many people have others, and volunteers may differ. A round that does not list the
-query says that few enough discovery users had it.
+query says that few enough discovery users had it, or that the query is less visible than the rounds suggest that list it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _BIASES = np.linspace(-2.4, 2.4, 7)  # the lasting error in stated standard deviations
 _SCALES = np.array([0.2, 0.4, 0.7, 1.0, 1.5])  # how large it is in fact, compared with what is stated
-_LASTS = 0.5  # the part of the unexplained variance that lasts: other URLs are listed in every round, so not all of it does
+_LASTS = 1 / 3  # the part of the unexplained variance that lasts: every round lists other URLs, so not all of it does
 _VOLUNTEERS = 0.03  # how much volunteers may differ from others, relative to a share, even if all URLs are listed
 _LEAST = 1e-3  # a smaller weight of the rest is none
 _NEAR_ZERO = 0.25  # of a standard error: shares below this move by absolute steps, others by relative ones
@@ -35,15 +35,17 @@ _SPREAD = 2.5  # standard errors around an estimate, within which its cells are 
 _WINDOW = 4.0  # standard errors around an estimate
 _CELLS, _PER_ERROR = 40, 1.5  # of the grid: so many, and more for every standard error in one of the windows
 _ANYWHERE = 0.2  # the part of the cells that are spread evenly
-_FINE = 4000  # points from which the grid is chosen
+_FINE = 1500  # points from which the grid is chosen
 _UNSEEN = 1e-3  # the grid covers every share that is missing with this probability
-_OTHER = 0.03  # the probability that a list misses a query for a reason that is not modelled
+_VISIBILITIES = np.array([0.3, 0.7, 1.0])  # of a query in all rounds, compared with those that list it
+_LUCKY, _LESS = 1 / 3, 0.08  # how probable the first is if no listed URL had any users, and the second
+_OTHER = 0.01  # the probability that a list misses a query for a reason that is not modelled
 _NEVER = 1e-300
 
 
 @dataclass(frozen=True, eq=False)
 class Track:
-    """A grid of shares, and the likelihood of every round's results for each share and bias."""
+    """A grid of shares, and the likelihood of every round's results for each share, bias and visibility."""
 
     query: str
     rows: tuple[QueryEstimate | None, ...]
@@ -52,7 +54,9 @@ class Track:
     offset: float
     """A share moves by steps of log(share + offset): relative ones above the noise, absolute ones below."""
     log_likelihood: Floats
-    """By round, bias and share."""
+    """By round, visibility, bias and share."""
+    log_visibilities: Floats
+    """The logarithms of the probabilities of the visibilities."""
     bias_laws: Floats
     """The probability of every bias, for each of several scales of it."""
 
@@ -166,18 +170,35 @@ def _track(query: str, rounds: Sequence[_Round], spread: Spread) -> Track:
     seen = [one for one in evidence if one is not None]
     estimates = np.array([(one.share, one.variance**0.5) for one in seen])
     offset = _NEAR_ZERO * float(estimates[:, 1].min())
+    visibilities, log_visibilities = _visibilities(seen, spread)
     unseen = [one.membership.largest_missing(query, _UNSEEN, spread) for one in rounds if query not in one.rows]
     shares = _grid(estimates, offset, unseen)
     lasting = np.mean([one.lasting for one in seen if np.isfinite(one.rest_variance)] or [0.0])
-    visible = np.clip(shares + lasting * _BIASES[:, None], 0.0, 1.0)
+    visible = np.clip(visibilities[:, None, None] * (shares + lasting * _BIASES[:, None]), 0.0, 1.0)
     likelihood = [
         np.log(_OTHER + (1 - _OTHER) * one.membership.missing(query, visible.ravel(), spread).reshape(visible.shape))
         if seen_then is None
-        else seen_then.log_likelihood(shares)
+        else np.broadcast_to(seen_then.log_likelihood(shares), visible.shape)
         for seen_then, one in zip(evidence, rounds, strict=True)
     ]
     laws = np.exp(-0.5 * (_BIASES / _SCALES[:, None]) ** 2)
-    return Track(query, rows, shares, offset, np.array(likelihood), laws / laws.sum(axis=1, keepdims=True))
+    laws = laws / laws.sum(axis=1, keepdims=True)
+    return Track(query, rows, shares, offset, np.array(likelihood), log_visibilities, laws)
+
+
+def _visibilities(seen: Sequence[_Evidence], spread: Spread) -> tuple[Floats, Floats]:
+    """How visible a query may be to a list, compared with the rounds that list it, and the logarithms of probabilities.
+
+    A rare query is listed when one of its URLs happens to have many users. The more users of the query have URLs that are
+    not listed, the more URLs were there to be lucky. But luck hardly lifts large counts, which are Poisson.
+    """
+    whole = sum(spread.values())
+    lucky = _LUCKY * max(1 - whole, 0.0)
+    count = whole * sum(one.users * max(one.share, 0.0) for one in seen)
+    logs = np.log([max(lucky, _NEVER), _LESS, 1 - lucky - _LESS]) + count * (np.log(_VISIBILITIES) + 1 - _VISIBILITIES)
+    logs -= np.logaddexp.reduce(logs)
+    plausible = logs > np.log(_UNSEEN)
+    return _VISIBILITIES[plausible], logs[plausible]
 
 
 def _evidence(row: QueryEstimate, one: _Round, spread: Spread) -> _Evidence:

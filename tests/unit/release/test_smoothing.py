@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -15,7 +17,15 @@ def track(estimates: list[float | None], error: float, absent_above: float = 0.0
         np.where(shares > absent_above, -50.0, 0.0) if one is None else -0.5 * ((one - shares) / error) ** 2
         for one in estimates
     ]
-    return Track("query", (None,) * len(estimates), shares, error, np.array(likelihood)[:, None, :], np.ones((1, 1)))
+    return Track(
+        "query",
+        (None,) * len(estimates),
+        shares,
+        error,
+        np.array(likelihood)[:, None, None, :],
+        np.zeros(1),
+        np.ones((1, 1)),
+    )
 
 
 def noisy(true: list[float], error: float, seed: int) -> list[float]:
@@ -65,6 +75,17 @@ def test_absence_lowers_a_share_and_an_appearance_raises_it():
     assert first.change[2] < 0 < last.change[1]
 
 
+def test_absence_says_little_if_a_query_may_be_invisible():
+    """Two visibilities: with the first, lists miss the query whatever its share; with the second, only a small one."""
+    seen = track([0.02, None, None, None], 0.001, 0.005)
+    blind = np.concatenate([np.zeros_like(seen.log_likelihood[1:]), seen.log_likelihood[1:]], axis=1)
+    both = np.concatenate([np.repeat(seen.log_likelihood[:1], 2, axis=1), blind])
+    (visible,), _ = smooth([seen])
+    (unsure,), _ = smooth([replace(seen, log_likelihood=both, log_visibilities=np.log([0.2, 0.8]))])
+    assert visible.high[3] < 0.006
+    assert unsure.high[3] > 0.02
+
+
 def test_one_round_gives_its_estimate():
     (only,), _ = smooth([track([0.02], 0.0005)])
     assert only.shares[0] == pytest.approx(0.02, rel=0.01)
@@ -92,19 +113,17 @@ def test_an_interval_near_0_begins_at_0():
 def test_the_forward_pass_agrees_with_all_paths():
     """Three rounds on a grid of four shares: the likelihood is the sum over all 64 paths."""
     shares = np.array([0.001, 0.002, 0.004, 0.008])
-    small = Track(
-        "q", (None,) * 3, shares, 1e-9, np.log(np.random.default_rng(1).uniform(0.1, 1, (3, 2, 4))), np.full((1, 2), 0.5)
-    )
+    random = np.log(np.random.default_rng(1).uniform(0.1, 1, (3, 3, 2, 4)))
+    small = Track("q", (None,) * 3, shares, 1e-9, random, np.log([0.2, 0.3, 0.5]), np.full((1, 2), 0.5))
     steps = np.array([0.0, 0.5])
     _, total = _forward(small, steps)
     moves, likelihood = _transitions(small, steps), np.exp(small.log_likelihood)
-    likelihood /= likelihood.max(axis=(1, 2), keepdims=True)
+    likelihood /= likelihood.max(axis=(1, 2, 3), keepdims=True)
     prior = np.full(4, 0.25)  # the grid is even in the logarithms
-    for size in range(2):
-        for bias in range(2):
-            l0, l1, l2 = likelihood[:, bias]
-            paths = np.einsum("i,i,ij,j,jk,k->", prior, l0, moves[size], l1, moves[size], l2)
-            assert total[size, bias] == pytest.approx(np.log(paths))
+    for size, visibility, bias in np.ndindex(2, 3, 2):
+        l0, l1, l2 = likelihood[:, visibility, bias]
+        paths = np.einsum("i,i,ij,j,jk,k->", prior, l0, moves[size], l1, moves[size], l2)
+        assert total[size, visibility, bias] == pytest.approx(np.log(paths))
 
 
 def test_transitions_are_probabilities_and_no_step_means_none():
@@ -117,6 +136,6 @@ def test_transitions_are_probabilities_and_no_step_means_none():
 def test_the_expected_share_stays_the_same():
     """Away from the ends of the grid, and but for the jumps."""
     logs = np.linspace(np.log(1e-6), np.log(0.5), 400)
-    wide = Track("q", (None,), np.exp(logs), 0.0, np.zeros((1, 1, 400)), np.ones((1, 1)))
+    wide = Track("q", (None,), np.exp(logs), 0.0, np.zeros((1, 1, 1, 400)), np.zeros(1), np.ones((1, 1)))
     moves = _transitions(wide, np.array([0.3]))[0] - 0.01 * wide.widths / wide.widths.sum()
     assert (moves @ wide.shares / 0.99)[100:300] == pytest.approx(wide.shares[100:300], rel=1e-3)

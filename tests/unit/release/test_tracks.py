@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from blender_dp.release import tracks
 from blender_dp.release.population import sampling_variance
-from blender_dp.release.tracks import _grid, _without_clients, tracks_of
+from blender_dp.release.tracks import _grid, _visibilities, _without_clients, tracks_of
 from tests.rounds import rounds
 
 
@@ -65,7 +66,7 @@ def test_tracks_are_made_one_at_a_time(collected, monkeypatch):
 def test_clients_and_opt_in_users_both_count(collected):
     """The likeliest share lies between the two groups' estimates, closer to the more precise one."""
     track = next(one for one in tracks_of([collected[0].release]) if one.query == "google")
-    row, unbiased = track.rows[0], track.log_likelihood[0, 3]
+    row, unbiased = track.rows[0], track.log_likelihood[0, -1, 3]
     likeliest = track.shares[unbiased.argmax()]
     low, high = sorted([row.client_share, row.opt_in_share + 2 * 4 / 3 / 9_500])
     assert low <= likeliest <= high
@@ -87,8 +88,30 @@ def test_the_clients_and_the_rest_average_to_what_was_published(collected):
 def test_a_round_that_does_not_list_a_query_favours_small_shares(collected):
     track = next(one for one in tracks_of([one.release for one in collected]) if one.query == "ebay")
     assert track.rows[1] is None
-    absent = track.log_likelihood[1, 3]
+    absent = track.log_likelihood[1, -1, 3]
     assert (np.diff(absent) <= 1e-12).all()
     assert absent[0] > -0.01
     assert absent[-1] < -3
-    assert (np.diff(track.log_likelihood[1], axis=0) <= 1e-12).all()  # the more opt-in users have it, the less likely
+    visibilities, biases = (np.diff(track.log_likelihood[1], axis=axis) for axis in (0, 1))
+    assert (biases <= 1e-12).all()  # the more opt-in users have it, the less likely it is missing
+    assert (visibilities <= 1e-12).all()
+    assert visibilities.size
+
+
+def evidence(count: float) -> SimpleNamespace:
+    return SimpleNamespace(users=10_000, share=count / 10_000)
+
+
+def test_a_rarely_listed_query_may_be_less_visible_than_it_seems():
+    """Above all if most of its users have URLs that are not listed: then one of many URLs was lucky."""
+    clear, logs = _visibilities([evidence(9)], {"a": 0.95})
+    hidden, other_logs = _visibilities([evidence(45)], {"a": 0.19})  # as many users with the listed URL
+    assert (clear.tolist(), hidden.tolist()) == ([0.7, 1.0], [0.3, 0.7, 1.0])
+    assert [np.exp(one).sum() for one in (logs, other_logs)] == pytest.approx([1, 1], abs=0.002)
+    assert 0.9 < np.exp(logs[-1]) < 0.99
+
+
+def test_luck_does_not_explain_large_counts():
+    assert _visibilities([evidence(500)], {"a": 0.3})[0].tolist() == [1.0]
+    assert _visibilities([evidence(9)] * 12, {"a": 0.95})[0].tolist() == [1.0]
+    assert _visibilities([evidence(30)], {None: 1.0})[0].tolist() == [0.7, 1.0]  # a single item has no other URLs
