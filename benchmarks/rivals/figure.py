@@ -5,21 +5,27 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import vl_convert
-
 from benchmarks.rivals.settings import CURATOR, EVERYONE, FINDS, GIVEN, HYBRID, SETTINGS
 from benchmarks.rivals.summary import MEASURES, Measure, Row
+from blender_dp.report.colours import PAPER, colours_of
+from blender_dp.report.layout import layout
+from blender_dp.report.lines import svg
+from blender_dp.report.text import widest
+from blender_dp.report.theme import CONFIG
 
-_COLOURS = {HYBRID: "#1f5fa8", GIVEN: "#3a9a6b", FINDS: "#d9822b", CURATOR: "#9a6fb0", EVERYONE: "#777777"}
+_TRUST = (HYBRID, GIVEN, FINDS, CURATOR, EVERYONE)
 _SHOWN = MEASURES[:2]
+_WIDTH, _STEP = 330, 20
+_POWERS = (0.0001, 0.001, 0.01, 0.1, 1.0)
 
 
 def draw(rows: Sequence[Row]) -> str:
     """NDCG and query L1 of all rows, one line of charts per setting, with bars of two standard errors."""
     charts = [_chart(rows, name, measure) for name in _settings(rows) for measure in _SHOWN]
-    spec = {"concat": charts, "columns": len(_SHOWN), "config": {"axis": {"gridColor": "#eeeeee", "labelLimit": 260}}}
-    svg: str = vl_convert.vegalite_to_svg(spec)
-    return svg
+    placed = layout(_TRUST, len(_SHOWN), _WIDTH, CONFIG)
+    room = {"left": 8 + 0.2 * widest(row.rival.name for row in rows), "top": 8, "right": 16, "bottom": 8}
+    placed["spacing"] = {**placed["spacing"], "column": 40}  # the names are on the left only
+    return svg({"concat": charts, "columns": len(_SHOWN), "background": PAPER, "padding": room, **placed})
 
 
 def _settings(rows: Sequence[Row]) -> list[str]:
@@ -29,29 +35,30 @@ def _settings(rows: Sequence[Row]) -> list[str]:
 
 def _chart(rows: Sequence[Row], setting: str, measure: Measure) -> dict[str, Any]:
     here = [row for row in rows if row.setting.name == setting]
-    scale = {"zero": False} if measure.more_is_better else {"type": "log"}
     colour = {
-        "field": "trust", "type": "nominal", "title": None,
-        "scale": {"domain": list(_COLOURS), "range": list(_COLOURS.values())},
+        "field": "trust", "type": "nominal", "legend": {"orient": "top", "title": None, "symbolOpacity": 1},
+        "scale": {"domain": list(_TRUST), "range": list(colours_of(_TRUST).values())},
     }  # fmt: skip
-    best = "right" if measure.more_is_better else "left"
-    y = {"field": "what", "type": "nominal", "sort": None, "title": None}
-
-    def x(field: str) -> dict[str, Any]:
-        title, axis = f"{measure.name} (better to the {best})", {"labelOverlap": "greedy", "labelSeparation": 8}
-        return {"field": field, "type": "quantitative", "title": title, "scale": scale, "axis": axis}
-
+    names = {"labels": measure is _SHOWN[0], "ticks": False, "grid": True, "labelPadding": 10}
+    y = {"field": "what", "type": "nominal", "sort": None, "title": None, "axis": names}
     return {
         "title": f"{setting} shape, ε = {here[0].setting.epsilon:g}",
         "data": {"values": [_point(row, measure) for row in here]},
-        "width": 300,
-        "height": {"step": 16},
+        "width": _WIDTH,
+        "height": {"step": _STEP},
         "encoding": {"y": y, "color": colour},
         "layer": [
-            {"mark": "rule", "encoding": {"x": x("low"), "x2": {"field": "high"}}},
-            {"mark": {"type": "point", "filled": True, "size": 40}, "encoding": {"x": x("mean")}},
+            {"mark": {"type": "rule", "strokeWidth": 2}, "encoding": {"x": _x(measure, "low"), "x2": {"field": "high"}}},
+            {"mark": {"type": "point", "filled": True, "size": 55, "opacity": 1}, "encoding": {"x": _x(measure, "mean")}},
         ],
     }
+
+
+def _x(measure: Measure, field: str) -> dict[str, Any]:
+    title = f"{measure.name} (better to the {'right' if measure.more_is_better else 'left'})"
+    scale: dict[str, Any] = {"zero": False} if measure.more_is_better else {"type": "log", "nice": False, "padding": 8}
+    axis: dict[str, Any] = {"tickCount": 5} if measure.more_is_better else {"values": _POWERS, "format": "~g"}
+    return {"field": field, "type": "quantitative", "title": title, "scale": scale, "axis": axis}
 
 
 def _point(row: Row, measure: Measure) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 
 from blender_dp.report.colours import LINE, PAPER, colours_of
 from blender_dp.report.figure import drawn
+from blender_dp.report.layout import layout
 from blender_dp.report.theme import CONFIG, Spec, drawable
 from blender_dp.report.ticks import log_ticks
 
@@ -25,9 +26,8 @@ _STYLE: Spec = {
     **CONFIG,
     "view": {"stroke": LINE},
     "legend": {**CONFIG["legend"], "symbolStrokeWidth": 0, "symbolSize": 110},
-    "concat": {"spacing": 24},
 }
-_LEGEND_COLUMNS = {2: 4}  # so that the legend is not wider than the panels
+_MARGIN = 7  # pixels between the end of an axis and a mark or label there
 _DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3])
 _MARKS = ("circle", "square", "triangle-up", "diamond", "cross")
 
@@ -65,7 +65,7 @@ class Axis:
         if self.domain is not None:
             scale |= {"domain": list(self.domain), "nice": False}
         if self.top is not None:
-            scale |= {"domainMax": self.top, "nice": False}
+            scale |= {"domainMax": self.top, "nice": False, "padding": _MARGIN}
         return {"field": field, "type": "quantitative", "axis": axis, "scale": scale}
 
 
@@ -87,8 +87,8 @@ def line_chart(
         | {"width": width, "height": height}
         for (panel, axis), here in zip(y.items(), of_panel.values(), strict=True)
     ]
-    legend = {**_STYLE["legend"], "columns": _LEGEND_COLUMNS.get(columns, 6)}
-    return {"concat": panels, "columns": columns, "background": PAPER, "config": {**_STYLE, "legend": legend}}
+    placed = layout(names, min(columns, len(panels)), width, _STYLE)
+    return {"concat": panels, "columns": columns, "background": PAPER, **placed}
 
 
 def _with_ticks(axis: Axis, points: Sequence[Point], height: int) -> Axis:
