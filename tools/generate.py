@@ -28,7 +28,7 @@ from blender_dp_device.wire import messages
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tools"))
 from capacity import page as capacity_page  # noqa: E402
-from hostile_collectors import hostile_collectors  # noqa: E402
+from hostile_collectors.table import hostile_collectors  # noqa: E402
 from import_graph import graph_pictures, graph_section  # noqa: E402
 from vectors.accounts import account_vectors  # noqa: E402
 from vectors.bodies import body_vectors  # noqa: E402
