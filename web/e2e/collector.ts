@@ -1,7 +1,7 @@
-/** A real collector, with rounds in it, started from Python. */
+/** Real collectors, with rounds in them, which one Python process runs. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
-import { createInterface, type Interface } from "node:readline";
+import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import type { Overview } from "../dashboard/src/generated/api.ts";
 
@@ -21,30 +21,54 @@ export interface Release {
   queries: { query: string | null; share: number; client_share: number; client_variance: number }[];
 }
 
+/** The process that runs them. It starts with the first one. */
+export class Collectors {
+  #process: ChildProcess | null = null;
+  #lines: AsyncIterator<string> | null = null;
+
+  /** Start a collector in a folder of its own, on SQLite or on a PostgreSQL server of its own. */
+  async start(database: "sqlite" | "postgresql" = "sqlite"): Promise<Collector> {
+    if (!this.#process) this.#spawn();
+    const { url, key, token, number } = await this.request<Collector>("start", database);
+    return new Collector(url, key, token, number, this);
+  }
+
+  #spawn(): void {
+    const python = process.env.BLENDER_DP_PYTHON ?? (existsSync(VENV) ? VENV : "python3");
+    const env = { ...process.env, PYTHONPATH: `${ROOT}:${ROOT}src:${ROOT}device/src` };
+    const child = spawn(python, ["-m", "tests.browser_collector"], { cwd: ROOT, env, stdio: ["pipe", "pipe", "inherit"] });
+    this.#process = child;
+    this.#lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  }
+
+  /** Write a line, and return what the line of the response says. */
+  async request<T>(...words: unknown[]): Promise<T> {
+    this.#process?.stdin?.write(`${JSON.stringify(words)}\n`);
+    const line = await this.#lines?.next();
+    if (!line || line.done) throw new Error("the collectors have stopped; their output above says why");
+    return JSON.parse(line.value);
+  }
+
+  /** Stop all of them. */
+  async stop(): Promise<void> {
+    const process = this.#process;
+    if (!process || process.exitCode !== null) return;
+    const ended = new Promise((resolve) => process.once("exit", resolve));
+    process.stdin?.end();
+    await ended;
+  }
+}
+
 export class Collector {
-  private constructor(
+  constructor(
     readonly url: string,
     /** The public key that signs its documents. */
     readonly key: string,
     /** The operator's token. */
     readonly token: string,
-    private readonly process: ChildProcess,
-    private readonly lines: AsyncIterator<string>,
+    readonly number: number,
+    private readonly all: Collectors,
   ) {}
-
-  /** Start a collector in a folder of its own, on SQLite or on a PostgreSQL server of its own. */
-  static async start(database: "sqlite" | "postgresql" = "sqlite"): Promise<Collector> {
-    const python = process.env.BLENDER_DP_PYTHON ?? (existsSync(VENV) ? VENV : "python3");
-    const env = { ...process.env, PYTHONPATH: `${ROOT}:${ROOT}src:${ROOT}device/src` };
-    const child = spawn(python, ["-m", "tests.browser_collector", database], {
-      cwd: ROOT,
-      env,
-      stdio: ["pipe", "pipe", "inherit"],
-    });
-    const lines = lined(createInterface({ input: child.stdout }));
-    const { url, key, token } = JSON.parse(await next(lines));
-    return new Collector(url, key, token, child, lines);
-  }
 
   /** Create a campaign with these changes to its settings, and return its id. */
   campaign(changed: Record<string, unknown> = {}): Promise<string> {
@@ -62,7 +86,7 @@ export class Collector {
   }
 
   /** Open a round, let opt-in users upload "query 0" to "query 4", and publish its list. */
-  listed(campaign: string, users = 200): Promise<Round> {
+  listed(campaign: string, users = 120): Promise<Round> {
     return this.call("listed", [campaign, users]);
   }
 
@@ -119,26 +143,12 @@ export class Collector {
   }
 
   /** Stop it. */
-  async stop(): Promise<void> {
-    if (this.process.exitCode !== null) return;
-    const ended = new Promise((resolve) => this.process.once("exit", resolve));
-    this.process.stdin?.end();
-    await ended;
+  stop(): Promise<void> {
+    return this.all.request("stop", this.number);
   }
 
   /** Call a method of the Python test collector. */
-  async call<T>(name: string, values: unknown[] = [], named: Record<string, unknown> = {}): Promise<T> {
-    this.process.stdin?.write(`${JSON.stringify([name, values, named])}\n`);
-    return JSON.parse(await next(this.lines));
+  call<T>(name: string, values: unknown[] = [], named: Record<string, unknown> = {}): Promise<T> {
+    return this.all.request("call", this.number, name, values, named);
   }
-}
-
-function lined(lines: Interface): AsyncIterator<string> {
-  return lines[Symbol.asyncIterator]();
-}
-
-async function next(lines: AsyncIterator<string>): Promise<string> {
-  const { value, done } = await lines.next();
-  if (done) throw new Error("the collector has stopped; its output above says why");
-  return value;
 }

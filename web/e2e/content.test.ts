@@ -1,17 +1,20 @@
 /**
  * The content script in real browsers, at the engines' real addresses: what it passes on, and what no website can forge.
  *
- * A small extension around it repeats every message as a request, which the recording proxy sees.
+ * A small extension around it repeats every message as a request, which the recording proxy sees. The drivers themselves are
+ * tested with it, too.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import type { Page } from "puppeteer-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { matchPatterns } from "../extension/src/content/engines.ts";
-import { BROWSERS, FIREFOX_ID, type Running, start } from "./browsers.ts";
-import { Network } from "./network.ts";
+import { BROWSERS, FIREFOX_ID } from "./browsers.ts";
+import { file } from "./page.ts";
+import { SharedBrowser } from "./sharedBrowser.ts";
 
 const PAGES = new URL("../extension/tests/content/pages/", import.meta.url);
 const MANIFEST = {
@@ -19,12 +22,15 @@ const MANIFEST = {
   name: "content script",
   version: "1",
   background: { service_worker: "background.js", scripts: ["background.js"] },
-  host_permissions: ["https://seen.example/*"],
+  host_permissions: ["https://seen.example/*", "https://collector.example/*"],
   content_scripts: [{ matches: matchPatterns(), js: ["content.js"], run_at: "document_start" }],
   browser_specific_settings: { gecko: { id: FIREFOX_ID } },
 };
-const BACKGROUND = `chrome.runtime.onMessage.addListener((message) => {
+const COLLECTOR_CLIENT = fileURLToPath(new URL("../client/src/agent/collector.ts", import.meta.url));
+const BACKGROUND = `import { CollectorClient } from "${COLLECTOR_CLIENT}";
+chrome.runtime.onMessage.addListener((message) => {
   fetch("https://seen.example/", { method: "POST", body: JSON.stringify(message) });
+  new CollectorClient("https://collector.example").post("/" + message.type, "{}").catch(() => {});
 });`;
 const GOOGLE = "https://www.google.com/search?q=tide+times";
 const TODAY = "https://tides.example/today";
@@ -53,29 +59,31 @@ const ENGINES = [
 ];
 
 let folder: string;
-let network: Network;
+let browser: SharedBrowser;
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "blender-dp-content-"));
   const entry = new URL("../extension/src/content/index.ts", import.meta.url).pathname;
   await build({ entryPoints: [entry], outfile: join(folder, "content.js"), bundle: true, format: "iife" });
+  const background = { contents: BACKGROUND, resolveDir: folder };
+  await build({ stdin: background, outfile: join(folder, "background.js"), bundle: true, format: "esm" });
   writeFileSync(join(folder, "manifest.json"), JSON.stringify(MANIFEST));
-  writeFileSync(join(folder, "background.js"), BACKGROUND);
-  network = await Network.start();
-  network.add("seen.example", () => ({}));
-  const html = (body: string) => ({ headers: { "Content-Type": "text/html; charset=utf-8" }, body });
-  for (const { page, address } of ENGINES) {
-    network.add(new URL(address).hostname, () => html(readFileSync(new URL(`${page}.html`, PAGES), "utf8")));
-  }
-  for (const host of ["tides.example", "harbour.example", "shop.example"])
-    network.add(host, () => html("<title>Tides</title>"));
-  network.add("blog.example", () => html(`<a href="${GOOGLE}">search</a>`));
+  writeFileSync(join(folder, "page.html"), "<title>page</title>");
 });
 
-afterAll(async () => {
-  await network.close();
-  rmSync(folder, { recursive: true, force: true });
-});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** Let the search engines and some other websites exist. */
+function serveSites(): void {
+  const { network } = browser;
+  for (const host of ["seen.example", "collector.example"]) network.add(host, () => ({ body: "{}" }));
+  for (const { page, address } of ENGINES) {
+    network.add(new URL(address).hostname, () => file("text/html", readFileSync(new URL(`${page}.html`, PAGES), "utf8")));
+  }
+  for (const host of ["tides.example", "harbour.example", "shop.example"])
+    network.add(host, () => file("text/html", "<title>Tides</title>"));
+  network.add("blog.example", () => file("text/html", `<a href="${GOOGLE}">search</a>`));
+}
 
 /** In the page: lets no click leave it. */
 function stay(): void {
@@ -84,24 +92,26 @@ function stay(): void {
 
 /** What the content script has passed on, in order. */
 function seen(): unknown[] {
-  return network.requests.filter(({ url }) => url.hostname === "seen.example").map(({ body }) => JSON.parse(body));
+  const { requests } = browser.network;
+  return requests.filter(({ url }) => url.hostname === "seen.example").map(({ body }) => JSON.parse(body));
 }
 
 describe.each(BROWSERS)("%s", (name) => {
-  let running: Running;
   let page: Page;
 
   beforeAll(async () => {
-    running = await start(name, { network, profile: join(folder, name), extension: folder });
-    page = await running.page("https://tides.example/");
+    browser = new SharedBrowser(name, { extension: folder, dark: true });
+    await browser.start();
+    serveSites();
+    page = await browser.running.page("https://tides.example/");
   });
 
   beforeEach(async () => {
     await page.bringToFront(); // some results open in a new tab
-    network.requests.length = 0;
+    browser.network.requests.length = 0;
   });
 
-  afterAll(() => running.close());
+  afterAll(() => browser.stop());
 
   test.each(ENGINES)("passes on the search and the opened result: $page", async ({ address, query, link, url }) => {
     await page.goto(address);
@@ -151,5 +161,29 @@ describe.each(BROWSERS)("%s", (name) => {
     await page.goto("https://www.bing.com/search?q=done");
     await page.mouse.move(9, 9);
     await expect.poll(seen).toEqual([{ type: "searched", query: "done" }]);
+  });
+
+  test("an extension's requests are recorded, reveal nothing about its installation, and fail offline", async () => {
+    const { network, running } = browser;
+    await page.goto(GOOGLE);
+    await page.evaluate(stay);
+    await page.click("#direct");
+    await expect.poll(() => network.to("collector.example")).toHaveLength(2);
+    expect(network.to("collector.example").sort()).toEqual(["POST /opened", "POST /searched"]);
+    for (const { headers } of network.requests.filter(({ url }) => url.host === "collector.example"))
+      expect(headers.origin).toMatch(/^(null|chrome-extension:.*)$/);
+
+    const own = await running.page("/page.html");
+    expect(await own.evaluate(() => matchMedia("(prefers-color-scheme: dark)").matches)).toBe(true);
+    const fetched = () =>
+      fetch("https://collector.example/").then(
+        (response) => response.ok,
+        () => "offline",
+      );
+    network.offline = true;
+    expect(await own.evaluate(fetched)).toBe("offline");
+    network.offline = false;
+    expect(await own.evaluate(fetched)).toBe(true);
+    expect(network.to("collector.example").slice(2)).toEqual(["GET /"]);
   });
 });

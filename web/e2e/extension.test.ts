@@ -1,7 +1,7 @@
 /** The extension over its life in a real browser, with a real collector. Every request of the browser is recorded. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { BROWSERS } from "./browsers.ts";
-import { Collector } from "./collector.ts";
+import { type Collector, Collectors } from "./collector.ts";
 import { Device, invitation } from "./extension.ts";
 import { forward } from "./network.ts";
 import type { Request } from "./server.ts";
@@ -25,16 +25,17 @@ const HEADERS = [
   ["origin", "content-type", "content-length"],
 );
 
+const collectors = new Collectors();
 let collector: Collector;
 let campaign: string;
 let device: Device;
 
 beforeAll(async () => {
-  collector = await Collector.start();
+  collector = await collectors.start();
 });
 
 afterEach(() => device.remove());
-afterAll(() => collector.stop());
+afterAll(() => collectors.stop());
 
 /** Hosts to which the browsers themselves, and the pages that the user opens, send requests. */
 const OTHERS = /(^|\.)(google|googleapis|gstatic|gvt1|mozilla|firefox|query-\d)\.(com|net|org|example)$/;
@@ -94,24 +95,27 @@ describe.each(BROWSERS)("%s", (name) => {
     await device.stopBackground(); // whatever it knows must be on disk
     const first = await collector.listed(campaign, OPT_IN);
     await expectReports(1);
+    await expect.poll(async () => (await device.status()).lastReport?.cells, SOON).not.toBeNull(); // its list is stored meanwhile
     const { lastReport, ...status } = await device.status();
     expect(status).toMatchObject({ spent: "4", remaining: "44", problem: null });
     expect(lastReport?.cells).toHaveLength(JSON.parse(lastReport?.body ?? "").reports[0].cells.length);
 
-    // The results are searched offline, also after the browser was started again.
+    // The results are fetched.
     await collector.others(first, 300);
     await collector.close(first.id);
     await expect.poll(() => collector.stored(), SOON).toBe(0);
     await expect.poll(async () => (await device.status()).bundle, SOON).not.toBeNull();
-    device.network.offline = true;
-    await device.restart();
-    expect(await device.find(" QUER")).toEqual(expect.arrayContaining([expect.stringMatching(/^query \d$/)]));
-    device.network.offline = false;
 
-    // Killed between accounting and sending: the same bytes arrive once, and are charged once.
+    // Killed between accounting and sending, and started again offline: the results are searched offline.
     const [second, held] = await Promise.all([collector.listed(campaign, OPT_IN), whenReporting(() => device.kill())]);
     expect(await collector.stored()).toBe(0);
+    device.network.offline = true;
     await device.start();
+    expect(await device.find(" QUER")).toEqual(expect.arrayContaining([expect.stringMatching(/^query \d$/)]));
+    expect(await device.status()).toMatchObject({ spent: "8", lastReport: { body: held.body, arrived: false } });
+
+    // When the network is back, the same bytes arrive once, and are charged once.
+    device.network.offline = false;
     await expectReports(1);
     const bodies = device.network.requests.filter(({ url }) => url.pathname === held.url.pathname).map(({ body }) => body);
     expect(bodies).toEqual([held.body, held.body]);

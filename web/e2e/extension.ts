@@ -39,6 +39,7 @@ export class Device {
   static async install(name: Name): Promise<Device> {
     const network = await Network.start();
     network.add(ENGINE, searchEngine());
+    network.add("*.example", () => ({ status: 204 })); // opening a result leaves its results page open
     const device = new Device(name, network);
     await bundle(name, join(device.#folder, "extension"), [FAST]);
     await device.start();
@@ -196,7 +197,7 @@ const STOP = `WebExtensionPolicy.getByID("${FIREFOX_ID}").extension.terminateBac
 const MARK = "chrome.runtime.getBackgroundPage().then((background) => void (background.marked = true))";
 const IS_MARKED = "chrome.runtime.getBackgroundPage().then((background) => background.marked === true)";
 
-/** In Firefox: open a private window, and wait until its first page is there. */
+/** In Firefox: open a private window. */
 const OPEN_PRIVATELY = `(async () => {
   const opened = OpenBrowserWindow({ private: true });
   while (!opened.gBrowserInit?.delayedStartupFinished || opened.gBrowser.selectedBrowser.webProgress.isLoadingDocument) {
@@ -205,12 +206,14 @@ const OPEN_PRIVATELY = `(async () => {
   return PrivateBrowsingUtils.isWindowPrivate(opened);
 })()`;
 
-/** The page of a new private window of Firefox. */
+const FIRST_PRIVATE_PAGE = "about:privatebrowsing";
+
+/** The page of a new private window of Firefox, once its first page has arrived: it would replace what is opened before. */
 async function privatePage(browser: Browser): Promise<Page> {
   const before = await browser.pages();
   if ((await inFirefox(browser, OPEN_PRIVATELY)) !== true) throw new Error("the window is not private");
   for (;;) {
-    const page = (await browser.pages()).find((one) => !before.includes(one));
+    const page = (await browser.pages()).find((one) => !before.includes(one) && one.url() === FIRST_PRIVATE_PAGE);
     if (page) return page;
     await new Promise((resolve) => setTimeout(resolve, 50));
   }

@@ -34,7 +34,7 @@ export class Network {
     return network;
   }
 
-  /** Let a host exist. */
+  /** Let a host exist; `*.example` are all hosts with this ending that have not been added themselves. */
   add(host: string, respond: Respond): void {
     this.#hosts.set(host, respond);
   }
@@ -54,15 +54,19 @@ export class Network {
   async #respond(request: Request): Promise<Answer | null> {
     if (this.offline) return null;
     this.requests.push(request);
-    const respond = this.#hosts.get(request.url.hostname);
+    const respond = this.#respondOf(request.url.hostname);
     if (respond) return respond(request);
     return isLocal(request.url.hostname) ? forward(request) : { status: 502 };
+  }
+
+  #respondOf(host: string): Respond | undefined {
+    return this.#hosts.get(host) ?? this.#hosts.get(`*${host.slice(host.lastIndexOf("."))}`);
   }
 
   #connect(request: http.IncomingMessage, socket: Duplex): void {
     const url = new URL(`https://${request.url}`);
     socket.on("error", () => {});
-    if (this.offline || !this.#hosts.has(url.hostname)) {
+    if (this.offline || !this.#respondOf(url.hostname)) {
       if (!this.offline) this.requests.push({ method: "CONNECT", url, headers: request.headers, body: "" });
       socket.destroy();
       return;

@@ -1,7 +1,9 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import "./agent/storage.ts";
+import { withStorage } from "./agent/storage.ts";
 import { replay } from "./vectors/replay.ts";
+
+withStorage();
 
 const FOLDER = new URL("../../../spec/vectors/", import.meta.url);
 const FILES = readdirSync(FOLDER);

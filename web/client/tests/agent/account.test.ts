@@ -2,7 +2,9 @@
 import { IDBDatabase, IDBObjectStore } from "fake-indexeddb";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Agent } from "../../src/index.ts";
-import { agent, fake, stored } from "./device.ts";
+import { agent, fake, stored, withDevices } from "./device.ts";
+
+withDevices();
 
 const EMPTY = { sent: [], records: [], newest: {}, bundles: {}, charged: null };
 const SENT = { campaign: "c".repeat(32), round: 1, round_id: "1".repeat(32), epsilon: "4", body: "" };

@@ -1,6 +1,8 @@
 /** What an application needs besides reports: the round, to choose a record for it, and a bundle that can be deleted. */
 import { expect, test } from "vitest";
-import { agent, fake } from "./device.ts";
+import { agent, fake, withDevices } from "./device.ts";
+
+withDevices();
 
 test("the current round is shown, and costs nothing", async () => {
   const device = await agent();

@@ -1,7 +1,9 @@
 /** The bundle for offline search. */
 import { expect, test } from "vitest";
 import type { Agent } from "../../src/index.ts";
-import { agent, fake, stored } from "./device.ts";
+import { agent, fake, stored, withDevices } from "./device.ts";
+
+withDevices();
 
 const queries = async (device: Agent, typed = "query") => (await device.search(typed)).map((row) => row.query);
 

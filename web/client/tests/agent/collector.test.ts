@@ -2,7 +2,9 @@
 import { expect, test, vi } from "vitest";
 import { CollectorClient } from "../../src/agent/collector.ts";
 import type { ResponseError } from "../../src/index.ts";
-import { fake } from "./device.ts";
+import { fake, withDevices } from "./device.ts";
+
+withDevices();
 
 const caught = (act: Promise<unknown>): Promise<ResponseError> =>
   act.then(

@@ -2,15 +2,20 @@
 import { afterEach, beforeEach } from "vitest";
 import { FakeCollector, PINNED } from "../../../e2e/fakeCollector.ts";
 import { Agent, type AgentOptions } from "../../src/index.ts";
-import "./storage.ts";
+import { withStorage } from "./storage.ts";
 
 export let fake: FakeCollector;
 
-beforeEach(async () => {
-  fake = await FakeCollector.start();
-});
+/** Give every test of this file a new collector and empty storage. */
+export function withDevices(): void {
+  withStorage();
 
-afterEach(() => fake.close());
+  beforeEach(async () => {
+    fake = await FakeCollector.start();
+  });
+
+  afterEach(() => fake.close());
+}
 
 /** Start the device again, with these changes to its settings. */
 export function agent(changed: Partial<AgentOptions> = {}): Promise<Agent> {

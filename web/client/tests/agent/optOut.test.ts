@@ -1,6 +1,8 @@
 /** After an opt-out nothing leaves the device, and nothing can delay it. */
 import { expect, test } from "vitest";
-import { agent, fake } from "./device.ts";
+import { agent, fake, withDevices } from "./device.ts";
+
+withDevices();
 
 test("opting out is permanent, and holds for agents that are running", async () => {
   const running = await agent();

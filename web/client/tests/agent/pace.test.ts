@@ -2,7 +2,9 @@
 import { expect, test } from "vitest";
 import { PINNED } from "../../../e2e/fakeCollector.ts";
 import { Agent } from "../../src/index.ts";
-import { agent, fake } from "./device.ts";
+import { agent, fake, withDevices } from "./device.ts";
+
+withDevices();
 
 test("the lifetime budget, of reports and uploads together", async () => {
   expect((await (await agent()).takePart("query 1"))?.arrived).toBe(true);

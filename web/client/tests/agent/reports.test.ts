@@ -1,6 +1,8 @@
 /** One report per round, charged before it leaves, and sent again with the same bytes. */
 import { beforeEach, describe, expect, test } from "vitest";
-import { agent, fake } from "./device.ts";
+import { agent, fake, withDevices } from "./device.ts";
+
+withDevices();
 
 const cells = (body: string | undefined): number[] => JSON.parse(body ?? "").reports[0].cells;
 

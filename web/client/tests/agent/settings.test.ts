@@ -1,7 +1,9 @@
 /** What a user pins: mistakes are reported at once, and must not look like a dishonest collector. */
 import { expect, test } from "vitest";
 import { type AgentOptions, readInvitation } from "../../src/index.ts";
-import { agent, fake } from "./device.ts";
+import { agent, fake, withDevices } from "./device.ts";
+
+withDevices();
 
 const KEY = Buffer.alloc(32).toString("base64");
 const WRONG: { [Field in keyof AgentOptions]?: unknown[] } = {

@@ -3,12 +3,15 @@ import { IDBFactory } from "fake-indexeddb";
 import { afterEach, beforeEach, vi } from "vitest";
 import { Locks } from "./locks.ts";
 
-beforeEach(() => {
-  vi.stubGlobal("indexedDB", new IDBFactory());
-  vi.stubGlobal("isSecureContext", true);
-  vi.stubGlobal("navigator", { locks: new Locks() });
-});
+/** Replace both before every test of this file, and restore what was there. */
+export function withStorage(): void {
+  beforeEach(() => {
+    vi.stubGlobal("indexedDB", new IDBFactory());
+    vi.stubGlobal("isSecureContext", true);
+    vi.stubGlobal("navigator", { locks: new Locks() });
+  });
 
-afterEach(() => {
-  vi.unstubAllGlobals();
-});
+  afterEach(() => {
+    vi.unstubAllGlobals();
+  });
+}

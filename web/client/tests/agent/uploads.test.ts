@@ -1,7 +1,9 @@
 /** Uploads of opt-in users' records. */
 import { beforeEach, describe, expect, test } from "vitest";
 import { type Agent, DocumentError } from "../../src/index.ts";
-import { agent, fake } from "./device.ts";
+import { agent, fake, withDevices } from "./device.ts";
+
+withDevices();
 
 const TOKEN = "5".repeat(64);
 const upload = (device: Agent) => device.upload(TOKEN, "query", "a.example");

@@ -2,7 +2,9 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { HostileCollector, settings, TABLE } from "../../../e2e/hostileCollectors.ts";
 import { Agent, BlenderError } from "../../src/index.ts";
-import "../agent/storage.ts";
+import { withStorage } from "../agent/storage.ts";
+
+withStorage();
 
 let collector: HostileCollector;
 

@@ -1,20 +1,16 @@
 /** The client's agent in real browsers: tabs and workers share one account, and it survives being killed. */
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import type { Page } from "puppeteer-core";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeAll, beforeEach, expect, test } from "vitest";
 import type * as Client from "../client/src/index.ts";
-import { BROWSERS, type Running, start } from "./browsers.ts";
 import { FakeCollector, PINNED } from "./fakeCollector.ts";
 import { HostileCollector, ON_THE_WIRE, type Step, settings, TABLE } from "./hostileCollectors.ts";
-import { Network } from "./network.ts";
 import { APP, serveClient } from "./page.ts";
+import type { SharedBrowser } from "./sharedBrowser.ts";
 
 declare const client: typeof Client;
 type Options = Client.AgentOptions;
 
-let [folder, network, fake, running]: [string, Network, FakeCollector, Running] = [] as never;
+let [browser, fake]: [SharedBrowser, FakeCollector] = [] as never;
 let [options, tests]: [Options, number] = [{} as Options, 0];
 
 /** The account of a device whose user has opted out. */
@@ -50,7 +46,7 @@ const inWorker = (page: Page, query: string) =>
   ) as Promise<Client.Sent>;
 
 const tab = async () => {
-  const page = await running.page(APP);
+  const page = await browser.running.page(APP);
   await page.waitForFunction('document.title === "ready"');
   return page;
 };
@@ -66,19 +62,12 @@ const at = (path: string, then: () => Promise<unknown>) => {
   };
 };
 
-describe.each(BROWSERS)("%s", (name) => {
+/** One of these tests kills the browser. */
+export function agent(shared: SharedBrowser): void {
   beforeAll(async () => {
-    folder = mkdtempSync(join(tmpdir(), "blender-dp-agent-"));
-    network = await Network.start();
-    await serveClient(network);
-    network.add("collector.example", (request) => fake.respond(request));
-    running = await start(name, { network, profile: join(folder, "profile") });
-  });
-
-  afterAll(async () => {
-    await running.close();
-    await network.close();
-    rmSync(folder, { recursive: true, force: true });
+    browser = shared;
+    await serveClient(browser.network);
+    browser.network.add("collector.example", (request) => fake.respond(request));
   });
 
   beforeEach(() => {
@@ -133,16 +122,16 @@ describe.each(BROWSERS)("%s", (name) => {
 
   test("a browser killed between accounting and sending sends the same bytes once more, and no opt-out is lost", async () => {
     const page = await tab();
-    network.add("collector.example", async (request) => {
+    browser.network.add("collector.example", async (request) => {
       if (request.method !== "OPTIONS") return fake.respond(request);
-      await running.kill(); // the browser asks for permission; the report itself has not left
+      await browser.running.kill(); // the browser asks for permission; the report itself has not left
       return null;
     });
     act(page, "takePart", "query 1").catch(() => {});
-    await expect.poll(() => running.browser.connected, { timeout: 20_000 }).toBe(false);
+    await expect.poll(() => browser.running.browser.connected, { timeout: 20_000 }).toBe(false);
     expect(fake.posted).toEqual([]);
-    network.add("collector.example", (request) => fake.respond(request));
-    running = await start(name, { network, profile: join(folder, "profile") });
+    browser.network.add("collector.example", (request) => fake.respond(request));
+    await browser.startAgain();
     const again = await tab();
     const { sent, spent } = await act(again, "account");
     expect([sent.map((one) => one.arrived), spent]).toEqual([[false], "4"]);
@@ -163,10 +152,10 @@ describe.each(BROWSERS)("%s", (name) => {
     const page = await tab();
     await act(page, "takePart", "query 1");
     expect(await act(page, "refreshBundle")).toBe(true);
-    network.offline = true;
+    browser.network.offline = true;
     expect(await act(page, "search", "Query")).toMatchObject([{ query: "query 1" }]);
     expect(await act(page, "refreshBundle")).toMatch("does not respond");
-    network.offline = false;
+    browser.network.offline = false;
     for (const { headers } of fake.requests) {
       expect([headers.cookie, headers.referer]).toEqual([undefined, undefined]);
     }
@@ -175,7 +164,7 @@ describe.each(BROWSERS)("%s", (name) => {
 
   test("the cases of hostile collectors that depend on the browser", async () => {
     const hostile = new HostileCollector();
-    network.add("collector.example", (request) => hostile.respond(request));
+    browser.network.add("collector.example", (request) => hostile.respond(request));
     const page = await tab();
     for (const [i, one] of ON_THE_WIRE.entries()) {
       for (const step of one.steps) {
@@ -188,7 +177,7 @@ describe.each(BROWSERS)("%s", (name) => {
       }
     }
   });
-});
+}
 
 /** One act in the page, as the table names it. */
 async function replayed(options: Options, act: Step["act"], now: number, { token, query, url }: typeof TABLE.record) {

@@ -1,66 +1,51 @@
 /** A page of another origin, opened by a signed-in operator, can neither act for the operator nor read anything. */
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import type { Page } from "puppeteer-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { BROWSERS, type Running, start } from "./browsers.ts";
-import { Collector } from "./collector.ts";
-import { Network } from "./network.ts";
-import { file } from "./page.ts";
-import { serve } from "./server.ts";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Overview } from "../../dashboard/src/generated/api.ts";
+import { file } from "../page.ts";
+import { serve } from "../server.ts";
+import type { Dashboard } from "./dashboard.ts";
 
 const GUESS = "0".repeat(64);
 
-describe.each(BROWSERS)("%s", (name) => {
-  let folder: string;
-  let network: Network;
-  let running: Running;
-  let collector: Collector;
+export function crossSite(dashboard: Dashboard): void {
+  let own: Page;
   let other: Awaited<ReturnType<typeof serve>>;
   let target: string;
   let before: unknown;
 
   beforeAll(async () => {
-    folder = mkdtempSync(join(tmpdir(), "blender-dp-cross-site-"));
-    network = await Network.start();
-    [collector, running, other] = await Promise.all([
-      Collector.start(),
-      start(name, { network, profile: join(folder, "profile") }),
-      serve(() => file("text/html", "<!doctype html><link rel=icon href='data:,'><title>another site</title>")),
-    ]);
-    target = `${collector.url}/v1/operator/campaigns/${await collector.campaign()}/rounds`;
-    const page = await running.page(`${collector.url}/#/operator`);
-    await page.waitForSelector("#token");
-    await page.type("#token", collector.token);
-    await page.click(".sign-in button");
-    await page.waitForSelector(".panel"); // it stays open, and signed in
-    before = await campaigns();
+    other = await serve(() => file("text/html", "<!doctype html><link rel=icon href='data:,'><title>another site</title>"));
+    target = `${dashboard.collector.url}/v1/operator/campaigns/${await dashboard.collector.campaign({ name: "target" })}/rounds`;
+    own = await dashboard.signedIn(); // it stays open
+    await own.waitForSelector(".panel");
+    before = await campaign();
   });
 
   afterAll(async () => {
-    await running.close();
+    await own.close();
     await other.close();
-    await collector.stop();
-    await network.close();
-    rmSync(folder, { recursive: true, force: true });
   });
 
-  /** What the operator would notice: rounds, their states, and what can be done next. */
-  async function campaigns(): Promise<unknown> {
-    return (await collector.call<{ campaigns: unknown }>("operator", ["GET", "/v1/operator/overview"])).campaigns;
+  /** What the operator would notice: the campaign's rounds, their states, and what can be done next. */
+  async function campaign(): Promise<unknown> {
+    const { campaigns } = await dashboard.collector.call<Overview>("operator", ["GET", "/v1/operator/overview"]);
+    return campaigns.find(({ id }) => target.includes(id));
   }
 
   function foreign(): Promise<Page> {
-    return running.page(other.url.replace("127.0.0.1", "localhost"));
+    return dashboard.running.page(other.url.replace("127.0.0.1", "localhost"));
   }
 
   /** What arrived at the route since then. */
   function arrived(since: number): string[] {
-    return network.requests
+    return dashboard.network.requests
       .slice(since)
       .filter((one) => one.url.href === target)
-      .map((one) => `${one.method}${one.headers.authorization === `Bearer ${collector.token}` ? " with the token" : ""}`);
+      .map(
+        (one) =>
+          `${one.method}${one.headers.authorization === `Bearer ${dashboard.collector.token}` ? " with the token" : ""}`,
+      );
   }
 
   test.each([
@@ -70,7 +55,7 @@ describe.each(BROWSERS)("%s", (name) => {
     ["text without asking", { mode: "no-cors", credentials: "include", headers: {} }, ["POST"]],
   ])("fetch: %s", async (_, init, requests) => {
     const page = await foreign();
-    const since = network.requests.length;
+    const since = dashboard.network.requests.length;
     const seen = await page.evaluate(
       (url, more) =>
         fetch(url, {
@@ -87,19 +72,19 @@ describe.each(BROWSERS)("%s", (name) => {
     );
     expect(seen).toMatch(/^(refused|opaque 0)$/);
     expect(arrived(since)).toEqual(requests);
-    expect(await campaigns()).toEqual(before);
+    expect(await campaign()).toEqual(before);
     await page.close();
   });
 
   test("a form", async () => {
     const page = await foreign();
-    const since = network.requests.length;
+    const since = dashboard.network.requests.length;
     await page.evaluate((url) => {
       document.body.innerHTML = `<form method="post" enctype="text/plain" action="${url}"><input name='{"a' value='":1}'></form>`;
       document.querySelector("form")?.submit();
     }, target);
     await expect.poll(() => arrived(since)).toEqual(["POST"]);
-    expect(await campaigns()).toEqual(before);
+    expect(await campaign()).toEqual(before);
     await page.close();
   });
 
@@ -114,8 +99,8 @@ describe.each(BROWSERS)("%s", (name) => {
           ),
         path,
       );
-    expect(await read(`${collector.url}/v1/operator/overview`)).toBe("refused");
-    expect(await read(`${collector.url}/v1/campaigns`)).toBe("refused");
+    expect(await read(`${dashboard.collector.url}/v1/operator/overview`)).toBe("refused");
+    expect(await read(`${dashboard.collector.url}/v1/campaigns`)).toBe("refused");
     const embedded = (tag: string, path: string) =>
       page.evaluate(
         (kind, url) =>
@@ -127,9 +112,9 @@ describe.each(BROWSERS)("%s", (name) => {
             document.body.append(element);
           }),
         tag,
-        `${collector.url}${path}`,
+        `${dashboard.collector.url}${path}`,
       );
-    const script = (await (await fetch(collector.url, { headers: { Accept: "text/html" } })).text()).match(
+    const script = (await (await fetch(dashboard.collector.url, { headers: { Accept: "text/html" } })).text()).match(
       /\/dashboard\/[^"]+js/,
     );
     expect(await embedded("script", script?.[0] ?? "")).toBe("refused");
@@ -141,7 +126,7 @@ describe.each(BROWSERS)("%s", (name) => {
     const page = await foreign();
     await page.evaluate((url) => {
       document.body.innerHTML = `<iframe src="${url}/#/operator"></iframe>`;
-    }, collector.url);
+    }, dashboard.collector.url);
     await expect.poll(() => page.frames().length).toBe(2);
     await new Promise((resolve) => setTimeout(resolve, 500));
     const shown = await Promise.all(
@@ -152,9 +137,9 @@ describe.each(BROWSERS)("%s", (name) => {
       const opened = window.open(`${url}/#/operator`);
       for (let i = 0; i < 1200 && !opened?.closed; i++) await new Promise((resolve) => setTimeout(resolve, 50));
       return opened === null || opened.closed; // the policy of the opened page has cut the tie
-    }, collector.url);
+    }, dashboard.collector.url);
     expect(isCut).toBe(true);
-    expect(await campaigns()).toEqual(before);
+    expect(await campaign()).toEqual(before);
     await page.close();
   });
-});
+}

@@ -1,11 +1,7 @@
 /** What tests do with pages of the dashboard. */
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import type { AxeResults } from "axe-core";
 import type { Page } from "puppeteer-core";
-import type { Name } from "./browsers.ts";
-
-const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+import { axe } from "../axe.ts";
+import type { Name } from "../browsers.ts";
 
 /** Wait until nothing loads any more. */
 export async function ready(page: Page): Promise<void> {
@@ -35,12 +31,10 @@ export async function press(page: Page, selector: string, label: string): Promis
 
 /** What axe finds in these themes; Firefox has the theme that it was started with. */
 export async function violations(page: Page, name: Name, themes = ["light", "dark"]): Promise<string[]> {
-  await page.evaluate(AXE);
   const found: string[] = [];
   for (const theme of name === "chromium" ? themes : [null]) {
     if (theme) await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: theme }]);
-    const { violations: all } = (await page.evaluate("axe.run()")) as AxeResults;
-    found.push(...all.flatMap(({ id, nodes }) => nodes.map((node) => `${theme} ${id}: ${node.html}`)));
+    found.push(...(await axe(page)).map((violation) => `${theme} ${violation}`));
   }
   return found;
 }
