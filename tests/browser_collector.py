@@ -1,4 +1,7 @@
-"""A real collector for tests in browsers: a line of input calls one of its methods, a line of output is the result."""
+"""Real collectors for tests in browsers: a line of input calls a method of one of them, a line of output is the result.
+
+All of them run in one process: a new one would import for seconds, at its start and in its first round.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import json
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, replace
 from itertools import cycle
 from pathlib import Path
@@ -128,16 +131,43 @@ def database(name: str) -> Iterator[dict[str, str]]:
     server.remove()
 
 
+class Collectors:
+    """Collectors by their numbers."""
+
+    def __init__(self) -> None:
+        self._running: list[tuple[ExitStack, Live]] = []
+
+    def start(self, name: str) -> dict[str, Any]:
+        """Start a collector on this database in a folder of its own."""
+        with ExitStack() as stack:
+            folder = stack.enter_context(tempfile.TemporaryDirectory())
+            live = stack.enter_context(listening(Path(folder) / "data", **stack.enter_context(database(name))))
+            self._running.append((stack.pop_all(), live))
+        number = len(self._running) - 1
+        return {"number": number, "url": live.url, "key": live.service.signer.public, "token": live.token}
+
+    def stop(self, number: int) -> None:
+        """Stop a collector; one that has stopped stays so."""
+        self._running[number][0].close()
+
+    def call(self, number: int, name: str, values: list[Any], named: dict[str, Any]) -> Any:
+        """Call a method of a collector."""
+        return call(self._running[number][1], name, *values, **named)
+
+    def close(self) -> None:
+        """Stop all of them."""
+        for number in range(len(self._running)):
+            self.stop(number)
+
+
 def main() -> None:
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        database(sys.argv[1] if len(sys.argv) > 1 else "sqlite") as chosen,
-        listening(Path(folder) / "data", **chosen) as live,
-    ):
-        print(json.dumps({"url": live.url, "key": live.service.signer.public, "token": live.token}), flush=True)
+    collectors = Collectors()
+    try:
         for line in sys.stdin:
-            name, values, named = json.loads(line)
-            print(json.dumps(call(live, name, *values, **named)), flush=True)
+            name, *values = json.loads(line)
+            print(json.dumps(getattr(collectors, name)(*values)), flush=True)
+    finally:
+        collectors.close()
 
 
 if __name__ == "__main__":

@@ -16,9 +16,15 @@ QUERIES = [query for query, _ in HEAD.names(np.flatnonzero(np.diff(HEAD.query_of
 
 
 def rounds(
-    changes: Sequence[Mapping[str, float]], *, seed: int = 1, users: int = 100_000, opt_in: float = 0.1, **parameters: object
+    changes: Sequence[Mapping[str, float]],
+    *,
+    seed: int = 1,
+    users: int = 100_000,
+    opt_in: float = 0.1,
+    reuse_lists: bool = False,
+    **parameters: object,
 ) -> list[Round]:
     """One round for each mapping, whose values are factors of the shares of queries; all other shares stay the same."""
     factors = [np.array([change.get(query, 1.0) for query in QUERIES]) for change in changes]
     collection = Blender(**({"epsilon": 4, "delta": "1e-5", "max_queries": 30} | parameters)).collection
-    return list(collect_rounds(collection, HEAD, factors, users=users, opt_in=opt_in, seed=seed))
+    return list(collect_rounds(collection, HEAD, factors, users=users, opt_in=opt_in, seed=seed, reuse_lists=reuse_lists))

@@ -17,9 +17,23 @@ def server() -> Iterator[Server]:
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
+def chosen_server(request: pytest.FixtureRequest) -> Server | None:
     """Every test that uses it runs on both databases."""
-    made = Place.new(tmp_path / "place", request.getfixturevalue("server") if request.param == "postgresql" else None)
+    return request.getfixturevalue("server") if request.param == "postgresql" else None
+
+
+@pytest.fixture
+def place(chosen_server: Server | None, tmp_path: Path) -> Iterator[Place]:
+    """A database with all tables and no rows."""
+    made = Place.new(tmp_path / "place", chosen_server)
+    yield made
+    made.remove()
+
+
+@pytest.fixture
+def empty_place(chosen_server: Server | None, tmp_path: Path) -> Iterator[Place]:
+    """A database without tables, as before the first start."""
+    made = Place.new(tmp_path / "place", chosen_server, empty=True)
     yield made
     made.remove()
 

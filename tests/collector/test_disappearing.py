@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,10 +18,11 @@ from blender_dp.collector.storage import store as store_module
 from blender_dp.collector.storage.schema import tokens
 from blender_dp.collector.storage.timeouts import TIMEOUTS
 from blender_dp.errors import StateError
+from tests.collector.children import SERVER, Bare
 from tests.collector.disappearing import SHORT, freeze_at, wait_until_frozen, wake
 from tests.collector.driver import live
-from tests.collector.places import Place, listed, report, settings, uploaded
-from tests.collector.test_crash import SERVER, Bare, bodies, check_finished
+from tests.collector.places import Place, Server, listed, report, settings, uploaded
+from tests.collector.test_crash import bodies, check_finished
 
 # A transaction holds its locks until its commit; after it, only a claim on a list or a release is left.
 _OTHERS = ("forget", "redate")  # they have their own drivers
@@ -46,15 +48,23 @@ def test_the_shipped_limits_add_up_to_less_than_a_minute() -> None:
     assert request < 60  # to be refused, or to wait for one statement that never returns
 
 
+@pytest.fixture
+def shared(server: Server, tmp_path: Path, point: str) -> Iterator[Place]:
+    """A place with all tables, unless creating them is what is interrupted."""
+    made = Place.new(tmp_path / "place", server, empty=point.startswith("migration"))
+    yield made
+    made.remove()
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc to see that a process is frozen")
 @pytest.mark.parametrize("point", POINTS)
-def test_another_collector_takes_over(postgresql: Place, point: str) -> None:
-    frozen = SERVER.Process(target=freeze_at, args=(Bare.of(postgresql), point))
+def test_another_collector_takes_over(shared: Place, point: str) -> None:
+    frozen = SERVER.Process(target=freeze_at, args=(Bare.of(shared), point))
     frozen.start()
     try:
         wait_until_frozen(frozen.pid)
         began = time.monotonic()
-        finished = eventually(lambda: live(postgresql))
+        finished = eventually(lambda: live(shared))
         taken = time.monotonic() - began
         check_finished(finished)
         published = bodies(finished)

@@ -19,11 +19,12 @@ from blender_dp.collector.storage import locks
 from blender_dp.collector.storage import store as store_module
 from blender_dp.collector.storage.store import Store
 from blender_dp.collector.storage.timeouts import TIMEOUTS, Timeouts
+from tests.collector.children import SERVER, Bare
 from tests.collector.disappearing import SHORT, freeze_at, wait_until_frozen, wake
 from tests.collector.driver import live
 from tests.collector.namespaces import COLLECTOR, Network, NetworkServer, NoNamespacesError, dropped, inside
 from tests.collector.places import Place
-from tests.collector.test_crash import SERVER, Bare, bodies, check_finished
+from tests.collector.test_crash import bodies, check_finished
 from tests.collector.test_disappearing import check_once, eventually
 
 TAKE_OVER = 60.0
@@ -48,17 +49,15 @@ def server(network: Network) -> Iterator[NetworkServer]:
 
 @pytest.fixture
 def place(server: NetworkServer, tmp_path: Path) -> Iterator[Place]:
-    made = Place.new(tmp_path / "place", server)
+    made = Place.new(tmp_path / "place", server, empty=True)
     yield made
     made.remove()
 
 
 def over_network(place: Place) -> Bare:
     """The same place for a collector on the other machine."""
-    made = Bare.of(place)
     assert isinstance(place.server, NetworkServer)
-    object.__setattr__(made, "address", place.server.url_over_network(place.database))
-    return made
+    return Bare.of(place, place.server.url_over_network(place.database))
 
 
 POINTS = (

@@ -31,8 +31,8 @@ def start(settings: Settings) -> list[str]:
     return shown
 
 
-def test_the_same_files_start_again(place: Place) -> None:
-    settings = settings_of(place)
+def test_the_same_files_start_again(empty_place: Place) -> None:
+    settings = settings_of(empty_place)
     assert len(start(settings)) == 1
     assert start(settings) == []
 
@@ -49,8 +49,8 @@ def test_another_data_folder_is_refused_and_no_key_is_created(postgresql: Place)
         assert not other.key_folder.exists()
 
 
-def test_a_signing_key_of_another_collector_is_refused(place: Place, tmp_path: Path) -> None:
-    settings = settings_of(place)
+def test_a_signing_key_of_another_collector_is_refused(empty_place: Place, tmp_path: Path) -> None:
+    settings = settings_of(empty_place)
     start(settings)
     other = Settings(data=tmp_path / "elsewhere")
     start(other)
@@ -59,23 +59,23 @@ def test_a_signing_key_of_another_collector_is_refused(place: Place, tmp_path: P
         start(settings)
 
 
-def test_another_folder_of_keys_is_refused(place: Place) -> None:
-    start(settings_of(place))
-    empty = settings_of(place, keys=place.folder / "empty")
+def test_another_folder_of_keys_is_refused(empty_place: Place) -> None:
+    start(settings_of(empty_place))
+    empty = settings_of(empty_place, keys=empty_place.folder / "empty")
     with pytest.raises(StateError, match="key folder"):
         start(empty)
-    assert not (place.folder / "empty" / "folder.id").exists()
+    assert not (empty_place.folder / "empty" / "folder.id").exists()
     store = Store.open(empty.database_url)  # as the documentation says for a folder that is lost for good
     with store.write("test") as connection:
         connection.execute(sa.text("DELETE FROM identity WHERE name = 'key folder'"))
     store.close()
     start(empty)
     with pytest.raises(StateError):
-        start(settings_of(place))
+        start(settings_of(empty_place))
 
 
-def test_a_folder_with_keys_of_another_database_is_refused(place: Place, tmp_path: Path) -> None:
-    settings = settings_of(place)
+def test_a_folder_with_keys_of_another_database_is_refused(empty_place: Place, tmp_path: Path) -> None:
+    settings = settings_of(empty_place)
     start(settings)
     KeyFolder(settings.key_folder).create("round")
     other = Settings(data=tmp_path / "elsewhere", keys=settings.key_folder)
@@ -84,8 +84,8 @@ def test_a_folder_with_keys_of_another_database_is_refused(place: Place, tmp_pat
     assert KeyFolder(settings.key_folder).names() == ["round"]
 
 
-def test_concurrent_first_starts_create_everything_once(place: Place) -> None:
-    settings = settings_of(place)
+def test_concurrent_first_starts_create_everything_once(empty_place: Place) -> None:
+    settings = settings_of(empty_place)
     with ThreadPoolExecutor(6) as pool:
         made = [token for shown in pool.map(start, [settings] * 6) for token in shown]
     assert len(made) == 1

@@ -65,12 +65,12 @@ def test_what_was_spent_stays_spent(place: Place, tmp_path: Path, opened: bool) 
     backup.close()
 
 
-def test_a_start_recovers_what_was_spent(place: Place, tmp_path: Path) -> None:
+def test_a_start_recovers_what_was_spent(empty_place: Place, tmp_path: Path) -> None:
     """Even before anything is spent: the public ledger must show it at once."""
-    prepare(place.settings, lambda _: None)
-    rounds = place.rounds(migrated=False)
+    prepare(empty_place.settings, lambda _: None)
+    rounds = empty_place.rounds(migrated=False)
     made = uploaded(rounds)
-    backup = restored(place, tmp_path / "backup")
+    backup = restored(empty_place, tmp_path / "backup")
     rounds.lifecycle.freeze(made.round)
     rounds.lists.make(made.round)
     prepare(backup.settings, lambda _: None)

@@ -83,11 +83,11 @@ def test_round_and_opening_exist_together_or_not_at_all(rounds: Rounds) -> None:
         assert connection.scalars(sa.text("SELECT digest FROM objects")).all() == [json.loads(body)]
 
 
-def test_a_round_opened_before_the_migration_has_no_opening(place: Place) -> None:
+def test_a_round_opened_before_the_migration_has_no_opening(empty_place: Place) -> None:
     """It continues, but devices, which require a signed opening, do not upload to it."""
-    store = place.store()
+    store = empty_place.store()
     migrate(store, "0001")
-    rounds = place.rounds(migrated=False)
+    rounds = empty_place.rounds(migrated=False)
     campaign = {"id": "c" * 32, "name": "searches", "settings": settings().model_dump_json(), "created": NOON}
     with store.write("open") as connection:
         connection.execute(sa.text("INSERT INTO campaigns VALUES (:id, :name, :settings, :created)"), campaign)

@@ -31,7 +31,9 @@ def test_workers_race(place: Place, attempt: int) -> None:
     assert all_at_once(*[lambda r=r: r.lists.make(made.round) for r in several]) == [None] * 4
     several[0].contributions.add_reports(made.round, [report(i) for i in range(10)])
     assert all_at_once(*[lambda r=r: r.lifecycle.close(made.round) for r in several]) == [None] * 4
-    assert all_at_once(*[lambda r=r: r.schedule.advance_due() for r in several]) == [[made.round]] * 4
+    advanced = all_at_once(*[lambda r=r: r.schedule.advance_due() for r in several])
+    assert [made.round] in advanced
+    assert all(one in ([made.round], []) for one in advanced)  # one that starts late finds nothing to do
     assert several[0].lookup.round(made.round).state == "released"
     assert spent(several[0], made.round) == ["opt-in", "client"]
     kinds = sorted(row.kind for row in rows(several[0], sa.select(objects.c.kind)))
@@ -180,8 +182,8 @@ def test_failed_work_stores_no_response(rounds: Rounds) -> None:
     assert rounds.idempotency.once("key", "asked", 201, lambda _: "now") == StoredResponse("asked", 201, "now")
 
 
-def test_concurrent_migrations(place: Place) -> None:
-    stores = [place.store() for _ in range(4)]
+def test_concurrent_migrations(empty_place: Place) -> None:
+    stores = [empty_place.store() for _ in range(4)]
     assert all_at_once(*[lambda s=s: migrate(s) for s in stores]) == [None] * 4
     with stores[0].read() as connection:
         assert len(connection.scalars(sa.text("SELECT version_num FROM alembic_version")).all()) == 1

@@ -165,7 +165,7 @@ def database(request: pytest.FixtureRequest) -> Callable[[], str]:
     if request.param == "sqlite":
         return lambda: ""
     server: Server = request.getfixturevalue("server")
-    return lambda: server.url(server.create())
+    return lambda: server.url(server.create(like=server.migrated))
 
 
 @pytest.fixture

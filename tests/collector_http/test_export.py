@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 
@@ -13,12 +10,12 @@ from blender_dp.collector.storage.report_counting import count_in_database
 from blender_dp.engines import DuckDBEngine
 from blender_dp.logs import find_reports
 from blender_dp_device.records.head_list import HeadList
+from tests.collector_http.warm_process import ended
 
 
 def exported(live, file, *round_id):
-    command = [Path(sys.executable).parent / "blender-dp", "round", "export", *round_id, "--out", file]
-    given = {**os.environ, "BLENDER_DP_URL": live.url, "BLENDER_DP_TOKEN": live.token, "COLUMNS": "200"}
-    return subprocess.run(command, env=given, capture_output=True, check=False)
+    given = {**os.environ, "BLENDER_DP_URL": live.url, "BLENDER_DP_TOKEN": live.token}
+    return ended(["round", "export", *round_id, "--out", file], given)
 
 
 def test_the_reports_of_a_round_as_a_file(live, tmp_path):
@@ -43,7 +40,7 @@ def test_deleted_reports_are_not_exported(ready, tmp_path):
         pass
     done = exported(live, tmp_path / "reports.parquet", released["id"])
     assert done.returncode == 2
-    assert b"its reports were deleted" in done.stderr
+    assert "its reports were deleted" in done.stderr
 
 
 def test_only_a_round_that_is_over_is_exported(live, tmp_path):
@@ -55,5 +52,5 @@ def test_only_a_round_that_is_over_is_exported(live, tmp_path):
     file = tmp_path / "reports.parquet"
     done = exported(live, file, round_id)
     assert done.returncode == 2
-    assert b"409" in done.stderr
+    assert "409" in done.stderr
     assert list(tmp_path.glob("*.parquet*")) == []

@@ -16,9 +16,9 @@ import typer.main
 from blender_dp.cli.app import app
 from tests.collector_http.conftest import RECORDS, listening
 from tests.collector_http.test_operate import command  # noqa: F401 (a fixture)
+from tests.collector_http.warm_process import ended, started
 from tests.e2e.test_without_extras import REPORTS, verbs
 
-PROGRAM = Path(sys.executable).parent / "blender-dp"
 CAMPAIGN = ("--epsilon", "4", "--delta", "1e-6", "--max-epsilon", "40", "--min-opt-in", "60", "--min-reports", "100")
 
 
@@ -115,13 +115,10 @@ def test_an_error_prints_no_document(command, live):  # noqa: F811
 
 
 def test_serve_prints_a_document_per_line(tmp_path: Path):
-    flags = ["--data", tmp_path / "data", "--port", "0", "--json"]
-    environment = {**os.environ, "PYTHONUNBUFFERED": "1", "BLENDER_DP_MIN_FREE_BYTES": "0"}
-    migrated = subprocess.run(
-        [PROGRAM, "serve", *flags, "--migrate-only"], env=environment, capture_output=True, text=True, check=True
-    )
-    assert parsed(migrated.stdout) == {"event": "migrated"}
-    with subprocess.Popen([PROGRAM, "serve", *flags], env=environment, stdout=subprocess.PIPE, text=True) as one:
+    words = ["serve", "--data", tmp_path / "data", "--port", "0", "--json"]
+    environment = {**os.environ, "BLENDER_DP_MIN_FREE_BYTES": "0"}
+    assert parsed(ended([*words, "--migrate-only"], environment).stdout) == {"event": "migrated"}
+    with started(words, environment) as one:
         try:
             token, listens = (parsed(one.stdout.readline()) for _ in range(2))
             assert (token["event"], listens["event"]) == ("token", "listening")

@@ -24,6 +24,7 @@ from blender_dp.collector.monitoring.metrics import Metrics, add_up_ended, added
 from blender_dp.collector.secrets import vault
 from blender_dp.collector.storage.round_rows import Round
 from tests.collector_http.conftest import listening
+from tests.collector_http.warm_process import started
 
 PROGRAM = Path(sys.executable).parent / "blender-dp"
 CANARY = "kanarienvogel"
@@ -189,11 +190,11 @@ def test_metrics_of_several_processes_are_summed(tmp_path: Path) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = [PROGRAM, "serve", "--data", tmp_path / "data", "--port", str(port), "--workers", "2"]
+    words = ["serve", "--data", tmp_path / "data", "--port", str(port), "--workers", "2"]
     given = {**os.environ, "BLENDER_DP_MIN_FREE_BYTES": "0", "BLENDER_DP_LOG_FORMAT": "json"}
     given["BLENDER_DP_METRICS_TOKEN"] = vault.token_digest("scraper")
     url = f"http://127.0.0.1:{port}"
-    with subprocess.Popen(command, env=given, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as one:
+    with (tmp_path / "stderr").open("w") as stderr, started(words, given, stderr=stderr.fileno()) as one:
         try:
             for _ in range(600):
                 try:
@@ -213,8 +214,8 @@ def test_metrics_of_several_processes_are_summed(tmp_path: Path) -> None:
             assert value(metrics, "blender_dp_free_bytes") < 1.5 * free_bytes  # both see the same disk
         finally:
             one.send_signal(signal.SIGTERM)
-            stderr = one.communicate(timeout=60)[1]
-    for line in stderr.splitlines():
+            one.wait(60)
+    for line in (tmp_path / "stderr").read_text().splitlines():
         assert {"time", "level", "message"} <= json.loads(line).keys()
 
 

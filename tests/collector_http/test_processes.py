@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import socket
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -23,8 +22,8 @@ from blender_dp.collector.storage.schema import events, metadata, objects, repor
 from blender_dp.collector.storage.store import Store
 from tests.collector.places import Server
 from tests.collector_http.conftest import RECORDS, Distant
+from tests.collector_http.warm_process import ended, started
 
-PROGRAM = Path(sys.executable).parent / "blender-dp"
 REPORTS, SENDERS = 600, 8
 
 
@@ -36,13 +35,12 @@ def free_port() -> int:
 
 @contextmanager
 def serving(data: Path, database: str, *flags: str) -> Iterator[tuple[str, list[str]]]:
-    """`blender-dp serve` as a real command: its address, and what it has printed when it is stopped."""
+    """`blender-dp serve` as a process: its address, and what it has printed when it is stopped."""
     port = free_port()
-    command = [PROGRAM, "serve", "--data", data, "--port", str(port), *flags]
-    command += ["--database", database] if database else []
-    environment = {**os.environ, "PYTHONUNBUFFERED": "1", "BLENDER_DP_MIN_FREE_BYTES": "0"}
+    words = ["serve", "--data", data, "--port", str(port), *flags]
+    words += ["--database", database] if database else []
     printed: list[str] = []
-    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as one:
+    with started(words, {**os.environ, "BLENDER_DP_MIN_FREE_BYTES": "0"}, stderr=subprocess.STDOUT) as one:
 
         def read() -> None:
             printed.extend(one.stdout or ())
@@ -168,9 +166,7 @@ def test_migrate_only(server: Server, tmp_path: Path) -> None:
         data = tmp_path / f"data{bool(database)}"
         flags = ["--database", database] if database else []
         for _ in range(2):
-            done = subprocess.run(
-                [PROGRAM, "serve", "--data", data, "--migrate-only", *flags], capture_output=True, text=True, check=False
-            )
+            done = ended(["serve", "--data", data, "--migrate-only", *flags], os.environ)
             assert (done.returncode, done.stderr) == (0, "")
             assert "up to date" in done.stdout
             assert "TOKEN" not in done.stdout

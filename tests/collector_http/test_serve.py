@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from blender_dp.cli.app import app
 from blender_dp.collector.settings.settings import Settings, load
 from blender_dp.errors import ParameterError
 from tests.collector.places import Place, listed
+from tests.collector_http import warm_process
 from tests.conftest import ROOT
 
 PROGRAM = Path(sys.executable).parent / "blender-dp"
@@ -28,9 +30,21 @@ VARIABLE = re.compile(r"\bBLENDER_DP_([A-Z_]+)")
 CANARY = "kanarienvogel"
 
 
-def ended(*words: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    given = {**os.environ, "COLUMNS": "200", **environment}
-    return subprocess.run([PROGRAM, "serve", *words], env=given, capture_output=True, text=True, check=False, timeout=60)
+ENVIRONMENT = {**os.environ, "PYTHONUNBUFFERED": "1", "COLUMNS": warm_process.COLUMNS, "BLENDER_DP_MIN_FREE_BYTES": "0"}
+
+
+def ended(*words: str | Path) -> subprocess.CompletedProcess[str]:
+    return warm_process.ended(["serve", *words], ENVIRONMENT)
+
+
+def warm(*words: str | Path) -> warm_process.Warm:
+    return warm_process.started(["serve", *words], ENVIRONMENT)
+
+
+def installed(*words: str | Path) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [PROGRAM, "serve", *words], env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    )
 
 
 def is_one_line(done: subprocess.CompletedProcess[str], message: str) -> bool:
@@ -82,7 +96,7 @@ def test_variables_of_other_commands_are_ignored() -> None:
 
 
 def test_the_help_describes_every_setting() -> None:
-    text = " ".join(ended("--help", NO_COLOR="1", TERM="dumb").stdout.split())
+    text = " ".join(ended("--help").stdout.split())
     for name, field in Settings.model_fields.items():
         assert field.description, name
         usual = f" = {field.default}" if field.default not in {None, ""} else ""
@@ -115,13 +129,15 @@ def test_a_port_that_is_in_use(tmp_path: Path, workers: str) -> None:
     assert not (tmp_path / "data").exists()
 
 
-@pytest.mark.parametrize("flags", [[], ["--workers", "2"], ["--host", "::1"]], ids=["one", "two workers", "IPv6"])
-def test_everything_it_prints_is_already_true(tmp_path: Path, flags: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("start", "flags"),
+    [(installed, []), (installed, ["--workers", "2"]), (warm, ["--host", "::1"])],
+    ids=["one", "two workers", "IPv6"],
+)
+def test_everything_it_prints_is_already_true(tmp_path: Path, start: Callable[..., Any], flags: list[str]) -> None:
     if "::1" in flags and not has_ipv6():
         pytest.skip("there is no IPv6 here")
-    command = [PROGRAM, "serve", "--data", tmp_path / "data", "--port", "0", *flags]
-    environment = {**os.environ, "PYTHONUNBUFFERED": "1", "COLUMNS": "200", "BLENDER_DP_MIN_FREE_BYTES": "0"}
-    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as one:
+    with start("--data", tmp_path / "data", "--port", "0", *flags) as one:
         try:
             lines = [one.stdout.readline() for _ in range(3)]
             (url,) = re.findall(r"listens on (http://[\w.:\[\]]+[0-9]),", lines[2])
@@ -145,9 +161,8 @@ def has_ipv6() -> bool:
 
 def test_no_address_is_written(tmp_path: Path) -> None:
     """Whatever is requested, valid or not, from anywhere: `serve` never prints an address."""
-    command = [PROGRAM, "serve", "--data", tmp_path / "data", "--port", "0"]
-    environment = {**os.environ, "PYTHONUNBUFFERED": "1", "COLUMNS": "200", "BLENDER_DP_MIN_FREE_BYTES": "0"}
-    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as one:
+    words = ["serve", "--data", tmp_path / "data", "--port", "0"]
+    with warm_process.started(words, ENVIRONMENT, stderr=subprocess.STDOUT) as one:
         try:
             printed = [one.stdout.readline() for _ in range(4)]
             port = int(re.findall(r"listens on http://127.0.0.1:(\d+),", printed[2])[0])

@@ -7,31 +7,19 @@ import os
 import pty
 import re
 import signal
-import subprocess
-import sys
 import time
-from pathlib import Path
 
 import pytest
 
 from tests.collector_http.test_operate import command  # noqa: F401 (a fixture)
-
-PROGRAM = Path(sys.executable).parent / "blender-dp"
+from tests.collector_http.warm_process import started
 
 
 def in_a_terminal(live, typed: bytes | int, *words: str) -> tuple[int, str, str]:
     """Run a subcommand in a terminal and type a response, or send a signal; return exit code, output and terminal."""
     ours, theirs = pty.openpty()
-    environment = {
-        **os.environ,
-        "BLENDER_DP_URL": live.url,
-        "BLENDER_DP_TOKEN": live.token,
-        "COLUMNS": "200",
-        "NO_COLOR": "1",
-    }
-    with subprocess.Popen(
-        [PROGRAM, *words], stdin=theirs, stdout=subprocess.PIPE, stderr=theirs, env=environment, start_new_session=True
-    ) as one:
+    environment = {**os.environ, "BLENDER_DP_URL": live.url, "BLENDER_DP_TOKEN": live.token}
+    with started(words, environment, stdin=theirs, stderr=theirs) as one:
         os.close(theirs)
         shown = b""
         while b"Spend it?" not in shown:
@@ -41,7 +29,7 @@ def in_a_terminal(live, typed: bytes | int, *words: str) -> tuple[int, str, str]
         else:
             time.sleep(0.3)
             one.send_signal(typed)
-        printed = one.stdout.read().decode()
+        printed = one.stdout.read()
         code = one.wait(120)
     try:
         while more := os.read(ours, 4096):

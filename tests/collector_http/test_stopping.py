@@ -6,7 +6,6 @@ import os
 import re
 import signal
 import socket
-import subprocess
 import sys
 import threading
 import time
@@ -20,23 +19,16 @@ import pytest
 
 from blender_dp.collector.server.shutdown_response import turned_away
 from tests.collector_http.conftest import listening
-from tests.collector_http.test_serve import PROGRAM
+from tests.collector_http.warm_process import Warm, started
 
 HANG = 120
 IDLE = 0.8  # a little less than the second after which a collector that stops closes idle connections
 
 
 @contextmanager
-def serving(data: Path, workers: int) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    command = [PROGRAM, "serve", "--data", data, "--port", "0", "--workers", str(workers)]
-    environment = {
-        **os.environ,
-        "PYTHONUNBUFFERED": "1",
-        "COLUMNS": "200",
-        "BLENDER_DP_MIN_FREE_BYTES": "0",
-        "TMPDIR": str(data.parent),
-    }
-    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as one:
+def serving(data: Path, workers: int) -> Iterator[tuple[Warm, str]]:
+    words = ["serve", "--data", data, "--port", "0", "--workers", str(workers)]
+    with started(words, {**os.environ, "BLENDER_DP_MIN_FREE_BYTES": "0", "TMPDIR": str(data.parent)}) as one:
         try:
             (url,) = re.findall(r"listens on (http://[\w.:]+[0-9]),", "".join(one.stdout.readline() for _ in range(3)))
             for _ in range(2 * workers):

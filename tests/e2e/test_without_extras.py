@@ -146,9 +146,18 @@ def test_an_operator_needs_no_extra(bare: Path, folder: Path, verb: str):
 
 
 def test_every_verb_has_help(bare: Path, folder: Path):
-    for verb in ("", *EXTRAS, *WITHOUT, *OPERATOR):
-        done = run(bare, folder, "blender-dp", *verb.split(), "--help")
-        assert (done.returncode, done.stderr) == (0, ""), verb
+    verbs = ("", *EXTRAS, *WITHOUT, *OPERATOR)
+    done = run(bare, folder, "python", "-c", HELP, *verbs)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.count("Usage: blender-dp") == len(verbs)
+
+
+HELP = """
+import sys
+from blender_dp.cli.app import app
+for verb in sys.argv[1:]:
+    app([*verb.split(), "--help"], prog_name="blender-dp", standalone_mode=False)
+"""
 
 
 @pytest.mark.parametrize(
