@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+import sqlite3
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import closing
+from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
 
 from blender_dp.collector.storage import locks, round_rows
 from blender_dp.collector.storage import store as store_module
+from blender_dp.collector.storage.store import Store
 from blender_dp.collector.storage.timeouts import Timeouts
 from blender_dp.errors import StateError
 from tests.collector.places import Place, listed, report
@@ -43,6 +47,28 @@ def test_every_connection_to_sqlite_is_durable_and_overwrites_deleted_rows(sqlit
     with store.read() as one, store.read() as another:
         for connection in (one, another):
             assert {name: connection.exec_driver_sql(f"PRAGMA {name}").scalar() for name in asked} == asked
+
+
+def test_a_new_file_that_another_process_is_writing_is_waited_for(tmp_path: Path) -> None:
+    """Switching it to a write-ahead log would fail at once: SQLite's own timeout does not apply to it."""
+    file = tmp_path / "collector.db"
+    with (
+        closing(sqlite3.connect(file, isolation_level=None, check_same_thread=False)) as another,
+        ThreadPoolExecutor(1) as pool,
+    ):
+        another.execute("BEGIN IMMEDIATE")
+        another.execute("CREATE TABLE new (number INTEGER)")
+        store = Store.open(file)
+        opened = pool.submit(sqlite_version, store)
+        assert not wait([opened], timeout=0.3).done
+        another.execute("COMMIT")
+        assert opened.result(120) == sqlite3.sqlite_version
+    store.close()
+
+
+def sqlite_version(store: Store) -> str:
+    with store.read() as connection:
+        return connection.scalar(sa.text("SELECT sqlite_version()"))
 
 
 def test_waiting_for_a_lock_times_out(postgresql: Place, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+import time
 from typing import Any
 
 import sqlalchemy as sa
@@ -12,6 +14,7 @@ READS = "blender_dp_reads"
 
 _BUSY_MILLISECONDS = 10_000
 _PATIENCE_MILLISECONDS = 500
+_RETRY_SECONDS = 0.01
 _CACHE_KIBIBYTES = 64 * 1024
 
 
@@ -39,8 +42,8 @@ def truncate_write_ahead_log(engine: Engine) -> None:
 
 def _make_durable(connection: Any, _: object) -> None:  # noqa: ANN401 (sqlite3's, which SQLAlchemy passes on)
     connection.isolation_level = None  # transactions start below, not when the driver decides
+    _write_ahead(connection)
     for pragma in (
-        "journal_mode = WAL",
         "synchronous = FULL",  # what was acknowledged survives a power failure
         f"busy_timeout = {_BUSY_MILLISECONDS}",
         "foreign_keys = ON",
@@ -48,6 +51,20 @@ def _make_durable(connection: Any, _: object) -> None:  # noqa: ANN401 (sqlite3'
         f"cache_size = -{_CACHE_KIBIBYTES}",  # a page is written once for all its reports
     ):
         connection.execute(f"PRAGMA {pragma}")
+
+
+def _write_ahead(connection: sqlite3.Connection) -> None:
+    """Use a write-ahead log. If several processes switch a new file to it at once, SQLite lets none of them wait."""
+    until = time.monotonic() + _BUSY_MILLISECONDS / 1000
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                raise
+            time.sleep(_RETRY_SECONDS)
+        else:
+            return
 
 
 def _begin(connection: Connection) -> None:
