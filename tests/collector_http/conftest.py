@@ -160,12 +160,21 @@ def server() -> Iterator[Server]:
 
 
 @pytest.fixture(scope="session", params=["sqlite", "postgresql"])
-def database(request: pytest.FixtureRequest) -> Callable[[], str]:
-    """A new place for a collector's data: tests that use a collector run on both databases."""
-    if request.param == "sqlite":
-        return lambda: ""
-    server: Server = request.getfixturevalue("server")
-    return lambda: server.url(server.create(like=server.migrated))
+def chosen_server(request: pytest.FixtureRequest) -> Server | None:
+    """Tests that use a collector run on both databases."""
+    return request.getfixturevalue("server") if request.param == "postgresql" else None
+
+
+@pytest.fixture(scope="session")
+def database(chosen_server: Server | None) -> Callable[[], str]:
+    """A new place for a collector's data; PostgreSQL has all tables."""
+    return lambda: chosen_server.url(chosen_server.create(like=chosen_server.migrated)) if chosen_server else ""
+
+
+@pytest.fixture(scope="session")
+def empty_database(chosen_server: Server | None) -> Callable[[], str]:
+    """The same without tables, as before the first start."""
+    return lambda: chosen_server.url(chosen_server.create()) if chosen_server else ""
 
 
 @pytest.fixture

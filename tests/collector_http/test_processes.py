@@ -78,8 +78,8 @@ def rows(database: str, statement: Any) -> list[Any]:
 
 
 @pytest.mark.parametrize("doors", [1, 2], ids=["one port, two workers", "two ports"])
-def test_a_round_through_several_processes(database: Callable[[], str], tmp_path: Path, doors: int) -> None:
-    data, url = tmp_path / "data", database()
+def test_a_round_through_several_processes(empty_database: Callable[[], str], tmp_path: Path, doors: int) -> None:
+    data, url = tmp_path / "data", empty_database()
     with ExitStack() as stack:
         flags = ["--workers", "2"] if doors == 1 else []
         started = [stack.enter_context(serving(data, url, *flags)) for _ in range(doors)]  # at once, on an empty database

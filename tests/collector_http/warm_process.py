@@ -1,7 +1,7 @@
 """The command as a process that starts with everything imported, and runs as long as a test needs it.
 
 A server imports what the collector's verbs need, and forks for every command, which then ends as the installed command does.
-`test_serve.py`, `test_tutorial.py` and `hostile.py` start the installed command.
+`test_serve.py`, `test_operations.py`, `test_tutorial.py` and `hostile.py` start the installed command.
 """
 
 from __future__ import annotations
@@ -48,7 +48,8 @@ class Warm:
 
     def send_signal(self, number: int) -> None:
         if self.returncode is None:
-            os.kill(self.pid, number)
+            with suppress(ProcessLookupError):  # it has just ended
+                os.kill(self.pid, number)
 
     def terminate(self) -> None:
         self.send_signal(signal.SIGTERM)
@@ -73,6 +74,8 @@ class Warm:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if self.stdout:
             self.stdout.close()
+        if kind is not None:  # a test has failed or run out of time, so the command may never end by itself
+            self.kill()
         self.wait()
         self._status.close()
 

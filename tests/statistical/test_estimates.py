@@ -237,7 +237,7 @@ def test_the_papers_blend_shows_the_www_google_com_effect(entropy):
     channel = Channel.of(head_list, 4, 1e-5, "0.85")
     numbers, shares = np.random.default_rng(9), np.array([share, 0, 1 - share])
     measured = calibrated(numbers.multinomial(users, shares, runs), head_list, mechanism, entropy)
-    reports = numbers.multinomial(clients, Response.of(channel).expected(shares), runs)
+    reports = numbers.multinomial(clients, Response.of(channel).expected(shares), runs)  # exact: see `test_simulation.py`
     reported = Runs(*denoised(reports, clients, channel))
     queries = blended(measured, reported).queries
     weight, average = queries.weight[:, 0], queries.share[:, 0]

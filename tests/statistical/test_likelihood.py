@@ -62,7 +62,8 @@ def of_opt_in(head_list: HeadList, shares: np.ndarray, numbers: np.random.Genera
 
 
 def of_clients(response: Response, channel, shares: np.ndarray, numbers: np.random.Generator, entropy: Entropy) -> Reported:
-    if response.size == 1:  # reports of one cell each, as the channel distributes them: see `test_simulation.py`
+    """Reports of one cell have exactly the expected distribution, as `test_simulation.py` shows; others are simulated."""
+    if response.size == 1:
         reports = numbers.multinomial(CLIENTS, response.expected(shares))
     else:
         reports = fast_reports(numbers.multinomial(CLIENTS, shares), channel, entropy)

@@ -55,6 +55,14 @@ def test_every_true_cell_uses_its_own_row_of_the_channel(entropy):
         assert_counts(simulate(counts, CHANNEL, entropy), expected(counts) / 100_000)
 
 
+@pytest.mark.parametrize("channel", [CHANNEL, slack_free(LIST, 2, "0.7")], ids=["paper", "tight"])
+def test_the_response_that_estimates_invert_is_the_channel(channel):
+    """Reports of one cell each: the exact weights of the channel's words, row by row."""
+    response = Response.of(channel)
+    for cell, row in enumerate(rows_of(channel)):
+        np.testing.assert_allclose(response.expected(np.eye(CELLS)[cell]), row, rtol=0, atol=1e-15)
+
+
 def test_both_simulations_agree_for_reports_of_several_queries(entropy):
     """Every cell's number of reports by itself, since the cells of one report depend on each other (10 checks each)."""
     channel = slack_free(LIST, 2, "0.7", 2)
@@ -68,9 +76,12 @@ def test_both_simulations_agree_for_reports_of_several_queries(entropy):
 
 
 def expected(true: np.ndarray) -> np.ndarray:
+    return true @ rows_of(CHANNEL)
+
+
+def rows_of(channel: Channel) -> np.ndarray:
     places = [(query, url) for query, count in enumerate(LIST.url_counts) for url in range(count)]
-    rows = [[float(Fraction(weight, CHANNEL.words**2)) for weight in weights(CHANNEL, query, url)] for query, url in places]
-    return true @ np.array(rows)
+    return np.array([[float(Fraction(weight, channel.words**2)) for weight in weights(channel, *place)] for place in places])
 
 
 @pytest.mark.parametrize("size", [2, 3])

@@ -26,7 +26,7 @@ class StoredRows:
     """Rows that the workers store as long as this object lives. They are personal data, so no copy may be left behind."""
 
     def __init__(self, frame: DataFrame) -> None:
-        # No two plans are equal, because Spark would use the rows of the older one, even if its file has changed since.
+        # Every plan is made unique: for an equal one, Spark would reuse the older rows, even if the file has changed since.
         unique = frame.where(f"{next(_numbers)} >= 0")
         self.frame = unique.persist(StorageLevel.MEMORY_AND_DISK)
         finalize(self, _drop, self.frame).atexit = False  # at exit Spark stops, and drops them itself

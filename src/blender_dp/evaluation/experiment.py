@@ -98,14 +98,20 @@ def collect(
     listing, listed = make_listing(collection, groups, entropy)
     channel = collection.channel(listing.head_list, listing.design)
     reported = reports(groups.clients_on(listed), channel, entropy)
-    return estimated(collection, groups, listing, listed, reported, yardsticks=yardsticks)
+    return estimated(collection, groups, listing, listed, channel, reported, yardsticks=yardsticks)
 
 
 def estimated(
-    collection: Collection, groups: Groups, listing: Listing, listed: Listed, reported: Integers, *, yardsticks: bool
+    collection: Collection,
+    groups: Groups,
+    listing: Listing,
+    listed: Listed,
+    channel: AnyChannel,
+    reported: Integers,
+    *,
+    yardsticks: bool,
 ) -> Outcome:
     """The last stage of a collection, from its list and the clients' reports to estimates, and their scores."""
-    channel = collection.channel(listing.head_list, listing.design)
     result = collection.estimator.combine(listing.calibrated, reported, channel, listing.context)
     truth: Floats = groups.everyone_on(listed) / groups.population.users
     client_cells, client_queries, bounds = result.client.cells, result.client.queries, None

@@ -41,13 +41,14 @@ def groups(setting: Setting, seed: str, entropy: Entropy) -> Groups:
 
 def _of_queries(setting: Setting, entropy: Entropy) -> tuple[Integers, Integers]:
     """The numbers of the queries that could matter, in ascending order, and a row of their users for each group."""
-    tail, sizes = setting.tail, setting.sizes
+    tail, sizes = setting.tail, (setting.sizes.discovery, setting.sizes.calibration, setting.sizes.clients)
     common = setting.outline.query_shares[: tail.first if tail else setting.head]
-    counts = np.stack([drawn(users, common, entropy) for users in (sizes.discovery, sizes.calibration, sizes.clients)])
+    counts = np.stack([drawn(users, common, entropy) for users in sizes])
     if tail is None:
         return np.arange(common.size), counts
     rare, of_rare = tail.drawn(entropy)
-    return np.append(np.arange(common.size), rare), np.hstack([counts, of_rare])
+    both = zip(sizes, np.hstack([counts, of_rare]), strict=True)
+    return np.append(np.arange(common.size), rare), np.stack([_at_most(users, counts) for users, counts in both])
 
 
 def drawn(users: int, shares: Floats, entropy: Entropy) -> Integers:
@@ -66,7 +67,7 @@ def drawn(users: int, shares: Floats, entropy: Entropy) -> Integers:
     return _at_most(users, np.clip(counts, 0, users))
 
 
-def _at_most(users: int, counts: Floats) -> Integers:
+def _at_most(users: int, counts: Floats | Integers) -> Integers:
     """Reduce all counts alike if they exceed the users: small ones are drawn without regard to each other."""
     scale = min(users / max(float(counts.sum()), 1.0), 1.0)
     whole: Integers = np.diff(np.rint(np.cumsum(counts) * scale), prepend=0.0).astype(np.int64)

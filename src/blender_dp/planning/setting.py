@@ -22,7 +22,7 @@ _PROBES = 400
 _URLS = 2  # of a query near the end of a list, each with its own noise
 _REACH = 4.0  # standard deviations, of both counts: practically no two queries that far apart change places
 _LIFT = 6.0  # standard deviations of the noise on one query's count: it practically never makes up for a larger difference
-_EACH = 20_000  # of more queries than this, some are looked at, and the others are like their neighbours
+_EACH = 20_000  # of many more queries than this, some are looked at, and the others are like their neighbours
 _ITERATIONS = 4  # until the number of queries and the probability that they are listed agree
 _ALIKE = 50  # neighbours, whose URLs differ
 _COMMON = 1e-4  # the users of queries with larger shares are drawn together, because they exclude each other
@@ -30,7 +30,7 @@ _COMMON = 1e-4  # the users of queries with larger shares are drawn together, be
 
 @dataclass(frozen=True, eq=False)
 class Setting:
-    """A planned collection. Everything in here is known exactly, without any simulation."""
+    """A planned collection, and what is known about it without simulating any: listing probabilities from closed forms."""
 
     outline: Outline
     users: int
@@ -170,7 +170,7 @@ class Setting:
 
     def _listed(self, queries: int) -> Floats:
         """The same for so many queries; of many rare ones, for some of them and what lies between."""
-        if queries <= _EACH:
+        if queries <= 2 * _EACH:
             return self._listed_each(np.arange(queries))
         first = self._listed_each(np.arange(_EACH))
         some = np.linspace(_EACH, queries - 1, _EACH).astype(np.int64)

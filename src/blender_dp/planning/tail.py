@@ -1,6 +1,6 @@
 """Draw the users of a million rare queries, but only of those queries whose users could matter.
 
-A nearly flat shape has a million queries that could be listed; those are listed that happen to have many discovery users.
+A nearly flat shape has a million queries that could be listed; the ones that happen to have many discovery users are listed.
 So it is drawn first which queries have many users, and then how many each of them has, given that these are many. Nothing
 is drawn for the others. "Many" may be any number: the counts have the same distribution for all.
 """
@@ -119,8 +119,8 @@ def _expected(least: float, users: int, shares: Floats) -> float:
 
 
 def _reached(least: float, means: Floats) -> Floats:
-    """Roughly the probability that each count reaches a number, rather too large: the root of a count is nearly normal."""
-    return normal_tail(2 * (np.sqrt(least) - np.sqrt(means)))
+    """Roughly the probability that each count reaches a number, and not less: the root of a count is nearly normal."""
+    return normal_tail(2 * (np.sqrt(max(least - 0.5, 0.0)) - np.sqrt(means)))
 
 
 def _quantiles(users: int, shares: Floats, words: Floats) -> Integers:

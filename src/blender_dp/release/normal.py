@@ -40,7 +40,7 @@ def normal_tail(values: Floats) -> Floats:
 
 
 def normal_quantile(probabilities: Floats) -> Floats:
-    """The numbers below which a standard normal one lies with these probabilities: fast, and within 10⁻⁸ of themselves.
+    """The numbers below which a standard normal one lies with these probabilities: fast, with a relative error below 10⁻⁸.
 
     Citation: Acklam's rational approximation (2003), for the centre and for both tails.
     """

@@ -4,7 +4,7 @@ A round says two independent things: what its clients measure, and what the rest
 what has to be averaged with the clients' estimate to get the published one, so a single round says exactly what it
 published. Part of the error of the rest is new in every round: counting, and noise. The other part lasts: the opt-in users
 see only listed URLs and guess how many people have others, and volunteers may differ. A round that does not list the
-query says that few enough discovery users had it, or that the query is less visible than the rounds suggest that list it.
+query says that few enough discovery users had it, or that the query is less visible than the rounds that list it suggest.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from blender_dp.parameters import Parameters
 from blender_dp.planning.listing import any_of, listing_probabilities
 from blender_dp.planning.setting import Setting
 from blender_dp.planning.sources import outline_of
-from tests.unit.planning.shapes import SHAPES, USERS
+from tests.unit.planning.shapes import SHAPES, USERS, outline, zipf
 
 
 def setting(shape="aol", users=519_371, opt_in=0.05, **parameters):
@@ -56,10 +56,20 @@ def test_the_cutoff_uses_the_counts_of_the_estimator():
     assert setting(profile="paper").cutoff[0] == 1_298
 
 
-def test_of_many_queries_some_are_looked_at():
-    """A million equally popular queries: the length of the list is that of looking at each."""
-    flat = setting("zipf:0", 60_000_000, 0.5, delta="1e-9", max_queries=5_000)
+@pytest.mark.parametrize(
+    ("shape", "users", "queries", "most"),
+    [
+        ("zipf:0", 60_000_000, 1_000_000, 5_000),
+        (outline("flat", np.full(25_000, 1 / 25_000), 1, 1.0), 1_000_000, 25_000, 30_000),
+        (outline("nearly flat", zipf(41_000, 0.1), 2, 1.0), 2_000_000, 41_000, 45_000),
+    ],
+    ids=["a million", "25,000", "41,000"],
+)
+def test_if_some_of_many_queries_are_looked_at_the_list_is_as_long(shape, users, queries, most):
+    """As if each were looked at."""
+    flat = setting(shape, users, 0.5, delta="1e-9", max_queries=most)
     records = flat.outline.records(np.arange(flat.head), "0")
     each = any_of(listing_probabilities(records.shares, flat.sizes.discovery, flat.of_count), records.query_of, flat.head)
-    assert flat.head == 1_000_000
+    assert flat.head == queries
+    assert 0.02 * queries < each.sum() < 0.98 * queries or queries == 1_000_000
     assert flat.listed.sum() == pytest.approx(each.sum(), rel=0.03)

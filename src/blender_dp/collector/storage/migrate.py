@@ -33,7 +33,7 @@ def migrate(store: Store, version: str = "head") -> None:
 
 
 def _is_newest(store: Store) -> bool:
-    """Whether nothing is missing, as at most starts. Asking takes a fraction of the time that importing Alembic does."""
+    """Whether no migration is missing, which is usual. This query takes a fraction of the time of importing Alembic."""
     with store.read() as connection:
         if connection.exec_driver_sql(_VERSIONED[connection.dialect.name]).scalar() is None:
             return False

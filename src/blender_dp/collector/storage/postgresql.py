@@ -145,8 +145,9 @@ def _prepare(connection: LimitedConnection, timeouts: Timeouts) -> None:
             "SELECT set_config('client_connection_check_interval', %s, false)", (milliseconds(timeouts.client_check),)
         )
     except psycopg.errors.DatabaseError as error:
+        # Other errors mean PostgreSQL before 14, or a platform without this setting, which is not essential.
         if isinstance(error, psycopg.OperationalError):
-            raise  # otherwise PostgreSQL before 14, or a platform that does not support it
+            raise
     connection.autocommit = False
 
 
