@@ -160,6 +160,7 @@ def test_every_response_has_a_maximum_length(client, status, compressed):
             request()
 
 
+@pytest.mark.slow
 def test_a_compressed_response_is_not_decompressed_beyond_its_maximum(client):
     """Its 100 MB would be 100 KB on the wire."""
     bomb = gzip.compress(bytes(100_000_000), 9)

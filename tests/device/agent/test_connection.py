@@ -181,6 +181,7 @@ def test_a_connection_that_comes_too_late_is_not_used(monkeypatch):
         one.close()
 
 
+@pytest.mark.slow
 def test_a_connection_that_is_used_again_is_closed_after_a_timeout():
     ended = threading.Event()
 
@@ -218,6 +219,7 @@ def test_nothing_is_sent_after_a_timeout_while_sending():
 
 
 @pytest.mark.parametrize("start", [b"", b"HTTP/1.1 200 OK\r\nX: ", b"HTTP/1.1 200 OK\r\nContent-Length: 9999\r\n\r\n"])
+@pytest.mark.slow
 def test_a_response_that_trickles_ends_at_the_deadline(start):
     """Every byte arrives in time, but they never end, in the headers or in the body."""
     stop = threading.Event()

@@ -124,6 +124,7 @@ def test_a_refused_report_stays_charged(agent, fake):
     assert not agent().sent[0].arrived
 
 
+@pytest.mark.slow
 def test_all_reports_have_the_same_length(tmp_path, fake, collector):
     names = HeadList.of([(f"query {i}", f"https://site{i}.example/") for i in range(300)])
     fake.head_list = reporting(names, epsilon=4, subset_size=3)

@@ -71,6 +71,7 @@ def test_single_items_have_no_table_of_records(shown, item_release):
     assert "Records" not in printed
 
 
+@pytest.mark.slow
 def test_a_paper_release_compares_records_only(shown):
     """The papers' opt-in users do not measure ⟨q, ⋆⟩, so only records can be compared."""
     blender = Blender(epsilon=4, delta=1e-5, max_queries=10, profile="paper")

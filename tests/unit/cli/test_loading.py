@@ -36,6 +36,7 @@ def test_a_program_that_collects_no_garbage_keeps_it_so():
     assert not gc.isenabled()
 
 
+@pytest.mark.slow
 def test_a_process_that_loaded_the_engine_ends_silently():
     code = "from blender_dp.cli.loading import loading\nwith loading():\n    import blender_dp.engines"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

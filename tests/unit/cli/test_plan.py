@@ -30,6 +30,7 @@ def unfolded(text: str) -> str:
     return " ".join(text.split())
 
 
+@pytest.mark.slow
 def test_a_plan_has_the_result_the_trust_and_the_risk():
     said = command(*SMALL, "--epsilon", "4", "--max-queries", "10")
     groups = "4,000 opt in (3,800 discover, 200 calibrate), 36,000 are clients; ε = 4"
@@ -46,6 +47,7 @@ def test_a_plan_has_the_result_the_trust_and_the_risk():
     assert "12 rounds" in unfolded(said)
 
 
+@pytest.mark.slow
 def test_json_has_the_same():
     made = json.loads(command(*SMALL, "--epsilon", "4", "--max-queries", "10", "--json", "--rounds", "2"))
     assert made["groups"] == {"discovery": 3800, "calibration": 200, "clients": 36000}
@@ -78,6 +80,7 @@ def test_json_has_the_trade_off_and_the_picture_may_be_png(folder):
     assert (folder / "plan.png").read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.slow
 def test_json_says_what_is_missing():
     wishes = ("--want", "queries=900", "--solve", "epsilon", "--json")
     impossible = json.loads(command(*SMALL, *wishes))

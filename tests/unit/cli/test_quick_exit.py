@@ -33,6 +33,7 @@ THREAD = "threading.Thread(target=lambda: (time.sleep(0.2), print('thread'))).st
         pytest.param(THREAD, "3", "unfinished line thread\nat exit\nreleased\n", 3, id="after its threads"),
     ],
 )
+@pytest.mark.slow
 def test_only_releasing_memory_is_skipped(before, code, printed, exit_code):
     program = PROGRAM.format(before=before, code=code)
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)

@@ -32,6 +32,7 @@ def test_options_that_are_not_on_the_command_line_have_the_defaults():
     assert values == {"epsilon": "4"}
 
 
+@pytest.mark.slow
 def test_a_plan_reads_a_log_with_other_columns(tmp_path):
     log = tmp_path / "log.csv"
     log.write_text("who;what\n" + "".join(f"{user};query {user % 7}\n" for user in range(700)))

@@ -47,6 +47,7 @@ def test_one_release_is_shown_with_its_errors(folder):
     assert json.loads(run(folder / "round-1" / "release.json", "--json", "-n", "1"))[0]["query"] == "google"
 
 
+@pytest.mark.slow
 def test_several_releases_are_smoothed(folder, expected):
     printed = run(folder, "-n", "5")
     assert "over 3 releases, round-1 to round-10" in printed

@@ -43,6 +43,7 @@ def answer(engine, log):
 
 
 @pytest.mark.parametrize("columns", [PLAIN_COLUMNS, Columns(url=None)])
+@pytest.mark.slow
 def test_it_counts_what_duckdb_counts(sqlite, tmp_path, columns):
     pq.write_table(DATA, tmp_path / "log.parquet")
     source, reference = find(tmp_path / "log.parquet", columns=columns), DuckDBEngine(portable=True)

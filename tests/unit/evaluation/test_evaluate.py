@@ -95,6 +95,7 @@ def test_a_changed_log_is_measured_again(tmp_path):
     assert (before["listed"][0].as_py(), after["listed"][0].as_py()) == (3, 2)
 
 
+@pytest.mark.slow
 def test_the_library_call_returns_an_arrow_table():
     table = blender_dp.evaluate("zipf:1.1", epsilon=4, seeds=2, **SMALL)
     chosen = {(row["group"], row["measure"]): row["mean"] for row in table.to_pylist()}

@@ -42,6 +42,7 @@ def test_the_same_seed_gives_nested_groups():
     assert again.discovery.on(LISTED).tolist() == small.discovery.on(LISTED).tolist()
 
 
+@pytest.mark.slow
 def test_the_draw_is_without_replacement():
     """Over 400 splits the mean and the variance of a count are those of the hypergeometric distribution.
 

@@ -108,6 +108,7 @@ def test_only_the_first_k_queries_count():
     assert ndcg([("a", ["x", "y"]), ("b", ["x"])], TRUTH, 1) == pytest.approx(1)
 
 
+@pytest.mark.slow
 def test_scores_follow_their_definitions():
     population = aol_like(2, users=60_000)
     truth = Truth.of(population)

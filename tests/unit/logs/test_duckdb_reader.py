@@ -15,6 +15,8 @@ from blender_dp.logs import Problem, Tally, find
 from tests.generators.aol import write_aol
 from tests.generators.yandex import write_yandex
 
+pytestmark = pytest.mark.slow  # a connection and several files for most tests
+
 HEADER = b"user\tquery\turl\n"
 GOOD = b"".join(b"u%d\tquery %d\thttps://x.example/%d\n" % (i, i, i) for i in range(3000))
 
@@ -163,7 +165,6 @@ def test_a_rejected_line_is_counted_once(tmp_path):
     assert [row["line"] for row in engine.bad_rows(find(tmp_path))] == [3002, 3003]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("place", ["first", "middle", "last"])
 @pytest.mark.parametrize("megabytes", [3, 17, 33, 70])
 def test_a_line_of_many_megabytes_and_its_user_are_counted(tmp_path, place, megabytes):

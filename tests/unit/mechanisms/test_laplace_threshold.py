@@ -19,6 +19,7 @@ EPSILONS = st.fractions(Fraction(7, 10), 12, max_denominator=50)
 
 @given(EPSILONS, st.integers(2, 12).map(lambda n: Fraction(1, 10**n)))
 @settings(max_examples=50)
+@pytest.mark.slow
 def test_the_threshold_matches_the_papers_up_to_the_grid(epsilon, delta):
     mechanism = LaplaceThreshold.of(epsilon, delta)
     papers = 1 - 2 / float(epsilon) * math.log(delta)
@@ -28,6 +29,7 @@ def test_the_threshold_matches_the_papers_up_to_the_grid(epsilon, delta):
 
 @given(EPSILONS, st.integers(2, 12).map(lambda n: Fraction(1, 10**n)))
 @settings(max_examples=50)
+@pytest.mark.slow
 def test_a_single_occurrence_is_listed_with_at_most_half_delta(epsilon, delta):
     assert LaplaceThreshold.of(epsilon, delta).listing_probability(1) <= delta / 2
 

@@ -67,6 +67,7 @@ def test_a_record_without_users_is_never_listed():
 
 @given(st.fractions(Fraction(7, 10), 10, max_denominator=50), DELTAS)
 @settings(max_examples=40)
+@pytest.mark.slow
 def test_it_lists_at_least_as_often_as_the_papers_mechanism(epsilon, delta):
     new, old = TruncatedGeometric.of(epsilon, delta), LaplaceThreshold.of(epsilon, delta)
     assert all(new.listing_probability(n) >= old.listing_probability(n) for n in range(1, int(old.tau) + 30))
@@ -127,6 +128,7 @@ def test_the_audit_bounds_what_an_observer_sees(epsilon, delta, part):
 
 @given(EPSILONS, DELTAS, st.fractions(Fraction(1, 20), 12, max_denominator=20))
 @settings(max_examples=50)
+@pytest.mark.slow
 def test_the_audits_shortcut_equals_the_whole_sum(epsilon, delta, claimed):
     """If no ratio exceeds e^ε, the audit adds up only outputs that one neighbour cannot produce; this sums all pairs."""
     mechanism = TruncatedGeometric.of(epsilon, max(delta, DELTA))

@@ -116,6 +116,7 @@ def literal_defaults(tree: ast.AST) -> list[str]:
     return [name for name in found if name in DEFINITIONS]
 
 
+@pytest.mark.slow
 def test_every_default_appears_once():
     """Nothing in the package repeats the default of a parameter."""
     repeated = {

@@ -30,6 +30,7 @@ def test_every_estimate_is_inside_its_interval(estimator, project):
     assert any(row.share < 0 for row in rows) == (estimator == "average" and not project)
 
 
+@pytest.mark.slow
 def test_groups_that_agree_get_full_weight():
     """`robust` changes nothing, to the last bit, as long as chance explains the differences between the groups."""
     doubting, believing = run(), run(robust=False)
@@ -44,6 +45,7 @@ def test_the_same_seed_repeats_a_run_and_another_does_not():
     assert run() != run(seed=2)
 
 
+@pytest.mark.slow
 def test_real_randomness_is_not_marked():
     release = blender().run(OPT_IN, CLIENTS)
     assert release.manifest.randomness == "system"
@@ -61,6 +63,7 @@ def test_several_reports_per_client_split_the_budget():
     assert len(blender(m_c=2, profile="paper").run_log(POPULATION, 0.4, key=b"k", entropy=Entropy.seeded(1)).head_list) == 10
 
 
+@pytest.mark.slow
 def test_the_projection_is_optional():
     assert min(row.share for row in run(project=False, max_queries=50, profile="paper").records) < 0
     assert min(row.share for row in run(project=False, max_queries=50).records) >= 0  # the likelihood has no shares below 0

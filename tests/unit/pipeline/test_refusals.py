@@ -104,6 +104,7 @@ def test_a_delta_that_exposes_people_is_refused_before_anything_is_listed(by, mo
         runs[by]()
 
 
+@pytest.mark.slow
 def test_weak_privacy_gives_a_warning_and_forcing_it_is_recorded():
     with pytest.warns(PrivacyWarning, match="delta: 1e-05 is more than a tenth of 1 / 20,000 opt-in users"):
         usual = run().manifest

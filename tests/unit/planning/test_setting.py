@@ -65,6 +65,7 @@ def test_the_cutoff_uses_the_counts_of_the_estimator():
     ],
     ids=["a million", "25,000", "41,000"],
 )
+@pytest.mark.slow
 def test_if_some_of_many_queries_are_looked_at_the_list_is_as_long(shape, users, queries, most):
     """As if each were looked at."""
     flat = setting(shape, users, 0.5, delta="1e-9", max_queries=most)

@@ -41,6 +41,7 @@ def test_the_solution_holds_in_brute_force():
     assert math.sqrt(sum(float((error**2).sum()) for error in tenth) / 10) < 0.2
 
 
+@pytest.mark.slow
 def test_it_says_when_no_value_is_enough():
     found = solve(setting("uniform"), Want(ndcg=0.9999999), "epsilon")
     assert found.value is None

@@ -26,6 +26,7 @@ def flat(users: int = 3_000_000, **parameters) -> Setting:
 
 
 @pytest.mark.parametrize(("expected", "discovery", "total"), [(2.0, 4.0, 11.0), (2.0, 6.0, 10.0), (60.0, 78.0, 210.0)])
+@pytest.mark.slow
 def test_queries_with_many_users_are_as_frequent_as_if_all_were_drawn(expected, discovery, total):
     """Numbers of queries are binomial: beyond 4.9 standard deviations a false alarm has a probability below 1e-6."""
     queries, share = 5_000, expected / SIZES.discovery
@@ -56,6 +57,7 @@ def test_no_query_that_many_users_have_is_overlooked():
         assert (_reached(least, means) >= stats.poisson.sf(least - 1, means) - 1e-7).all()
 
 
+@pytest.mark.slow
 def test_no_group_has_more_users_than_it_has():
     """Nearly all queries are drawn, each for itself; together they could exceed the group."""
     equal, parameters = np.full(45_000, 1 / 45_000), Parameters(epsilon=4, delta="1e-9", max_queries=45_000)
@@ -82,6 +84,7 @@ def test_usual_shapes_have_no_tail(shape):
     assert Setting(outline_of(shape), 1_000_000, 0.05, Parameters(epsilon=4, delta="1e-7")).tail is None
 
 
+@pytest.mark.slow
 def test_a_million_equally_popular_queries_have_one():
     setting = Setting(outline_of("zipf:0"), 400_000_000, 0.05, Parameters(epsilon=4, delta="1e-11"))
     assert setting.tail.shares.size == 1_000_000

@@ -77,6 +77,7 @@ def test_one_round_says_what_it_published(collected):
     assert max(one.change for one in series) == pytest.approx(0, abs=1e-9)
 
 
+@pytest.mark.slow
 def test_smoothing_does_no_harm_where_everything_changes():
     """Every share is multiplied by up to five from round to round; google from 0.1 % of all users to half, and back."""
     rng = np.random.default_rng(3)

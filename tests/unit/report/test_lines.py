@@ -49,6 +49,7 @@ def test_charts_are_drawn_with_their_titles_and_escaped_names():
     assert png(line_chart(POINTS, Axis("x"), AXES)).startswith(b"\x89PNG")
 
 
+@pytest.mark.slow
 def test_characters_that_svg_cannot_contain_do_not_end_the_process():
     """The names of queries come from releases, and a release from anyone."""
     hostile = "a\x1b[2J\x00\uffff<b>"

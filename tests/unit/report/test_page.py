@@ -9,6 +9,8 @@ from blender_dp import Blender, Entropy, Truth, aol_like, score
 from blender_dp.report import render
 from tests.items import population
 
+pytestmark = pytest.mark.slow  # a whole page with its charts for every test
+
 EVIL = '<script>document.title="pwned"</script>'
 POPULATION = aol_like(2, users=60_000)
 

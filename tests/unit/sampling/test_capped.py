@@ -69,6 +69,7 @@ def test_survival_is_the_sum_of_the_probabilities_above(loss, delta, threshold):
 
 @given(LOSSES, DELTAS)
 @settings(max_examples=30)
+@pytest.mark.slow
 def test_the_moments_are_exact(loss, delta):
     noise = CappedGeometric.of(loss + Fraction(1, 2), delta)
     values = range(-200, noise.cap + 1)
@@ -98,12 +99,14 @@ def test_the_maximum_is_as_expected(loss, delta, cap):
 
 
 @pytest.mark.parametrize(("loss", "delta"), [("2", "1e-20"), ("0.05", "1e-18"), ("0.000001", "1e-12"), ("2", "1e-300")])
+@pytest.mark.slow
 def test_a_delta_that_lists_nothing_is_refused(loss, delta):
     """Below about 2^-64 (or where a step up is less than one word) the weights would never grow, and it would not end."""
     with pytest.raises(ParameterError, match=r"delta: .* is so small that .* 65,536 users"):
         CappedGeometric.of(Fraction(loss), Fraction(delta))
 
 
+@pytest.mark.slow
 def test_very_long_noise_can_be_created():
     """The time grows linearly with the length, not quadratically."""
     noise = CappedGeometric.of(Fraction(1, 2000), Fraction(1, 10**12))

@@ -38,6 +38,7 @@ def test_weights_are_integers_that_sum_to_one(loss):
 
 @given(LOSSES, st.integers(0, 300))
 @settings(max_examples=50)
+@pytest.mark.slow
 def test_survival_is_the_sum_of_the_probabilities_above(loss, half_threshold):
     noise = GridLaplace.of(loss, grid_bits=3)
     threshold = 2 * half_threshold

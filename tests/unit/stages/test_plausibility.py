@@ -33,6 +33,7 @@ def check(counts: np.ndarray, undone: AnyChannel, head_list: HeadList = LIST) ->
     st.integers(0, 2**32),
 )
 @settings(max_examples=100)
+@pytest.mark.slow
 def test_reports_fit_their_channel_for_any_records(epsilon, change, held, seed):
     """A false alarm has a probability of at most 1e-9 in each of the 100 examples."""
     made = channel(epsilon=epsilon, **change)

@@ -81,6 +81,7 @@ def test_the_clients_decide_a_contradiction():
     np.testing.assert_array_equal(doubting.opt_in.cells.share, believing.opt_in.cells.share)
 
 
+@pytest.mark.slow
 def test_an_oscillating_share_converges(monkeypatch):
     """Where most users opt in, the clients' evidence about ⟨q, ⋆⟩ is weak, and full steps would overshoot for ever."""
     fits = []
