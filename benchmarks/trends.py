@@ -96,7 +96,8 @@ def measure() -> Result:
         "published ones, over all listed queries and rounds; at slow drift (up to 3 %), also over those whose step is at "
         "most a third of their standard error; ± is its standard error over the seeds. Ideal: the expected factor of a "
         "smoother that knows the drift, if all errors were independent. Coverage: of the smoothed 95 % intervals, over all "
-        f"queries that were ever listed and all rounds. The constants were chosen on other seeds, and without {' and '.join(HELD_OUT)}.",
+        "queries that were ever listed and all rounds. The constants were chosen on other seeds, and without "
+        f"{' and '.join(HELD_OUT)}.",
         [_row(key, errors) for key, errors in found.items()],
         list(_verdicts(found)),
     )
