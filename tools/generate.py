@@ -144,13 +144,27 @@ def _channel_schema(randomiser: str) -> dict[str, Any]:
 def command_reference() -> str:
     """The command's own help, verb by verb."""
     title = "# The command\n\nGenerated from `blender-dp --help` by `make spec`.\n"
-    return "\n".join([title, *_help_sections(get_command(app), "blender-dp")])
+    verbs = list(_verbs(get_command(app)))
+    printed = _printed("python", "-c", _HELP, *verbs, columns=100).split("\0")
+    helps = zip(verbs, (text.strip("\n") for text in printed), strict=False)  # after the last one comes nothing
+    sections = (f"## `{f'blender-dp {verb}'.strip()}`\n\n```text\n{text}\n```\n" for verb, text in helps)
+    return "\n".join([title, *sections])
 
 
-def _help_sections(command: object, *names: str) -> Iterator[str]:
-    yield _help_section(*names)
+_HELP = """
+import sys
+from blender_dp.cli.app import app
+for verb in sys.argv[1:]:
+    app([*verb.split(), "--help"], prog_name="blender-dp", standalone_mode=False)
+    print(end="\\0")
+"""
+"""All of them in one process: most of the time of one is its start."""
+
+
+def _verbs(command: object, *names: str) -> Iterator[str]:
+    yield " ".join(names)
     for name, one in command.commands.items() if isinstance(command, TyperGroup) else ():
-        yield from _help_sections(one, *names, name)
+        yield from _verbs(one, *names, name)
 
 
 def architecture() -> str:
@@ -166,10 +180,6 @@ def readme() -> str:
     with tempfile.TemporaryDirectory() as folder:
         printed = _printed("blender-dp", "demo", columns=80, folder=Path(folder))
     return f"{before}$ make demo\n{printed}\n```{rest.partition('```')[2]}"
-
-
-def _help_section(*command: str) -> str:
-    return f"## `{' '.join(command)}`\n\n```text\n{_printed(*command, '--help', columns=100)}\n```\n"
 
 
 def _printed(*command: str, columns: int, folder: Path = ROOT) -> str:
