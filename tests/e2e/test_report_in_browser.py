@@ -20,6 +20,8 @@ from blender_dp.pipeline.collection import Collection
 from blender_dp.release.series import trends_over
 from blender_dp.report import render, render_trends
 from blender_dp.report.figures import page_of
+from blender_dp.report.text import text_width
+from blender_dp.report.theme import FONT
 from tests.unit.evaluation.reproduction.fakes import made_up
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -45,7 +47,11 @@ OVERLAPPING = """() => [...document.querySelectorAll('figure svg')].flatMap(svg 
     a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 1 && b.top < a.bottom - 1
   ).map(([other]) => [one, other]))
 })"""
-
+SET_FONT = "font => document.querySelectorAll('figure svg text').forEach(text => text.style.fontFamily = font)"
+# Every visible text of a chart, its size and its width.
+MEASURED = """() => [...document.querySelectorAll('figure svg text')]
+  .filter(text => text.textContent && text.getBoundingClientRect().width)
+  .map(text => [text.textContent, parseFloat(getComputedStyle(text).fontSize), text.getComputedTextLength()])"""
 
 SIZES = [(1400, "light"), (1400, "dark"), (390, "light"), (390, "dark")]
 
@@ -174,10 +180,22 @@ def test_the_page_never_scrolls_sideways(any_page: Page):
 
 @pytest.mark.parametrize("font", ["", "'DejaVu Sans', Verdana", "serif", "monospace"])
 def test_no_text_of_a_chart_is_clipped_or_overlaps(any_page: Page, font):
-    """Pages ship no font, so labels have room for the widest one that a reader may have, or may have chosen."""
-    any_page.evaluate("font => document.querySelectorAll('figure svg text').forEach(t => t.style.fontFamily = font)", font)
+    """In the font that pages ship, and in the widest that a reader may have chosen instead."""
+    any_page.evaluate(SET_FONT, font)
     assert any_page.evaluate(CLIPPED) == []
     assert any_page.evaluate(OVERLAPPING) == []
+
+
+def test_charts_are_shown_in_the_font_that_pages_ship_and_need_no_more_room_than_assumed(any_page: Page):
+    any_page.evaluate(SET_FONT, "")
+    any_page.evaluate("document.fonts.ready")
+    shown = any_page.evaluate("[...document.fonts].filter(one => one.status === 'loaded').map(one => one.family)")
+    used = any_page.evaluate("getComputedStyle(document.querySelector('figure svg text')).fontFamily")
+    assert {name.strip('"') for name in shown} == {FONT}
+    assert used.startswith(f'"{FONT}"')
+    measured = any_page.evaluate(MEASURED)
+    assert len(measured) > 10
+    assert [(text, width) for text, size, width in measured if width > text_width(text, size)] == []
 
 
 def test_text_on_a_phone_is_large_enough(any_page: Page):

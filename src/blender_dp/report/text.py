@@ -1,7 +1,8 @@
 """The space that text needs on a chart.
 
-The width of text is only known to the reader's browser, because a page uses the reader's own font. So it is bounded by
-the widest sans-serif fonts in use (Verdana, DejaVu Sans): a label that fits by this measure fits everywhere.
+Pages ship the font of their charts, but readers may replace it, and pictures in files are shown in the reader's own font. So
+the width of text is bounded by the widest sans-serif fonts in use (Verdana, DejaVu Sans), which are wider than the shipped
+one: a label that fits by this measure fits everywhere.
 """
 
 from __future__ import annotations

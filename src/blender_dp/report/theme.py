@@ -7,6 +7,9 @@ them by CSS variables, and the reader's browser chooses the theme.
 from __future__ import annotations
 
 import re
+from base64 import b64encode
+from functools import cache
+from importlib.resources import files
 from typing import Any
 
 from markupsafe import Markup
@@ -14,6 +17,9 @@ from markupsafe import Markup
 from blender_dp.report.colours import INK, LINE, SOFT, THEMES
 
 Spec = dict[str, Any]
+
+FONT = "Blender DP Sans"
+"""The font that pages ship for their charts (`tools/report_fonts.py`)."""
 
 _NAMES = {light: name for name, (light, _) in THEMES.items()}
 _COLOUR = re.compile(r'\b(fill|stroke)="(#[0-9a-f]{6})"')
@@ -37,6 +43,18 @@ def variables() -> Markup:
     light, dark = ("; ".join(f"--{name}: {values[i]}" for name, values in THEMES.items()) for i in (0, 1))
     rules = f":root {{ color-scheme: light dark; {light} }}\n@media (prefers-color-scheme: dark) {{ :root {{ {dark} }} }}"
     return Markup(rules)  # noqa: S704 (constants)
+
+
+def fonts() -> Markup:
+    """The CSS rules that contain the fonts of charts: the page looks the same everywhere, and loads nothing."""
+    return Markup("\n").join(_font(name, weight) for name, weight in (("regular", 400), ("bold", 700)))
+
+
+@cache
+def _font(name: str, weight: int) -> Markup:
+    content = b64encode(files("blender_dp.report").joinpath("fonts", f"{name}.woff2").read_bytes()).decode()
+    source = f"url(data:font/woff2;base64,{content})"
+    return Markup(f'@font-face {{ font-family: "{FONT}"; font-weight: {weight}; src: {source}; }}')  # noqa: S704 (constants)
 
 
 def variable(colour: str) -> str:

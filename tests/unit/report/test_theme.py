@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+from base64 import b64decode
+from importlib.resources import files
+
 from blender_dp.report import colours, theme
 
 
@@ -21,3 +24,12 @@ def test_a_chart_has_exactly_the_given_size():
     chart = theme.styled({"mark": "bar"}, width=400, height=300, padding={"left": 50, "right": 10, "bottom": 40})
     assert (chart["width"], chart["height"]) == (340, 260)
     assert chart["autosize"] == {"type": "none"}
+
+
+def test_a_page_contains_its_fonts():
+    rules = theme.fonts().splitlines()
+    assert len(rules) == 2
+    for rule, name in zip(rules, ("regular", "bold"), strict=True):
+        content = rule.partition("base64,")[2].partition(")")[0]
+        assert b64decode(content) == files("blender_dp.report").joinpath("fonts", f"{name}.woff2").read_bytes()
+        assert b64decode(content).startswith(b"wOF2")
