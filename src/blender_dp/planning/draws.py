@@ -47,8 +47,9 @@ def _of_queries(setting: Setting, entropy: Entropy) -> tuple[Integers, Integers]
     if tail is None:
         return np.arange(common.size), counts
     rare, of_rare = tail.drawn(entropy)
-    both = zip(sizes, np.hstack([counts, of_rare]), strict=True)
-    return np.append(np.arange(common.size), rare), np.stack([_at_most(users, counts) for users, counts in both])
+    # Rare queries are drawn without regard to the common ones.
+    of_each = [_at_most(users, row) for users, row in zip(sizes, np.hstack([counts, of_rare]), strict=True)]
+    return np.append(np.arange(common.size), rare), np.stack(of_each)
 
 
 def drawn(users: int, shares: Floats, entropy: Entropy) -> Integers:

@@ -30,7 +30,7 @@ _COMMON = 1e-4  # the users of queries with larger shares are drawn together, be
 
 @dataclass(frozen=True, eq=False)
 class Setting:
-    """A planned collection, and what is known about it without simulating any: listing probabilities from closed forms."""
+    """A planned collection, and what follows from it without simulation, such as listing probabilities."""
 
     outline: Outline
     users: int

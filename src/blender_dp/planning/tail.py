@@ -7,8 +7,9 @@ is drawn for the others. "Many" may be any number: the counts have the same dist
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 
@@ -22,6 +23,7 @@ from blender_dp.stages import Flags, Floats, Integers
 LARGE = 30.0  # expected counts from which the normal distribution is good enough
 _SPLITS = np.linspace(0.0, 1.0, 21)  # of a total into discovery users and others, of which the cheapest is used
 _STEPS, _PARTS = 50, 1000
+_EXACT, _SAFETY = 64, 1.005  # the largest number whose probability is exact; others are approximated, and then increased
 _POINTS = 10**12  # a binomial number with so many trials is practically a Poisson number
 
 
@@ -78,8 +80,9 @@ class _Field:
 
     @cached_property
     def probable(self) -> Floats:
-        """Roughly the probability that many users have a query."""
-        return np.clip(_reached(self.least, self.users * self.shares), 1e-12, 1 - 1e-12)
+        """The probability that many users have a query, or a little more."""
+        first, sizes = _alike(self.shares.size)
+        return np.repeat(np.clip(_reached(self.least, self.users * self.shares[first]), 1e-12, 1 - 1e-12), sizes)
 
     @property
     def expected(self) -> float:
@@ -104,7 +107,7 @@ class _Field:
 
 
 def level(shares: Floats, users: int, queries: float) -> float:
-    """The number of users that roughly this many of the queries have, or more; 0 if there are fewer queries."""
+    """The largest number of users that at least this many of the queries are expected to have; 0 if there are fewer."""
     low, high = 0.0, users * float(shares.max()) + 1000 + 100 * float(np.sqrt(users * shares.max()))
     for _ in range(_STEPS):
         middle = (low + high) / 2
@@ -113,14 +116,29 @@ def level(shares: Floats, users: int, queries: float) -> float:
 
 
 def _expected(least: float, users: int, shares: Floats) -> float:
-    """How many queries are expected to have at least so many users; similar ones are counted together."""
-    first = np.unique(np.geomspace(1, shares.size, _PARTS).astype(np.int64)) - 1
-    return float(np.diff(first, append=shares.size) @ _reached(least, users * shares[first]))
+    """How many queries are expected to have at least so many users."""
+    first, sizes = _alike(shares.size)
+    return float(sizes @ _reached(least, users * shares[first]))
+
+
+@cache
+def _alike(queries: int) -> tuple[Integers, Integers]:
+    """Runs of queries whose shares are nearly equal, if they are sorted: the first of each run, and its length."""
+    first = np.unique(np.geomspace(1, queries, _PARTS).astype(np.int64)) - 1
+    return first, np.diff(first, append=queries)
 
 
 def _reached(least: float, means: Floats) -> Floats:
-    """Roughly the probability that each count reaches a number, and not less: the root of a count is nearly normal."""
-    return normal_tail(2 * (np.sqrt(max(least - 0.5, 0.0)) - np.sqrt(means)))
+    """The probability that each Poisson count reaches a number: exact for small numbers, never less for large ones.
+
+    Citation: Wilson and Hilferty (1931), for large numbers.
+    """
+    count = max(math.ceil(least), 0)
+    if count > _EXACT:
+        return np.minimum(_SAFETY * normal_tail(3 * np.sqrt(count) * (1 - 1 / (9 * count) - np.cbrt(means / count))), 1.0)
+    masses = np.exp(-means) * np.ones((count, 1))
+    masses[1:] *= np.cumprod(means / np.arange(1, max(count, 1))[:, None], axis=0)
+    return np.maximum(1 - masses.sum(axis=0), 0.0)
 
 
 def _quantiles(users: int, shares: Floats, words: Floats) -> Integers:

@@ -66,11 +66,10 @@ def test_the_cutoff_uses_the_counts_of_the_estimator():
     ids=["a million", "25,000", "41,000"],
 )
 @pytest.mark.slow
-def test_if_some_of_many_queries_are_looked_at_the_list_is_as_long(shape, users, queries, most):
-    """As if each were looked at."""
+def test_a_long_list_is_as_long_as_if_every_query_were_looked_at(shape, users, queries, most):
     flat = setting(shape, users, 0.5, delta="1e-9", max_queries=most)
     records = flat.outline.records(np.arange(flat.head), "0")
     each = any_of(listing_probabilities(records.shares, flat.sizes.discovery, flat.of_count), records.query_of, flat.head)
     assert flat.head == queries
-    assert 0.02 * queries < each.sum() < 0.98 * queries or queries == 1_000_000
+    assert 1_000 < each.sum() < 0.98 * queries
     assert flat.listed.sum() == pytest.approx(each.sum(), rel=0.03)
