@@ -46,7 +46,7 @@ def variables() -> Markup:
 
 
 def fonts() -> Markup:
-    """The CSS rules that contain the fonts of charts: the page looks the same everywhere, and loads nothing."""
+    """The CSS rules that contain the fonts of charts, so that charts look the same everywhere and a page loads nothing."""
     return Markup("\n").join(_font(name, weight) for name, weight in (("regular", 400), ("bold", 700)))
 
 

@@ -25,6 +25,8 @@ def test_the_page_loads_no_external_resources(release):
     assert not re.findall(r"<(?:script|link|img|iframe)\b", page)
     assert not re.findall(r"""(?:src|href)\s*=\s*["']?(?:https?:)?//""", page.replace("http://www.w3.org/", ""))
     assert "default-src 'none'" in page
+    assert "font-src data:" in page
+    assert page.count("@font-face") == 2
 
 
 def test_truth_and_scores_are_shown_only_where_known(release):
