@@ -13,6 +13,7 @@ from tests.items import release_of_items
 
 settings.register_profile("ci", deadline=None, derandomize=True, max_examples=100)
 settings.register_profile("fast", parent=settings.get_profile("ci"), max_examples=10)
+settings.register_profile("mutants", parent=settings.get_profile("ci"), max_examples=20)  # most fall to the first ones
 settings.load_profile(os.environ.get("BLENDER_DP_HYPOTHESIS", "ci"))
 
 # A shell that runs the tests in the background ignores Ctrl-C for them, and the programs they interrupt would inherit that.

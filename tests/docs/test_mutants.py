@@ -29,8 +29,8 @@ def test_every_target_and_its_tests_exist():
 
 @pytest.mark.parametrize("entry", MUTANTS.equivalent(), ids=lambda entry: entry["change"])
 def test_every_equivalent_mutant_still_exists_and_has_a_reason(entry):
-    made = {(mutation.function, mutation.change) for mutation in MUTATIONS.mutations(ROOT / entry["file"])}
-    assert (entry["function"], entry["change"]) in made
+    lines = [one.line for one in MUTATIONS.mutations(ROOT / entry["file"]) if MUTANTS.is_entry(entry, one)]
+    assert len(set(lines)) == 1  # in one line: what is equivalent there need not be equivalent elsewhere
     assert len(entry["reason"]) > 20
 
 
