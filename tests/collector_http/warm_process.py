@@ -72,10 +72,10 @@ class Warm:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        if self.stdout:
-            self.stdout.close()
         if kind is not None:  # a test has failed or run out of time, so the command may never end by itself
             self.kill()
+        if self.stdout:  # not before: if a thread is reading, this waits until the command ends
+            self.stdout.close()
         self.wait()
         self._status.close()
 
