@@ -15,6 +15,7 @@ READS = "blender_dp_reads"
 _BUSY_MILLISECONDS = 10_000
 _PATIENCE_MILLISECONDS = 500
 _RETRY_SECONDS = 0.01
+_PRIMARY = 0xFF  # the part of an error code that says what kind of error it is; the rest says more about it
 _CACHE_KIBIBYTES = 64 * 1024
 
 
@@ -60,7 +61,7 @@ def _write_ahead(connection: sqlite3.Connection) -> None:
         try:
             connection.execute("PRAGMA journal_mode = WAL")
         except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+            if error.sqlite_errorcode & _PRIMARY != sqlite3.SQLITE_BUSY or time.monotonic() > until:
                 raise
             time.sleep(_RETRY_SECONDS)
         else:
