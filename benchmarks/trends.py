@@ -93,10 +93,11 @@ def measure() -> Result:
         "smoothed shares compared with those of a single round",
         f"{ROUNDS} rounds, each with new users, 5 % opt-in, ε = 4, M = 50, {len(SEEDS)} seeds. Every share's logarithm is a "
         "random walk with the given step per round. The factor is the smoothed shares' L1 error divided by that of the "
-        "published ones, over all listed queries and rounds; at slow drift (up to 3 %), also over those whose step is at "
-        "most a third of their standard error; ± is its standard error over the seeds. Ideal: the expected factor of a "
-        "smoother that knows the drift, if all errors were independent. Coverage: of the smoothed 95 % intervals, over all "
-        "queries that were ever listed and all rounds. The constants were chosen on other seeds, and without "
+        f"published ones, over all listed queries and rounds; at slow drift (up to {SLOW_STEP:.0%}), also over those whose "
+        "step is at most a third of their standard error; ± is its standard error over the seeds. Ideal: the expected "
+        "factor of a smoother that knows the drift, if all errors were independent. Coverage: of the smoothed 95 % "
+        "intervals, over all queries that were ever listed and all rounds. The constants were chosen on other seeds, and "
+        "without "
         f"{' and '.join(HELD_OUT)}.",
         [_row(key, errors) for key, errors in found.items()],
         list(_verdicts(found)),
@@ -197,7 +198,7 @@ def _factor(errors: Sequence[Errors]) -> tuple[float, float]:
 
 
 def _slow(key: Key, errors: Sequence[Errors]) -> tuple[float, float] | None:
-    """The factor of the shares that move slowly, and that of an ideal smoother; None if there are too few of them."""
+    """The factor of the shares that move slowly, and that of an ideal smoother; None at fast drift, or if they are few."""
     if key.step > SLOW_STEP or _total(errors, lambda one: one.slow.shares) < ENOUGH:
         return None
     factor, _ = _ratio(errors, lambda one: one.slow.smoothed, lambda one: one.slow.single)

@@ -145,8 +145,8 @@ def command_reference() -> str:
     """The command's own help, verb by verb."""
     title = "# The command\n\nGenerated from `blender-dp --help` by `make spec`.\n"
     verbs = list(_verbs(get_command(app)))
-    printed = _printed("python", "-c", _HELP, *verbs, columns=100).split("\0")
-    helps = zip(verbs, (text.strip("\n") for text in printed), strict=False)  # after the last one comes nothing
+    printed = _printed("python", "-c", _HELP, *verbs, columns=100).removesuffix("\0").split("\0")
+    helps = zip(verbs, (text.strip("\n") for text in printed), strict=True)
     sections = (f"## `{f'blender-dp {verb}'.strip()}`\n\n```text\n{text}\n```\n" for verb, text in helps)
     return "\n".join([title, *sections])
 
@@ -158,7 +158,7 @@ for verb in sys.argv[1:]:
     app([*verb.split(), "--help"], prog_name="blender-dp", standalone_mode=False)
     print(end="\\0")
 """
-"""All of them in one process: most of the time of one is its start."""
+"""All of them in one process: starting Python takes most of the time of one `--help`."""
 
 
 def _verbs(command: object, *names: str) -> Iterator[str]:

@@ -240,7 +240,7 @@ def cached(spark) -> int:
 
 
 @pytest.fixture
-def unused(spark):
+def spark_without_rows(spark):
     """Spark without rows of earlier tests: an exception that a test caught refers to the test's variables, and back.
 
     Commands that tests run in this process freeze what exists while they load, so that it would never be collected.
@@ -251,8 +251,8 @@ def unused(spark):
     return spark
 
 
-def test_no_rows_stay_in_caches(unused, tmp_path):
-    spark = unused
+def test_no_rows_stay_in_caches(spark_without_rows, tmp_path):
+    spark = spark_without_rows
     group, _ = spark.bound(spark.load(USERS, PLAIN_COLUMNS, "table"), 1, "k")
     named, others = group.part(pa.array(["u3"]))
     chosen = others.split(Fraction(1, 3), "k", "test")[0]
@@ -269,10 +269,11 @@ def test_no_rows_stay_in_caches(unused, tmp_path):
     assert cached(spark) == 0
 
 
-def test_a_whole_run_works_on_workers(unused):
-    release = Blender(epsilon=4, delta=1e-5, max_queries=30).run_log(aol_like(2, users=20_000), 0.3, engine=unused)
+def test_a_whole_run_works_on_workers(spark_without_rows):
+    blender = Blender(epsilon=4, delta=1e-5, max_queries=30)
+    release = blender.run_log(aol_like(2, users=20_000), 0.3, engine=spark_without_rows)
     assert "google" in release.head_list.queries
-    assert cached(unused) == 0
+    assert cached(spark_without_rows) == 0
 
 
 def test_spark_creates_no_folder_in_the_current_folder(spark, tmp_path):
