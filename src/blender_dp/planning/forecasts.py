@@ -18,7 +18,7 @@ from blender_dp.stages import Floats
 _RANKS = (1, 10, 50, 100, 500, 1000, 5000)
 _QUERIES = 800  # enough to average over
 _WORK = 2e6  # queries whose users may be drawn in all collections
-_FITTING, _RARE = 100.0, 3.0  # what a listed query costs, and one of a long tail, compared with drawing a query's users
+_FITTING, _RARE = 200.0, 6.0  # what a listed query costs, and one of a long tail, compared with drawing a query's users
 _FEWEST = 2  # collections; those of millions of queries, or with long lists, differ little from each other
 
 

@@ -13,7 +13,7 @@ from blender_dp.parameters import Parameters
 from blender_dp.pipeline.collection import Collection
 from blender_dp.planning.listing import Length, any_of, listing_probabilities
 from blender_dp.planning.outline import Outline, Records
-from blender_dp.planning.tail import Tail, level
+from blender_dp.planning.tail import Tail, level, reaching
 from blender_dp.release.manifest import Sizes
 from blender_dp.stages import Flags, Floats, Integers
 
@@ -117,7 +117,8 @@ class Setting:
         if self.head - common <= _EACH:
             return None
         rare, enough = shares[common:], m + _REACH * np.sqrt(m) + _REACH**2
-        discovery = float(np.searchsorted(self.of_count, _OVERLOOKED[0] / self.head))
+        reached = np.array([reaching(count, sizes.discovery, rare) for count in range(self.of_count.size + 1)])
+        discovery = float(np.searchsorted(np.cumsum(-np.diff(reached) * self.of_count), _OVERLOOKED[0]))
         if self.parameters.estimator == "likelihood":
             discovery = max(discovery, self._lowest_listed(common, enough) - self._noise_reach)
         return Tail(common, rare, sizes, discovery, level(rare, self.users, enough))
@@ -172,10 +173,13 @@ class Setting:
         """The same for so many queries; of many rare ones, for some of them and what lies between."""
         if queries <= 2 * _EACH:
             return self._listed_each(np.arange(queries))
-        first = self._listed_each(np.arange(_EACH))
         some = np.linspace(_EACH, queries - 1, _EACH).astype(np.int64)
         means = [values.reshape(-1, _ALIKE).mean(axis=1) for values in (some, self._listed_each(some))]
-        return np.append(first, np.interp(np.arange(_EACH, queries), *means))
+        return np.append(self._first_listed, np.interp(np.arange(_EACH, queries), *means))
+
+    @cached_property
+    def _first_listed(self) -> Floats:
+        return self._listed_each(np.arange(_EACH))
 
     def _listed_each(self, queries: Integers) -> Floats:
         return self._any_listed(queries, self.outline.records(queries, "0"))

@@ -87,7 +87,7 @@ class _Field:
     @property
     def expected(self) -> float:
         """How many queries are expected to have many users."""
-        return _expected(self.least, self.users, self.shares)
+        return reaching(self.least, self.users, self.shares)
 
     @cached_property
     def _rates(self) -> Floats:
@@ -111,11 +111,11 @@ def level(shares: Floats, users: int, queries: float) -> float:
     low, high = 0.0, users * float(shares.max()) + 1000 + 100 * float(np.sqrt(users * shares.max()))
     for _ in range(_STEPS):
         middle = (low + high) / 2
-        low, high = (middle, high) if _expected(middle, users, shares) > queries else (low, middle)
+        low, high = (middle, high) if reaching(middle, users, shares) > queries else (low, middle)
     return low
 
 
-def _expected(least: float, users: int, shares: Floats) -> float:
+def reaching(least: float, users: int, shares: Floats) -> float:
     """How many queries are expected to have at least so many users."""
     first, sizes = _alike(shares.size)
     return float(sizes @ _reached(least, users * shares[first]))
@@ -138,7 +138,8 @@ def _reached(least: float, means: Floats) -> Floats:
         return np.minimum(_SAFETY * normal_tail(3 * np.sqrt(count) * (1 - 1 / (9 * count) - np.cbrt(means / count))), 1.0)
     masses = np.exp(-means) * np.ones((count, 1))
     masses[1:] *= np.cumprod(means / np.arange(1, max(count, 1))[:, None], axis=0)
-    return np.maximum(1 - masses.sum(axis=0), 0.0)
+    reached: Floats = np.maximum(1 - masses.sum(axis=0), 0.0)
+    return reached
 
 
 def _quantiles(users: int, shares: Floats, words: Floats) -> Integers:
