@@ -71,7 +71,7 @@ class Setting:
             certain = _certain(listed)
             if certain[-1] > m:
                 return min(self._in_reach(int(np.argmax(certain > m))), most)
-            size *= 4
+            size *= 16
         return most
 
     @cached_property

@@ -45,4 +45,4 @@ class Layout:
 
     def per_cell(self, values: Floats) -> Floats:
         """Repeat each query's value for all of its cells, along the last axis."""
-        return values[..., self.query_of]
+        return values.take(self.query_of, axis=-1)
