@@ -26,6 +26,9 @@ QUESTIONS = {
     "which opt-in share?": "aol --epsilon 4 --delta 1e-6 --want queries=100,ndcg=0.95 --solve opt-in",
     "which ε?": "aol --delta 1e-6 --want queries=100,ndcg=0.95,error=0.1 --solve epsilon",
     "how many users?": "aol --epsilon 4 --delta 1e-6 --want queries=100,ndcg=0.95,error=0.1 --solve users",
+    "a million equally popular queries": "zipf:0 --epsilon 4 --delta 1e-9 --users 60000000",
+    "how many users for 20 of them?": "zipf:0 --epsilon 4 --delta 1e-9 --users 60000000 --want queries=20 --solve users",
+    "a billion users, M 10,000": "aol --epsilon 4 --delta 1e-11 --users 1000000000 --max-queries 10000",
 }
 RUNS, ROUNDS = 200, 3
 MEASURES = ("query_l1", "record_l1", "ndcg")
