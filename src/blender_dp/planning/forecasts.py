@@ -19,7 +19,8 @@ _RANKS = (1, 10, 50, 100, 500, 1000, 5000)
 _QUERIES = 800  # enough to average over
 _WORK = 2e6  # queries whose users may be drawn in all collections
 _FITTING, _RARE = 200.0, 6.0  # what a listed query costs, and one of a long tail, compared with drawing a query's users
-_FEWEST = 2  # collections; those of millions of queries, or with long lists, differ little from each other
+_FEWEST = 2  # collections; those with long lists differ little from each other
+_LISTED = 20  # queries that have to be listed in all collections together, even if that takes long
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,7 @@ def usual_runs(setting: Setting, queries: int = _QUERIES, few: int = 6, many: in
     """How many collections to simulate until this many queries are listed in all of them together, if that is affordable."""
     listed, tail = setting.length.mean, setting.tail
     drawn = tail.first + _RARE * tail.expected if tail else setting.head
-    affordable = max(_WORK / (drawn + _FITTING * listed), fewest)
+    affordable = max(_WORK / (drawn + _FITTING * listed), fewest, min(_LISTED / max(listed, 1.0), few))
     return round(min(max(queries / max(listed, 1.0), few), many, affordable))
 
 

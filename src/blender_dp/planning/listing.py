@@ -12,11 +12,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from blender_dp.mechanisms.listing_by_count import CERTAIN
+from blender_dp.release.normal import normal_tail
 from blender_dp.stages import Floats, Integers
 
 _PART = 1000  # records of similar shares, whose probabilities are computed together
 _NODES = 5000  # of more records than this, probabilities are interpolated: they depend on the share alone, and smoothly
 _CLEAR = 8.0  # standard deviations: a list that is longer than M by so much is never shorter than M
+_MANY, _SPREAD = 20_000, 30.0  # so many queries, whose number has so large a variance, are counted by a normal distribution
 _RARE = 1e-3  # queries that are listed less often than this are counted together, as a Poisson number
 
 
@@ -67,7 +69,11 @@ class Length:
             return cls(total)
         certain = int(np.count_nonzero(listed > 1 - CERTAIN))
         total[min(certain, max_queries)] = 1.0
-        for p in listed[(listed <= 1 - CERTAIN) & (listed > _RARE)].tolist():
+        uncertain = listed[(listed <= 1 - CERTAIN) & (listed > _RARE)]
+        if uncertain.size > _MANY and float((uncertain * (1 - uncertain)).sum()) > _SPREAD:
+            total = _sum_of_many(uncertain, certain, max_queries)
+            uncertain = uncertain[:0]
+        for p in uncertain.tolist():
             moved = p * total[:-1]
             total[:-1] -= moved
             total[1:] += moved
@@ -85,6 +91,19 @@ class Length:
     def quantile(self, probability: float) -> int:
         """The smallest number that is not exceeded with this probability."""
         return min(int(np.searchsorted(np.cumsum(self.probabilities), probability - 1e-12)), self.probabilities.size - 1)
+
+
+def _sum_of_many(listed: Floats, certain: int, most: int) -> Floats:
+    """The distribution of the number of listed queries, with those that are certainly listed, cut off at a maximum.
+
+    Normal, with the skewness of the sum (Edgeworth): one query after the other would take seconds.
+    """
+    variance = listed * (1 - listed)
+    error = float(np.sqrt(variance.sum()))
+    z = (np.arange(most) + 0.5 - certain - listed.sum()) / error
+    skewness = float((variance * (1 - 2 * listed)).sum()) / error**3
+    below = 1 - normal_tail(z) - skewness / 6 * (z**2 - 1) * np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi)
+    return np.diff(np.maximum.accumulate(np.clip(below, 0.0, 1.0)), prepend=0.0, append=1.0)
 
 
 def _with_poisson(probabilities: Floats, mean: float) -> Floats:

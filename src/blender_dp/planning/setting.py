@@ -17,7 +17,7 @@ from blender_dp.planning.tail import Tail, level, reaching
 from blender_dp.release.manifest import Sizes
 from blender_dp.stages import Flags, Floats, Integers
 
-_OVERLOOKED = (0.1, 0.002)  # listed queries below those that are looked at: this many, and this part of the list
+_OVERLOOKED, _NONE = 0.005, 0.001  # the part of a list that may be overlooked, and so few queries that they are none
 _PROBES = 400
 _URLS = 2  # of a query near the end of a list, each with its own noise
 _REACH = 4.0  # standard deviations, of both counts: practically no two queries that far apart change places
@@ -78,8 +78,12 @@ class Setting:
     def _listable(self) -> int:
         """The number of queries that are not too rare to be listed."""
         (ranks, below), m = self._below, self.parameters.max_queries
-        overlooked = _OVERLOOKED[0] + _OVERLOOKED[1] * min(below[0], m)
-        return min(max(int(ranks[np.argmax(below <= overlooked)]), 2 * m), int(self.outline.query_shares.size))
+        return min(max(int(ranks[np.argmax(below <= self._overlooked)]), 2 * m), int(self.outline.query_shares.size))
+
+    @cached_property
+    def _overlooked(self) -> float:
+        """How many listed queries may be missed on average, each time that rare queries are left out."""
+        return max(_OVERLOOKED * min(float(self._below[1][0]), self.parameters.max_queries), _NONE)
 
     @cached_property
     def _below(self) -> tuple[Integers, Floats]:
@@ -118,7 +122,7 @@ class Setting:
             return None
         rare, enough = shares[common:], m + _REACH * np.sqrt(m) + _REACH**2
         reached = np.array([reaching(count, sizes.discovery, rare) for count in range(self.of_count.size + 1)])
-        discovery = float(np.searchsorted(np.cumsum(-np.diff(reached) * self.of_count), _OVERLOOKED[0]))
+        discovery = float(np.searchsorted(np.cumsum(-np.diff(reached) * self.of_count), self._overlooked))
         if self.parameters.estimator == "likelihood":
             discovery = max(discovery, self._lowest_listed(common, enough) - self._noise_reach)
         return Tail(common, rare, sizes, discovery, level(rare, self.users, enough))
@@ -146,7 +150,7 @@ class Setting:
         """
         of_count = self.of_count
         listed = np.bincount(np.minimum(discovery, of_count.size - 1), minlength=of_count.size) * of_count
-        needed = max(float(np.searchsorted(np.cumsum(listed), _OVERLOOKED[0])), self.tail.discovery if self.tail else 0.0)
+        needed = max(float(np.searchsorted(np.cumsum(listed), self._overlooked)), self.tail.discovery if self.tail else 0.0)
         return (discovery >= needed) & self._in_reach_of_the_list(
             queries, discovery if self.parameters.estimator == "likelihood" else calibration
         )

@@ -8,6 +8,7 @@ import pytest
 from blender_dp.mechanisms.listing_by_count import by_count
 from blender_dp.parameters import Parameters
 from blender_dp.pipeline.collection import Collection
+from blender_dp.planning import listing
 from blender_dp.planning.listing import Length, any_of, listing_probabilities, needed_count
 
 MECHANISMS = [
@@ -88,6 +89,18 @@ def test_further_queries_that_are_rarely_listed_are_added():
     few = Length.of(np.array([0.5]), 10, 0.25)
     assert few.mean == pytest.approx(0.75)
     assert few.probabilities[0] == pytest.approx(0.5 * np.exp(-0.25))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("listed", [np.full(30_000, 0.002), np.append(np.ones(20), np.geomspace(2e-3, 0.3, 21_000))])
+def test_the_length_of_a_list_of_very_many_queries_is_nearly_exact(listed, monkeypatch):
+    most = int(listed.sum() + 1.5 * np.sqrt(listed.sum()))
+    many = Length.of(listed, most)
+    monkeypatch.setattr(listing, "_MANY", 10**6)
+    exact = Length.of(listed, most)
+    assert not np.array_equal(many.probabilities, exact.probabilities)
+    assert np.cumsum(many.probabilities) == pytest.approx(np.cumsum(exact.probabilities), abs=5e-4)
+    assert many.mean == pytest.approx(exact.mean, rel=1e-4)
 
 
 def test_a_list_that_is_clearly_too_long_is_full():

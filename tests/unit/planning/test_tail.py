@@ -122,6 +122,19 @@ def test_the_list_can_be_filled_by_the_queries_that_are_drawn(users, opt_in, eps
     assert stats.poisson.sf(np.ceil(tail.discovery) - 1, tail.sizes.discovery * tail.shares).sum() > 50 + 4 * np.sqrt(50)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(("users", "max_queries"), [(100_000, 1), (126_000, 10), (151_874, 50)])
+def test_of_a_short_list_hardly_a_query_is_overlooked(users, max_queries):
+    """The expected numbers of queries that are listed, but left out: too rare for the head, or with too few users."""
+    equal, parameters = np.full(50_000, 1 / 50_000), Parameters(epsilon=4, delta="1e-7", max_queries=max_queries)
+    short = Setting(outline("flat", equal, 1, 1.0), users, 0.5, parameters)
+    counts = np.arange(short.of_count.size)
+    of_each = stats.poisson.pmf(counts, short.sizes.discovery / 50_000) * short.of_count
+    assert 0.2 < short.length.mean < 4
+    assert (50_000 - short.head) * of_each.sum() < 0.006 * short.length.mean
+    assert short.head * of_each[counts < short.tail.discovery].sum() < 0.006 * short.length.mean
+
+
 def test_as_many_queries_reach_a_level_as_it_says():
     shares = zipf(50_000, 0.3)
     found = level(shares, 2_000_000, 100)
