@@ -37,12 +37,10 @@ class Likelihood:
 
     def shortlist(self, discovered: Discovery, max_queries: int) -> Discovery:
         """The queries with the highest noisy counts."""
-        names = [query for query, _ in discovered.head_list.records()]
-        totals: dict[str, float] = dict.fromkeys(names, 0.0)
-        for query, count in zip(names, discovered.noisy_counts.tolist(), strict=True):
-            totals[query] += count
-        best = sorted(totals, key=lambda query: -totals[query])[:max_queries]
-        return discovered.restrict(best)
+        entries = discovered.head_list.entries
+        query_of = np.repeat(np.arange(len(entries)), [max(len(urls), 1) for _, urls in entries])
+        totals = np.bincount(query_of, weights=discovered.noisy_counts)
+        return discovered.restrict([entries[number][0] for number in np.argsort(-totals, kind="stable")[:max_queries]])
 
     def calibrate(
         self, cell_counts: Integers, discovered: Discovery, mechanism: LaplaceHistogram, max_queries: int, entropy: Entropy
