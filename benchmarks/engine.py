@@ -12,7 +12,7 @@ from benchmarks.result import Cell, Result, Verdict
 from tests.generators.aol import write_aol
 from tests.generators.yandex import write_yandex
 
-AOL_ROUNDS = {4_000_000: 3, 36_000_000: 3, 150_000_000: 1}
+AOL_ROUNDS = {4_000_000: 3, 36_000_000: 3, 150_000_000: 2}
 REAL_SIZE = 36_000_000  # about the number of rows of the real log
 YANDEX_SESSIONS = 4_000_000
 SPARK_SIZE = 4_000_000
