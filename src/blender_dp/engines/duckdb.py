@@ -25,7 +25,7 @@ from blender_dp.engines import expressions
 from blender_dp.engines.base import Work
 from blender_dp.engines.groups import TableGroup
 from blender_dp.engines.streamed_records import GROUP, Part, usable_records
-from blender_dp.errors import LogError, ParameterError
+from blender_dp.errors import BlenderError, LogError, ParameterError
 from blender_dp.logs.canonical_columns import canonical
 from blender_dp.logs.compression import without_cut_off_ends
 from blender_dp.logs.encoding import as_utf8
@@ -114,8 +114,8 @@ class DuckDBEngine:
                 raise _unreadable(log.name) from None
             source, cut_off = whole
             return self.bound(replace(self.read(source), cut_off=cut_off), m, key)
-        except duckdb.Error:
-            raise _unreadable(log.name) from None
+        except duckdb.Error as error:
+            raise _explained(error, log.name) from None
 
     def bad_rows(self, source: Source) -> Iterator[dict[str, object]]:
         """The bad rows, so that the log can be fixed: the reason, and the fields or the rejected line."""
@@ -128,8 +128,8 @@ class DuckDBEngine:
             for _ in range(whole[1]):
                 yield {"reason": str(Problem.FILE_CUT_OFF)}
             yield from self._bad_rows(whole[0])
-        except duckdb.Error:
-            raise _unreadable(source.name) from None
+        except duckdb.Error as error:
+            raise _explained(error, source.name) from None
 
     def _bad_rows(self, source: Source) -> Iterator[dict[str, object]]:
         log = self.read(source)
@@ -280,8 +280,15 @@ def _own_hash(rows: ir.Table, key: str) -> ir.Value:
 def _typed_errors(name: str) -> Iterator[None]:
     try:
         yield
-    except duckdb.Error:
-        raise _unreadable(name) from None
+    except duckdb.Error as error:
+        raise _explained(error, name) from None
+
+
+def _explained(error: duckdb.Error, name: str) -> BlenderError:
+    """The error that replaces one of DuckDB's."""
+    if isinstance(error, duckdb.OutOfMemoryException):
+        return ParameterError("memory", f"it is not enough for {name}", "Allow more, such as 2GB, or leave it out")
+    return _unreadable(name)
 
 
 def _unreadable(name: str) -> LogError:

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from pyarrow import csv
 
 from blender_dp import LogError, ParameterError
 from blender_dp.engines import DuckDBEngine
-from blender_dp.logs import Problem
+from blender_dp.logs import Problem, find
 
 ROWS = [
     ("u1", "Google", "http://www.google.com"),
@@ -177,7 +178,7 @@ def test_without_spilling_nothing_is_written_to_disk():
             group, _ = engine.bound(engine.load(rows), 1, "key")
             assert spill
             assert group.users == 300_000
-        except LogError:
+        except ParameterError:
             assert not spill
         used = written.execute("SELECT coalesce(sum(size), 0) FROM duckdb_temporary_files()").fetchall()[0][0]
         assert (used > 0) == spill
@@ -205,3 +206,13 @@ def test_the_portable_hash_is_md5_of_the_joined_fields():
     group, _ = engine.bound(engine.load(table(rows)), 1, "key")
     least = min(rows, key=lambda row: hashlib.md5("\x1f".join(("key", *row)).encode()).hexdigest())  # noqa: S324
     assert records(group) == [least[1:]]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("question", ["bound", "bad rows"])
+def test_too_little_memory_is_not_taken_for_a_damaged_file(tmp_path, question):
+    rows, path = 300_000, tmp_path / "log.csv"
+    csv.write_csv(pa.table({"user": range(rows), "query": pa.nulls(rows), "url": ["x.example"] * rows}), path)
+    engine = DuckDBEngine(memory="2MB")
+    with pytest.raises(ParameterError, match=r"memory: it is not enough for .*log\.csv\. Allow more"):
+        engine.bound(engine.read(find(path)), 1, "k") if question == "bound" else list(engine.bad_rows(find(path)))
