@@ -24,6 +24,7 @@ LARGE = 30.0  # expected counts from which the normal distribution is good enoug
 _SPLITS = np.linspace(0.0, 1.0, 21)  # of a total into discovery users and others, of which the cheapest is used
 _STEPS, _PARTS = 50, 1000
 _EXACT, _SAFETY = 64, 1.005  # the largest number whose probability is exact; others are approximated, and then increased
+_CERTAIN = 500.0  # a count with this mean exceeds every such number
 _POINTS = 10**12  # a binomial number with so many trials is practically a Poisson number
 
 
@@ -136,8 +137,9 @@ def _reached(least: float, means: Floats) -> Floats:
     count = max(math.ceil(least), 0)
     if count > _EXACT:
         return np.minimum(_SAFETY * normal_tail(3 * np.sqrt(count) * (1 - 1 / (9 * count) - np.cbrt(means / count))), 1.0)
-    masses = np.exp(-means) * np.ones((count, 1))
-    masses[1:] *= np.cumprod(means / np.arange(1, max(count, 1))[:, None], axis=0)
+    small = np.minimum(means, _CERTAIN)  # its powers do not overflow
+    masses = np.exp(-small) * np.ones((count, 1))
+    masses[1:] *= np.cumprod(small / np.arange(1, max(count, 1))[:, None], axis=0)
     reached: Floats = np.maximum(1 - masses.sum(axis=0), 0.0)
     return reached
 

@@ -55,6 +55,7 @@ def test_no_query_that_many_users_have_is_overlooked():
     for least in (1, 2, 3, 5, 10, 30, 80, 300, 2_000):
         means = np.geomspace(least / 100, 2 * least, 400)
         assert (_reached(least, means) >= stats.poisson.sf(least - 1, means) - 1e-7).all()
+        assert _reached(least, np.array([1e6, 1e9])).tolist() == [1, 1]
 
 
 @pytest.mark.slow
