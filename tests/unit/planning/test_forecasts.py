@@ -5,9 +5,10 @@ import pytest
 
 from blender_dp.evaluation.experiment import Outcome
 from blender_dp.parameters import Parameters
-from blender_dp.planning.forecasts import Forecast, forecast
+from blender_dp.planning.forecasts import Forecast, forecast, usual_runs
 from blender_dp.planning.setting import Setting
 from blender_dp.planning.simulation import simulated
+from blender_dp.planning.sources import outline_of
 from tests.unit.planning.shapes import SHAPES, USERS, brute_force
 
 RUNS = 120
@@ -54,3 +55,14 @@ def test_expected_values_and_ranges_are_those_of_brute_force(shape):
         assert inside >= (0.85 if rank.listed > 0.5 else 0.6), rank  # 95 % of collections; but a few say little
         if rank.listed > 0.5:  # otherwise brute force does not know the width either
             assert 0.6 < (expected.high - expected.low) / np.ptp(np.quantile(errors, [0.025, 0.975])) < 1.4
+
+
+@pytest.mark.slow
+def test_collections_with_short_lists_are_simulated_several_times_however_long_it_takes():
+    """Those with long lists differ little from each other."""
+    parameters = Parameters(epsilon=2, delta="1e-9", max_queries=50)
+    short, long = (Setting(outline_of("zipf:0"), users, 0.05, parameters) for users in (105_000_000, 400_000_000))
+    assert short.length.mean < 2
+    assert long.length.mean > 49
+    assert usual_runs(short) == 6
+    assert usual_runs(long) < 6
