@@ -20,19 +20,20 @@ from dataclasses import dataclass
 import numpy as np
 
 from blender_dp.release.estimates import QueryEstimate, margin
-from blender_dp.release.normal import Floats
+from blender_dp.release.normal import Floats, normal_quantile
 from blender_dp.release.tracks import Track
 
 STEPS = np.array([0.0, *np.geomspace(0.01, 1.28, 8)])
 """The standard deviations of a step, relative to the share."""
 
-_JUMP = 0.01
+_JUMP = 0.005
 _NO_STEP = 1e-6  # far below the width of a cell
 _ITERATIONS = 200
 _TYPICAL, _FACTOR = 0.03, 4.0  # before any query is seen, most steps are within this factor of this size, or 0
 _PSEUDO = 0.5  # that many queries are counted as seen
 _NEGLIGIBLE = 1e-3  # the weight of a step size that is not worth computing
-_QUANTILES = (0.025, 0.5, 0.95, 0.975)
+_QUANTILES = normal_quantile(np.array([0.025, 0.5, 0.95, 0.975]))
+_SMALLEST = 1e-12  # a probability that is as good as 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,9 +148,12 @@ def _smoothed(track: Track, belongs: Floats) -> Smoothed:
 
 def _summary(track: Track, posteriors: Floats, product: float) -> Smoothed:
     posteriors = posteriors / posteriors.sum(axis=1, keepdims=True)
-    below = np.cumsum(posteriors, axis=1) - 0.5 * posteriors
+    # Half of a cell is below its share, or less if the probabilities rise (Euler and Maclaurin).
+    below = np.cumsum(posteriors, axis=1) - 0.5 * posteriors - np.gradient(posteriors, axis=1) / 12
+    below = np.maximum.accumulate(np.clip(below, _SMALLEST, 1 - _SMALLEST), axis=1)
+    scores = normal_quantile(below)  # nearly linear between two shares, also in the tails
     low, middle, most, high = (
-        np.array([np.interp(quantile, row, track.shares) for row in below]) for quantile in _QUANTILES
+        np.array([np.interp(quantile, row, track.shares) for row in scores]) for quantile in _QUANTILES
     )
     means, squares = posteriors @ track.shares, posteriors @ track.shares**2
     change = float(means[-1] - means[0])

@@ -24,10 +24,10 @@ from blender_dp_device.records.head_list import HeadList
 if TYPE_CHECKING:
     from blender_dp.release.release import Release
 
-_BIASES = np.linspace(-2.4, 2.4, 7)  # the lasting error in stated standard deviations
-_SCALES = np.array([0.2, 0.4, 0.7, 1.0, 1.5])  # how large it is in fact, compared with what is stated
+_BIASES = np.array([-4.5, -3.0, -2.0, -1.2, -0.6, 0.0, 0.6, 1.2, 2.0])  # the lasting error in stated standard deviations
+_SCALES = np.array([0.1, 0.2, 0.4, 0.7, 1.0, 1.5])  # how large it is in fact, compared with what is stated
 _LASTS = 1 / 3  # the part of the unexplained variance that lasts: every round lists other URLs, so not all of it does
-_VOLUNTEERS = 0.03  # how much volunteers may differ from others, relative to a share, even if all URLs are listed
+_RELATIVE = 0.06  # how much volunteers, or guesses about unlisted URLs, may be wrong in all rounds, relative to a share
 _LEAST = 1e-3  # a smaller weight of the rest is none
 _NEAR_ZERO = 0.25  # of a standard error: shares below this move by absolute steps, others by relative ones
 _REACH = 6.0  # standard errors around all estimates that the grid covers
@@ -103,7 +103,7 @@ class _Evidence:
     @property
     def lasting(self) -> float:
         """The standard deviation of the part that lasts."""
-        return float((self.rest_variance - self.new + (_VOLUNTEERS * self.share) ** 2) ** 0.5)
+        return float((self.rest_variance - self.new + (_RELATIVE * self.share) ** 2) ** 0.5)
 
     def log_likelihood(self, shares: Floats) -> Floats:
         """By bias and share. The rest is a Poisson count of so many users that its variance is the new one."""
@@ -181,9 +181,18 @@ def _track(query: str, rounds: Sequence[_Round], spread: Spread) -> Track:
         else np.broadcast_to(seen_then.log_likelihood(shares), visible.shape)
         for seen_then, one in zip(evidence, rounds, strict=True)
     ]
-    laws = np.exp(-0.5 * (_BIASES / _SCALES[:, None]) ** 2)
-    laws = laws / laws.sum(axis=1, keepdims=True)
-    return Track(query, rows, shares, offset, np.array(likelihood), log_visibilities, laws)
+    return Track(query, rows, shares, offset, np.array(likelihood), log_visibilities, _bias_laws())
+
+
+def _bias_laws() -> Floats:
+    """The probability of every bias, for each of several scales.
+
+    A query may have many URLs that no list shows, so being much too low is more probable than being much too high.
+    """
+    scaled = _BIASES / _SCALES[:, None]
+    laws = np.gradient(_BIASES) * np.exp(np.where(scaled < 0, scaled, -0.5 * scaled**2))
+    normalised: Floats = laws / laws.sum(axis=1, keepdims=True)
+    return normalised
 
 
 def _visibilities(seen: Sequence[_Evidence], spread: Spread) -> tuple[Floats, Floats]:

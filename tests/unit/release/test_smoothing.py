@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from blender_dp.release.smoothing import STEPS, _forward, _learn, _transitions, smooth
+from blender_dp.release.smoothing import _JUMP, STEPS, _forward, _learn, _summary, _transitions, smooth
 from blender_dp.release.tracks import Track
 
 
@@ -40,6 +40,15 @@ def test_a_constant_share_is_averaged_over_all_rounds():
     assert weights[STEPS < 0.03].sum() > 0.8
     widths = np.array([one.high - one.low for one in smoothed]) / (2 * 1.96 * 0.001)
     assert 0.25 < widths.mean() < 0.6
+
+
+def test_quantiles_between_the_cells_are_those_of_the_normal_distribution():
+    """Linear interpolation of probabilities would widen an interval of few cells by a tenth."""
+    coarse = track([0.02], 0.001, cells=100)
+    posterior = coarse.widths * (coarse.shares + 0.001) * np.exp(-0.5 * ((coarse.shares - 0.02) / 0.001) ** 2)
+    assert (np.abs(coarse.shares - 0.02) < 0.002).sum() < 6
+    interval = _summary(coarse, posterior[None, :], 0.0)
+    assert (interval.low[0], interval.shares[0], interval.high[0]) == pytest.approx((0.01804, 0.02, 0.02196), abs=2e-5)
 
 
 def test_fast_changes_are_left_alone():
@@ -137,5 +146,5 @@ def test_the_expected_share_stays_the_same():
     """Away from the ends of the grid, and but for the jumps."""
     logs = np.linspace(np.log(1e-6), np.log(0.5), 400)
     wide = Track("q", (None,), np.exp(logs), 0.0, np.zeros((1, 1, 1, 400)), np.zeros(1), np.ones((1, 1)))
-    moves = _transitions(wide, np.array([0.3]))[0] - 0.01 * wide.widths / wide.widths.sum()
-    assert (moves @ wide.shares / 0.99)[100:300] == pytest.approx(wide.shares[100:300], rel=1e-3)
+    moves = _transitions(wide, np.array([0.3]))[0] - _JUMP * wide.widths / wide.widths.sum()
+    assert (moves @ wide.shares / (1 - _JUMP))[100:300] == pytest.approx(wide.shares[100:300], rel=1e-3)

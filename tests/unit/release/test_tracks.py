@@ -8,8 +8,10 @@ import pytest
 
 from blender_dp.release import tracks
 from blender_dp.release.population import sampling_variance
-from blender_dp.release.tracks import _grid, _visibilities, _without_clients, tracks_of
+from blender_dp.release.tracks import _BIASES, _SCALES, _bias_laws, _grid, _visibilities, _without_clients, tracks_of
 from tests.rounds import rounds
+
+UNBIASED = int(np.flatnonzero(_BIASES == 0)[0])
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +68,7 @@ def test_tracks_are_made_one_at_a_time(collected, monkeypatch):
 def test_clients_and_opt_in_users_both_count(collected):
     """The likeliest share lies between the two groups' estimates, closer to the more precise one."""
     track = next(one for one in tracks_of([collected[0].release]) if one.query == "google")
-    row, unbiased = track.rows[0], track.log_likelihood[0, -1, 3]
+    row, unbiased = track.rows[0], track.log_likelihood[0, -1, UNBIASED]
     likeliest = track.shares[unbiased.argmax()]
     low, high = sorted([row.client_share, row.opt_in_share + 2 * 4 / 3 / 9_500])
     assert low <= likeliest <= high
@@ -88,7 +90,7 @@ def test_the_clients_and_the_rest_average_to_what_was_published(collected):
 def test_a_round_that_does_not_list_a_query_favours_small_shares(collected):
     track = next(one for one in tracks_of([one.release for one in collected]) if one.query == "ebay")
     assert track.rows[1] is None
-    absent = track.log_likelihood[1, -1, 3]
+    absent = track.log_likelihood[1, -1, UNBIASED]
     assert (np.diff(absent) <= 1e-12).all()
     assert absent[0] > -0.01
     assert absent[-1] < -3
@@ -96,6 +98,16 @@ def test_a_round_that_does_not_list_a_query_favours_small_shares(collected):
     assert (biases <= 1e-12).all()  # the more opt-in users have it, the less likely it is missing
     assert (visibilities <= 1e-12).all()
     assert visibilities.size
+
+
+def test_large_biases_are_rather_negative_than_positive_and_small_scales_allow_none():
+    laws = _bias_laws()
+    assert laws.sum(axis=1) == pytest.approx(1)
+    assert laws[0, UNBIASED] > 0.99
+    assert laws[-1][_BIASES < -1.9].sum() > 1.2 * laws[-1][_BIASES > 1.9].sum()
+    spreads = (laws * _BIASES**2).sum(axis=1)
+    assert (np.diff(spreads) > 0).all()
+    assert 0.5 < spreads[_SCALES == 1.0][0] < 3
 
 
 def evidence(count: float) -> SimpleNamespace:
