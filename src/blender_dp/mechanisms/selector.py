@@ -36,6 +36,10 @@ class Noise(Protocol):
         """Draw `count` noise values and return those above `threshold` (0 or more), without drawing the others."""
         ...
 
+    def above(self, count: int, threshold: int, entropy: Entropy) -> Integers:
+        """Draw `count` noise values, given that all of them are above `threshold` (0 or more), in any order."""
+        ...
+
     def threshold_for(self, probability: Fraction) -> int:
         """The lowest threshold, not below 0, that the noise exceeds with at most this probability."""
         ...

@@ -107,9 +107,11 @@ class CappedGeometric:
     def exceeding(self, count: int, threshold: int, entropy: Entropy) -> Integers:
         """Draw `count` noise values and return those above `threshold` (0 or more), without drawing the others."""
         survivors = binomial(count, sum(self.weights[threshold:]), entropy)
-        if not survivors:
-            return np.empty(0, np.int64)
-        return table(self._cumulative, survivors, entropy, at_least=threshold + 1)
+        return self.above(survivors, threshold, entropy) if survivors else np.empty(0, np.int64)
+
+    def above(self, count: int, threshold: int, entropy: Entropy) -> Integers:
+        """Draw `count` noise values, given that all of them are above `threshold` (0 or more, and below the maximum)."""
+        return table(self._cumulative, count, entropy, at_least=threshold + 1)
 
     @cached_property
     def _moments(self) -> tuple[Fraction, Fraction]:

@@ -112,6 +112,18 @@ class GridLaplace:
             left = binomial(left, self.more, entropy)
         beyond = binomial(left, self.more, entropy)
         within = binomial(left - beyond, WORD - self._sums[place], entropy)
+        return self._remaining(beyond, within, threshold, entropy)
+
+    def above(self, count: int, threshold: int, entropy: Entropy) -> NDArray[np.int64]:
+        """Draw `count` noise values, given that all of them are above `threshold` (0 or more), in any order."""
+        _, place = self._split(threshold)
+        further, same = self.more * WORD, (WORD - self.more) * (WORD - self._sums[place])
+        beyond = sum(entropy.below(further + same) < further for _ in range(count))
+        return self._remaining(beyond, count - beyond, threshold, entropy)
+
+    def _remaining(self, beyond: int, within: int, threshold: int, entropy: Entropy) -> NDArray[np.int64]:
+        """Noise above a threshold, of which so many values are in a further unit, and so many in the threshold's own."""
+        units, place = self._split(threshold)
         further = units + 1 + geometric(self.more, beyond, entropy)
         same_unit = units * self.half_steps + 2 * table(self._cumulative, within, entropy, at_least=place) + 1
         return np.concatenate([self._magnitude(further, entropy), same_unit])
