@@ -17,6 +17,7 @@ from blender_dp.evaluation.groups import Groups, Listed
 from blender_dp.evaluation.metrics import Scores
 from blender_dp.evaluation.population import Name
 from blender_dp.evaluation.scoring import Scorer
+from blender_dp.mechanisms.selector import Selection
 from blender_dp.pipeline.collection import Collection, Listing
 from blender_dp.release.estimates import interval
 from blender_dp.sampling import Entropy
@@ -34,6 +35,9 @@ from blender_dp.stages import (
 )
 from blender_dp_device.channel.subset import AnyChannel
 from blender_dp_device.records.head_list import HeadList
+
+Select = Callable[[Groups, Entropy], Selection]
+"""Selects the records to list from those of the discovery users."""
 
 Reports = Callable[[Integers, AnyChannel, Entropy], Integers]
 """Simulates the reports of all clients: from how many of them have each cell to how often each cell is reported."""
@@ -89,13 +93,20 @@ class Outcome:
 
 
 def collect(
-    collection: Collection, groups: Groups, entropy: Entropy, reports: Reports = simulate, *, yardsticks: bool = True
+    collection: Collection,
+    groups: Groups,
+    entropy: Entropy,
+    reports: Reports = simulate,
+    *,
+    yardsticks: bool = True,
+    select: Select | None = None,
 ) -> Outcome:
     """Run one collection through the product's stages and score it.
 
     Without `yardsticks` it is faster, and the clients alone are scored by their unbiased estimates, not the best ones.
+    `select` replaces the selection by the discovery mechanism.
     """
-    listing, listed = make_listing(collection, groups, entropy)
+    listing, listed = make_listing(collection, groups, entropy, select=select)
     channel = collection.channel(listing.head_list, listing.design)
     reported = reports(groups.clients_on(listed), channel, entropy)
     return estimated(collection, groups, listing, listed, channel, reported, yardsticks=yardsticks)
@@ -132,11 +143,15 @@ def estimated(
 
 
 def make_listing(
-    collection: Collection, groups: Groups, entropy: Entropy, candidates: Listed | None = None
+    collection: Collection,
+    groups: Groups,
+    entropy: Entropy,
+    candidates: Listed | None = None,
+    select: Select | None = None,
 ) -> tuple[Listing, Listed]:
     """The opt-in users' half: the list, what calibration measured, and the design of the clients' channel."""
     p, sizes = collection.parameters, groups.sizes
-    discovered, numbers = discover_on(collection, groups, entropy, candidates)
+    discovered, numbers = discover_on(collection, groups, entropy, candidates, select)
     shortlist = collection.estimator.shortlist(discovered, p.max_queries)
     cells = groups.calibration.on(Listed(shortlist.head_list, numbers, groups.population))
     calibrated = collection.estimator.calibrate(cells, shortlist, collection.calibration, p.max_queries, entropy)
@@ -147,11 +162,15 @@ def make_listing(
 
 
 def discover_on(
-    collection: Collection, groups: Groups, entropy: Entropy, candidates: Listed | None = None
+    collection: Collection,
+    groups: Groups,
+    entropy: Entropy,
+    candidates: Listed | None = None,
+    select: Select | None = None,
 ) -> tuple[Discovery, dict[Name, int]]:
     """The list that the discovery users make, and the number of every record on it. Candidates need no threshold."""
     held = groups.discovery
-    selection = collection.discovery.selector(entropy).select(held.counts)
+    selection = select(groups, entropy) if select else collection.discovery.selector(entropy).select(held.counts)
     records, noisy = held.records[selection.rows], selection.noisy_counts
     if isinstance(collection.estimator, Likelihood) and candidates is None:  # it keeps only the queries with the most users
         leading = _leading(groups.population.query_of[records], noisy, collection.parameters.max_queries)

@@ -9,47 +9,90 @@ streams, so a plan can be repeated.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from blender_dp.evaluation.draws import binomial, inverted, normal
+from blender_dp.evaluation.experiment import Select
 from blender_dp.evaluation.groups import Groups, Members
 from blender_dp.evaluation.population import Name, Population
 from blender_dp.logs.synthetic import uniform
 from blender_dp.planning.outline import Records
+from blender_dp.planning.rare_listing import RareListing, any_listed
 from blender_dp.planning.setting import Setting
-from blender_dp.planning.tail import LARGE
+from blender_dp.planning.tail import Tail, at
 from blender_dp.sampling import Entropy
 from blender_dp.stages import Flags, Floats, Integers
 
+_LARGE = 30.0  # expected counts from which the normal distribution is good enough
 
-def groups(setting: Setting, seed: str, entropy: Entropy) -> Groups:
-    """Discovery users, calibration users and clients, drawn from the shares of the queries that could be listed."""
+
+@dataclass(frozen=True, eq=False)
+class _Queries:
+    """Some queries: their numbers, in ascending order, whether they could be listed, and a row of users for each group."""
+
+    numbers: Integers
+    could_be_listed: Flags
+    users: Integers
+
+    def only(self, these: Flags) -> _Queries:
+        return _Queries(self.numbers[these], self.could_be_listed[these], self.users[:, these])
+
+
+def groups(setting: Setting, seed: str, entropy: Entropy) -> tuple[Groups, Select | None]:
+    """Discovery users, calibration users and clients, drawn from the shares of the queries that matter.
+
+    Rare queries are drawn only if they could be listed or are very popular. Then `Select` selects the records to list.
+    """
+    queries = _of_queries(setting, entropy)
+    is_popular = _most_popular(queries.users.sum(0), setting)
+    in_reach = setting.in_reach(queries.numbers, queries.could_be_listed, *queries.users[:2])
+    matters = is_popular | (queries.could_be_listed & in_reach)
+    queries, is_popular = queries.only(matters), is_popular[matters]
+    records = setting.outline.records(queries.numbers, seed)
+    discovery = distributed(queries.users[:1], queries.numbers, records, entropy)
+    select = None
+    if setting.tail is not None:
+        select, is_listed = _decided(setting, setting.tail, queries, records, discovery[0], entropy)
+        matters = is_popular | is_listed
+        of_records = np.repeat(matters, _sizes(records, queries.numbers))
+        queries, discovery = queries.only(matters), discovery[:, of_records]
+        records = Records(records.query_of[of_records], records.shares[of_records])
+    counts = np.vstack([discovery, distributed(queries.users[1:], queries.numbers, records, entropy)])
+    held = counts.any(axis=0)
+    people = _population(records, counts.sum(axis=0), setting)
     sizes = setting.sizes
-    queries, of_queries = _of_queries(setting, entropy)
-    chosen = setting.could_be_listed(queries, *of_queries[:2]) | _most_popular(of_queries.sum(0), setting)
-    records = setting.outline.records(queries[chosen], seed)
-    discovery, calibration, clients = distributed(of_queries[:, chosen], queries[chosen], records, entropy)
-    people = _population(records, discovery + calibration + clients, setting)
-    held = discovery + calibration + clients > 0
-    return Groups(
-        people,
-        _members(people, sizes.discovery, discovery[held]),
-        _members(people, sizes.calibration, calibration[held]),
+    members = (
+        _members(people, size, row[held]) for size, row in ((sizes.discovery, counts[0]), (sizes.calibration, counts[1]))
     )
+    return Groups(people, *members), select
 
 
-def _of_queries(setting: Setting, entropy: Entropy) -> tuple[Integers, Integers]:
-    """The numbers of the queries that could matter, in ascending order, and a row of their users for each group."""
+def _of_queries(setting: Setting, entropy: Entropy) -> _Queries:
+    """The queries that could matter."""
     tail, sizes = setting.tail, (setting.sizes.discovery, setting.sizes.calibration, setting.sizes.clients)
     common = setting.outline.query_shares[: tail.first if tail else setting.head]
     counts = np.stack([drawn(users, common, entropy) for users in sizes])
+    first = _Queries(np.arange(common.size), setting.could_be_listed(counts[0]), counts)
     if tail is None:
-        return np.arange(common.size), counts
-    rare, of_rare = tail.drawn(entropy)
+        return first
+    rare, could_be_listed, of_rare = tail.drawn(entropy)
     # Rare queries are drawn without regard to the common ones.
     of_each = [_at_most(users, row) for users, row in zip(sizes, np.hstack([counts, of_rare]), strict=True)]
-    return np.append(np.arange(common.size), rare), np.stack(of_each)
+    return _Queries(np.append(first.numbers, rare), np.append(first.could_be_listed, could_be_listed), np.stack(of_each))
+
+
+def _decided(
+    setting: Setting, tail: Tail, queries: _Queries, records: Records, discovery: Integers, entropy: Entropy
+) -> tuple[Select, Flags]:
+    """Decide which of the rare queries are listed, given their users; and which queries could still be, with the others."""
+    is_rare = queries.numbers >= tail.first
+    of_records, sizes = at(setting.of_count, discovery), _sizes(records, queries.numbers)
+    likely = any_listed(of_records, np.cumsum(sizes) - sizes) / np.maximum(at(tail.listable, queries.users[0]), 1e-300)
+    is_listed = queries.could_be_listed & (~is_rare | (uniform(likely.size, entropy) < likely))
+    listing = RareListing(setting.collection.discovery, setting.of_count, tail.first, queries.numbers[is_rare & is_listed])
+    return listing.select, is_listed
 
 
 def drawn(users: int, shares: Floats, entropy: Entropy) -> Integers:
@@ -63,7 +106,7 @@ def drawn(users: int, shares: Floats, entropy: Entropy) -> Integers:
     common = shares * float(spread @ normals)
     skew = (normals[:-1] ** 2 - 1) * (1 - 2 * shares) / 6
     counts = np.rint(expected + spread[:-1] * normals[:-1] - common + skew)
-    small = np.flatnonzero(expected < LARGE)
+    small = np.flatnonzero(expected < _LARGE)
     counts[small] = inverted(np.full(small.size, users), shares[small], uniform(small.size, entropy))
     return _at_most(users, np.clip(counts, 0, users))
 
@@ -77,7 +120,7 @@ def _at_most(users: int, counts: Floats | Integers) -> Integers:
 
 def distributed(of_queries: Integers, queries: Integers, records: Records, entropy: Entropy) -> Integers:
     """Distribute each group's users of these queries over the queries' records: a row per group, a column per record."""
-    groups, sizes = of_queries.shape[0], np.bincount(records.query_of, minlength=int(queries.max(initial=0)) + 1)[queries]
+    groups, sizes = of_queries.shape[0], _sizes(records, queries)
     starts = np.cumsum(sizes) - sizes
     counts, left = np.zeros((groups, records.shares.size), np.int64), of_queries.copy()
     remaining = np.add.reduceat(records.shares, starts) if queries.size else np.empty(0)
@@ -90,6 +133,12 @@ def distributed(of_queries: Integers, queries: Integers, records: Records, entro
         left[:, going] -= taken
         remaining[going] = np.maximum(remaining[going] - share, 1e-300)
     return counts
+
+
+def _sizes(records: Records, queries: Integers) -> Integers:
+    """The number of records of each query."""
+    sizes: Integers = np.bincount(records.query_of, minlength=int(queries.max(initial=0)) + 1)[queries]
+    return sizes
 
 
 def _most_popular(counts: Integers, setting: Setting) -> Flags:

@@ -8,19 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from blender_dp.planning.cutoff import on_final_list
 from blender_dp.planning.expected import Expected
 from blender_dp.planning.setting import Setting
 from blender_dp.planning.simulation import Simulated
 from blender_dp.planning.stated_errors import StatedErrors
-from blender_dp.stages import Floats
 
 _RANKS = (1, 10, 50, 100, 500, 1000, 5000)
 _QUERIES = 800  # enough to average over
 _WORK = 2e6  # queries whose users may be drawn in all collections
 _FITTING, _RARE = 200.0, 6.0  # what a listed query costs, and one of a long tail, compared with drawing a query's users
 _FEWEST = 2  # collections; those with long lists differ little from each other
-_LISTED = 20  # queries that have to be listed in all collections together, even if that takes long
 
 
 @dataclass(frozen=True)
@@ -65,7 +62,7 @@ class Forecast:
 
 def forecast(setting: Setting, simulated: Simulated, top: int | None = None) -> Forecast:
     """Predict the list and its errors; `worst_error` is that of the `top` queries, by default of all that are listed."""
-    stated, calibration, probable = simulated.standard_errors(), simulated.calibration(), _probable(setting)
+    stated, calibration = simulated.standard_errors(), simulated.calibration()
     length, design = setting.length, simulated.outcomes[-1].listing.design
     return Forecast(
         queries=Expected(length.mean, length.quantile(0.025), length.quantile(0.975)),
@@ -74,44 +71,39 @@ def forecast(setting: Setting, simulated: Simulated, top: int | None = None) -> 
         ndcg=simulated.expected("ndcg"),
         calibration=_number(calibration),
         coverage=_number(simulated.coverage()),
-        ranks=_ranks(setting, probable, stated, calibration),
-        worst_error=_worst(setting, probable, stated.mean * calibration, top),
+        ranks=_ranks(setting, stated, calibration),
+        worst_error=worst_error(setting, simulated, top),
         f_c=float(design.f_c),
         subset_size=design.size,
         runs=len(simulated.outcomes),
     )
 
 
+def worst_error(setting: Setting, simulated: Simulated, top: int | None = None) -> float | None:
+    """The largest actual error relative to the share, of the `top` queries or of all that are listed more often than not."""
+    size = min(top or setting.parameters.max_queries, setting.head)
+    errors = simulated.standard_errors().mean[:size] * simulated.calibration()
+    relative = errors / setting.outline.query_shares[:size]
+    relevant = relative[np.isfinite(relative) & ((setting.on_final_list[:size] >= 0.5) | (top is not None))]
+    return float(relevant.max()) if relevant.size else None
+
+
 def usual_runs(setting: Setting, queries: int = _QUERIES, few: int = 6, many: int = 16, fewest: int = _FEWEST) -> int:
     """How many collections to simulate until this many queries are listed in all of them together, if that is affordable."""
     listed, tail = setting.length.mean, setting.tail
     drawn = tail.first + _RARE * tail.expected if tail else setting.head
-    affordable = max(_WORK / (drawn + _FITTING * listed), fewest, min(_LISTED / max(listed, 1.0), few))
+    affordable = max(_WORK / (drawn + _FITTING * listed), fewest)
     return round(min(max(queries / max(listed, 1.0), few), many, affordable))
 
 
-def _probable(setting: Setting) -> Floats:
-    """The probability that each query is on the final list."""
-    shares = setting.outline.query_shares[: setting.head]
-    return on_final_list(setting.listed, shares, *setting.cutoff, setting.parameters.max_queries)
-
-
-def _ranks(setting: Setting, probable: Floats, stated: StatedErrors, calibration: float) -> tuple[Rank, ...]:
+def _ranks(setting: Setting, stated: StatedErrors, calibration: float) -> tuple[Rank, ...]:
     most = min(setting.parameters.max_queries, setting.head)
-    return tuple(_rank(setting, probable, stated, calibration, rank) for rank in _RANKS if rank <= most)
+    return tuple(_rank(setting, stated, calibration, rank) for rank in _RANKS if rank <= most)
 
 
-def _rank(setting: Setting, probable: Floats, stated: StatedErrors, calibration: float, rank: int) -> Rank:
+def _rank(setting: Setting, stated: StatedErrors, calibration: float, rank: int) -> Rank:
     share, error = float(setting.outline.query_shares[rank - 1]), stated.expected(rank - 1)
-    return Rank(rank, share, float(probable[rank - 1]), error, error and error.times(calibration))
-
-
-def _worst(setting: Setting, probable: Floats, errors: Floats, top: int | None) -> float | None:
-    """Of the queries that are listed more often than not, or of the `top` ones if that is set."""
-    size = min(top or setting.parameters.max_queries, setting.head)
-    relative = errors[:size] / setting.outline.query_shares[:size]
-    relevant = relative[np.isfinite(relative) & ((probable[:size] >= 0.5) | (top is not None))]
-    return float(relevant.max()) if relevant.size else None
+    return Rank(rank, share, float(setting.on_final_list[rank - 1]), error, error and error.times(calibration))
 
 
 def _number(value: float) -> float | None:

@@ -11,9 +11,12 @@ from blender_dp.errors import GroupError
 from blender_dp.mechanisms.listing_by_count import by_count
 from blender_dp.parameters import Parameters
 from blender_dp.pipeline.collection import Collection
+from blender_dp.planning.cutoff import on_final_list
+from blender_dp.planning.levels import level
 from blender_dp.planning.listing import Length, any_of, listing_probabilities
 from blender_dp.planning.outline import Outline, Records
-from blender_dp.planning.tail import Tail, level, reaching
+from blender_dp.planning.rare_listing import listable
+from blender_dp.planning.tail import Tail, at
 from blender_dp.release.manifest import Sizes
 from blender_dp.stages import Flags, Floats, Integers
 
@@ -121,11 +124,13 @@ class Setting:
         if self.head - common <= _EACH:
             return None
         rare, enough = shares[common:], m + _REACH * np.sqrt(m) + _REACH**2
-        reached = np.array([reaching(count, sizes.discovery, rare) for count in range(self.of_count.size + 1)])
-        discovery = float(np.searchsorted(np.cumsum(-np.diff(reached) * self.of_count), self._overlooked))
+        of_count, lowest = listable(self.of_count), 0.0
         if self.parameters.estimator == "likelihood":
-            discovery = max(discovery, self._lowest_listed(common, enough) - self._noise_reach)
-        return Tail(common, rare, sizes, discovery, level(rare, self.users, enough))
+            lowest = max(self._lowest_listed(common, enough) - self._noise_reach, 0.0)
+        counts = np.arange(max(of_count.size, int(lowest) + 2))
+        return Tail(
+            common, rare, sizes, np.where(counts >= lowest, at(of_count, counts), 0.0), level(rare, self.users, enough)
+        )
 
     def _lowest_listed(self, first: int, queries: float) -> float:
         """The number of discovery users that this many listed queries have, from this one on; 0 if fewer are listed."""
@@ -142,23 +147,18 @@ class Setting:
         within = records.shares / self.outline.query_shares[records.query_of]
         return float(self._any_listed(some, Records(records.query_of, count / self.sizes.discovery * within)).mean())
 
-    def could_be_listed(self, queries: Integers, discovery: Integers, calibration: Integers) -> Flags:
-        """Which of these queries could be on the list, given how many users in each of the two groups have them.
-
-        The others are too rare, so that hardly one of them is ever listed; or the M queries with the highest
-        counts are certainly above them.
-        """
+    def could_be_listed(self, discovery: Integers) -> Flags:
+        """Which queries could be listed, given how many discovery users have each: hardly one of the others ever is."""
         of_count = self.of_count
         listed = np.bincount(np.minimum(discovery, of_count.size - 1), minlength=of_count.size) * of_count
-        needed = max(float(np.searchsorted(np.cumsum(listed), self._overlooked)), self.tail.discovery if self.tail else 0.0)
-        return (discovery >= needed) & self._in_reach_of_the_list(
-            queries, discovery if self.parameters.estimator == "likelihood" else calibration
-        )
+        return np.asarray(discovery >= np.searchsorted(np.cumsum(listed), self._overlooked))
 
-    def _in_reach_of_the_list(self, queries: Integers, counts: Integers) -> Flags:
+    def in_reach(self, queries: Integers, could_be_listed: Flags, discovery: Integers, calibration: Integers) -> Flags:
         """Which queries have counts that noise could lift above the count of the M-th query that is listed."""
+        counts = discovery if self.parameters.estimator == "likelihood" else calibration
         order = np.argsort(-counts, kind="stable")
-        above = np.flatnonzero(_certain(self.listed[queries[order]]) > self.parameters.max_queries)
+        listed = np.where(could_be_listed, self.listed[queries], 0.0)
+        above = np.flatnonzero(_certain(listed[order]) > self.parameters.max_queries)
         if not above.size:
             return np.ones(counts.size, np.bool_)
         return np.asarray(counts >= counts[order[above[0]]] - self._noise_reach)
@@ -172,6 +172,12 @@ class Setting:
     def listed(self) -> Floats:
         """The probability that each query has a listed record, before the list is cut off at M queries."""
         return self._listed(self.head)
+
+    @cached_property
+    def on_final_list(self) -> Floats:
+        """The probability that each query is on the list after it is cut off."""
+        shares = self.outline.query_shares[: self.head]
+        return on_final_list(self.listed, shares, *self.cutoff, self.parameters.max_queries)
 
     def _listed(self, queries: int) -> Floats:
         """The same for so many queries; of many rare ones, for some of them and what lies between."""

@@ -81,4 +81,5 @@ def simulated(
 
 def _collection(setting: Setting, collection: Collection, stream: str, yardsticks: bool) -> Outcome:
     entropy = Entropy.seeded(stream)
-    return collect(collection, groups(setting, stream, entropy), entropy, fast_reports, yardsticks=yardsticks)
+    people, select = groups(setting, stream, entropy)
+    return collect(collection, people, entropy, fast_reports, yardsticks=yardsticks, select=select)

@@ -7,20 +7,21 @@ list is too short are ruled out without simulating anything.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from blender_dp.errors import BlenderError, ParameterError
-from blender_dp.planning.forecasts import Forecast, forecast, usual_runs
+from blender_dp.planning.crossing import crossing
+from blender_dp.planning.forecasts import Forecast, forecast, usual_runs, worst_error
 from blender_dp.planning.setting import Setting
 from blender_dp.planning.simulation import simulated
 from blender_dp.planning.unknowns import Unknown, unknown_of
 
 _CONFIDENCE = 0.9
-_RUNS, _VERIFYING_RUNS = 3, 8
+_SEARCHING = {"few": 1, "many": 5, "fewest": 1}  # collections: a long list has many errors to average over
+_VERIFYING = {"queries": 3000, "few": 2, "many": 10}
 _PRECISION = 1.05
-_NUDGES = 3
+_NUDGES = 4  # each twice as far as the last one
 
 
 @dataclass(frozen=True)
@@ -98,7 +99,7 @@ def solve(setting: Setting, want: Want, solved: str) -> Solution:
     low = _long_enough(unknown, setting, want)
     if low is None:
         return _outcome(unknown, unknown.highest, unknown.set(setting, unknown.highest), want)
-    value = _crossing(lambda one: _shortfall(unknown.set(setting, one), want), low, unknown.highest)
+    value = crossing(lambda one: _shortfall(unknown.set(setting, one), want), low, unknown.highest, _PRECISION)
     return _verified(unknown, setting, want, unknown.rounded(value))
 
 
@@ -107,8 +108,8 @@ def _solve_length(setting: Setting, want: Want, unknown: Unknown) -> Solution:
         return _outcome(unknown, want.queries, unknown.set(setting, want.queries), want)
     longest = min(unknown.highest, float(setting.outline.query_shares.size))
     # A longer list is worse, so the crossing is looked for from the other end.
-    crossing = _crossing(lambda one: _shortfall(unknown.set(setting, max(1.0, longest / one)), want), 1.0, longest)
-    return _verified(unknown, setting, want, unknown.rounded(max(1.0, longest / crossing), up=False), up=False)
+    shorter = crossing(lambda one: _shortfall(unknown.set(setting, max(1.0, longest / one)), want), 1.0, longest, _PRECISION)
+    return _verified(unknown, setting, want, unknown.rounded(max(1.0, longest / shorter), up=False), up=False)
 
 
 def _long_enough(unknown: Unknown, setting: Setting, want: Want) -> float | None:
@@ -127,47 +128,27 @@ def _long_enough(unknown: Unknown, setting: Setting, want: Want) -> float | None
     return high
 
 
-def _crossing(shortfall: Callable[[float], float], low: float, high: float) -> float:
-    """The smallest value without a shortfall, to within 5 %; `high` if there is none.
-
-    Errors are nearly powers of what is varied, so on logarithmic scales the crossing is close to a straight line between
-    the ends: that takes half as many steps as halving the interval.
-    """
-    below = shortfall(low)
-    if below <= 0:
-        return low
-    above = shortfall(high)
-    while above <= 0 and high / low > _PRECISION:
-        part = min(max(below / (below - above), 0.15), 0.85) if math.isfinite(below - above) else 0.5
-        middle = math.exp((1 - part) * math.log(low) + part * math.log(high))
-        value = shortfall(middle)
-        if value <= 0:
-            high, above = middle, value
-        else:
-            low, below = middle, value
-    return high
-
-
 def _shortfall(setting: Setting, want: Want) -> float:
     """How far a result is from what is wanted: 0 or below if it is good enough, logarithmic otherwise."""
     if not (_is_valid(setting) and want.lists_enough(setting)):
         return math.inf
     if want.ndcg is None and want.error is None:
         return -math.inf
-    predicted = _predicted(setting, want, _RUNS, "plan")
-    gaps = [-math.inf]
+    results, gaps = simulated(setting, usual_runs(setting, **_SEARCHING)), [-math.inf]
     if want.ndcg is not None:
-        gaps.append(math.log(max(1 - predicted.ndcg.mean, 1e-9) / max(1 - want.ndcg, 1e-9)))
+        gaps.append(math.log(max(1 - results.expected("ndcg").mean, 1e-9) / max(1 - want.ndcg, 1e-9)))
     if want.error is not None:
-        gaps.append(math.inf if predicted.worst_error is None else math.log(predicted.worst_error / want.error) + 1e-9)
+        error = worst_error(setting, results, want.queries)
+        gaps.append(math.inf if error is None else math.log(error / want.error) + 1e-9)
     return max(gaps)
 
 
 def _verified(unknown: Unknown, setting: Setting, want: Want, value: float, *, up: bool = True) -> Solution:
     """Check a value with other random numbers, and change it a little if chance had made it look good enough."""
     solution = _outcome(unknown, value, unknown.set(setting, value), want)
-    for _ in range(_NUDGES):
-        further = unknown.rounded(value * _PRECISION if up else value / _PRECISION, up=up)
+    for nudge in range(_NUDGES):
+        step = _PRECISION ** (2**nudge)
+        further = unknown.rounded(value * step if up else value / step, up=up)
         if not solution.missing or not unknown.lowest <= further <= unknown.highest:
             break
         value = further
@@ -176,14 +157,10 @@ def _verified(unknown: Unknown, setting: Setting, want: Want, value: float, *, u
 
 
 def _outcome(unknown: Unknown, value: float, setting: Setting, want: Want) -> Solution:
-    predicted = _predicted(setting, want, _VERIFYING_RUNS, "verification")
+    results = simulated(setting, usual_runs(setting, **_VERIFYING), "verification")
+    predicted = forecast(setting, results, want.queries)
     missing = want.missing(setting, predicted)
     return Solution(unknown.name, unknown.label, None if missing else value, value, predicted, missing, setting)
-
-
-def _predicted(setting: Setting, want: Want, runs: int, stream: str) -> Forecast:
-    """A forecast from this many simulated collections, or from fewer if each of them takes long."""
-    return forecast(setting, simulated(setting, usual_runs(setting, few=runs, many=runs), stream), want.queries)
 
 
 def _is_valid(setting: Setting) -> bool:

@@ -12,7 +12,7 @@ from blender_dp.planning.setting import Setting
 from blender_dp.planning.simulation import simulated
 from blender_dp.planning.unknowns import unknown_of
 
-_QUERIES = 150  # listed in all simulated collections together; the same random numbers are used at every value
+_QUERIES = 300  # listed in all simulated collections together; the same random numbers are used at every value
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ def tradeoff(setting: Setting, over: str, values: Sequence[float] | None = None)
     for value in unknown.values(setting) if values is None else values:
         try:
             changed = unknown.set(setting, value)
-            points.append(Point(value, forecast(changed, simulated(changed, usual_runs(changed, _QUERIES, 3, 12)))))
+            points.append(Point(value, forecast(changed, simulated(changed, usual_runs(changed, _QUERIES, 2, 12)))))
         except BlenderError:
             if values is not None:
                 raise

@@ -58,11 +58,11 @@ def test_expected_values_and_ranges_are_those_of_brute_force(shape):
 
 
 @pytest.mark.slow
-def test_collections_with_short_lists_are_simulated_several_times_however_long_it_takes():
+def test_collections_with_short_lists_are_simulated_several_times():
     """Those with long lists differ little from each other."""
     parameters = Parameters(epsilon=2, delta="1e-9", max_queries=50)
     short, long = (Setting(outline_of("zipf:0"), users, 0.05, parameters) for users in (105_000_000, 400_000_000))
     assert short.length.mean < 2
     assert long.length.mean > 49
-    assert usual_runs(short) == 6
+    assert usual_runs(short) >= 6
     assert usual_runs(long) < 6

@@ -8,7 +8,6 @@ import pytest
 from blender_dp import ParameterError
 from blender_dp.parameters import Parameters
 from blender_dp.planning import Setting, Want, solve
-from blender_dp.planning.solving import _crossing
 from blender_dp.planning.unknowns import UNKNOWNS
 from tests.unit.planning.shapes import SHAPES, USERS, brute_force
 
@@ -72,17 +71,3 @@ def test_a_maximum_below_the_wanted_number_is_refused():
 def test_senseless_wishes_are_refused(wrong):
     with pytest.raises(ParameterError, match="want"):
         Want(**wrong)
-
-
-@pytest.mark.parametrize("power", [0.5, 1.0, 3.0])
-def test_a_crossing_of_a_power_is_found_in_a_few_steps(power):
-    seen: list[float] = []
-
-    def shortfall(value: float) -> float:
-        seen.append(value)
-        return power * math.log(37 / value)
-
-    assert 37 <= _crossing(shortfall, 1.0, 1e6) <= 37 * 1.05
-    assert len(seen) <= 8
-    assert _crossing(shortfall, 50.0, 1e6) == 50
-    assert _crossing(shortfall, 1.0, 30.0) == 30

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import astuple
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -10,7 +12,7 @@ from blender_dp.planning.draws import groups
 from blender_dp.planning.setting import Setting
 from blender_dp.planning.simulation import simulated
 from blender_dp.planning.sources import outline_of
-from blender_dp.planning.tail import Tail, _reached, level
+from blender_dp.planning.tail import Tail
 from blender_dp.release.manifest import Sizes
 from blender_dp.sampling import Entropy
 from tests.unit.planning.shapes import outline, zipf
@@ -25,37 +27,55 @@ def flat(users: int = 3_000_000, **parameters) -> Setting:
     return Setting(outline("flat", zipf(60_000, 0.2), 2, 1.0), users, 0.3, Parameters(**values))
 
 
-@pytest.mark.parametrize(("expected", "discovery", "total"), [(2.0, 4.0, 11.0), (2.0, 6.0, 10.0), (60.0, 78.0, 210.0)])
+STEEP = np.append(0.0, 0.02 * 1.6 ** np.arange(8))  # 0.02 for one user, 0.54 for eight or more
+
+
+@pytest.mark.parametrize(
+    ("expected", "listable", "total"),
+    [
+        (2.0, (np.arange(5) >= 4) * 1.0, 11.0),
+        (2.0, STEEP, 10.0),
+        (2.0, STEEP, 40.0),
+        (60.0, (np.arange(79) >= 78) * 1.0, 210.0),
+    ],
+)
 @pytest.mark.slow
-def test_queries_with_many_users_are_as_frequent_as_if_all_were_drawn(expected, discovery, total):
+def test_queries_that_matter_are_as_frequent_as_if_all_were_drawn(expected, listable, total):
     """Numbers of queries are binomial: beyond 4.9 standard deviations a false alarm has a probability below 1e-6."""
     queries, share = 5_000, expected / SIZES.discovery
-    tail, entropy = Tail(100, np.full(queries, share), SIZES, discovery, total), Entropy.seeded("tail")
-    numbers, counts = zip(*(tail.drawn(entropy) for _ in range(REPEATS)), strict=True)
+    tail, entropy = Tail(100, np.full(queries, share), SIZES, listable, total), Entropy.seeded("tail")
+    numbers, could_be_listed, counts = zip(*(tail.drawn(entropy) for _ in range(REPEATS)), strict=True)
     assert all((np.diff(one) > 0).all() and one.min() >= 100 and one.max() < 100 + queries for one in numbers)
-    drawn, users = np.hstack(counts), np.array([SIZES.discovery, SIZES.calibration, SIZES.clients])
+    assert np.mean([one.size for one in numbers]) == pytest.approx(tail.expected, rel=0.1)  # some are expected twice
+    listed, drawn, users = np.hstack(could_be_listed), np.hstack(counts), np.array([*astuple(SIZES)])
     grid = np.stack([one.ravel() for one in np.indices([int(n * share + 9 * np.sqrt(n * share) + 9) for n in users])])
     probable = np.prod([stats.binom.pmf(one, n, share) for one, n in zip(grid, users, strict=True)], axis=0)
     assert probable.sum() == pytest.approx(1, abs=1e-9)
-    matters = lambda found: (found[0] >= discovery) | (found.sum(0) >= total)  # noqa: E731
-    for judged in (
-        matters,
-        lambda found: matters(found) & (found[1] > users[1] * share),
-        lambda found: (found[0] >= discovery) & (found[2] < users[2] * share),
-        lambda found: found[0] >= discovery + 1,
-        lambda found: found.sum(0) >= total + 2,
+    of_grid = listable[np.minimum(grid[0], listable.size - 1)]
+    lowest = int(np.argmax(listable > 0))
+    for exact, found in (
+        (of_grid, listed),
+        (of_grid * (grid[1] > users[1] * share), listed & (drawn[1] > users[1] * share)),
+        (of_grid * (grid[2] < users[2] * share), listed & (drawn[2] < users[2] * share)),
+        (of_grid * (grid[0] >= lowest + 1), listed & (drawn[0] >= lowest + 1)),
+        (grid.sum(0) >= total, drawn.sum(0) >= total),
+        ((grid.sum(0) >= total) * (1 - of_grid), (drawn.sum(0) >= total) & ~listed),
+        (grid.sum(0) >= total + 2, drawn.sum(0) >= total + 2),
     ):
-        found, exact = int(judged(drawn).sum()), REPEATS * queries * float(probable[judged(grid)].sum())
-        assert 4.9 * np.sqrt(exact) < 0.05 * exact  # so many that an error of 5 % is detected
-        assert abs(found - exact) <= 4.9 * np.sqrt(exact)
+        mean = REPEATS * queries * float(probable @ exact)
+        if mean > 1:
+            assert 4.9 * np.sqrt(mean) < 0.05 * mean  # so many that an error of 5 % is detected
+        assert abs(int(found.sum()) - mean) <= 4.9 * np.sqrt(mean) + 1
 
 
-def test_no_query_that_many_users_have_is_overlooked():
-    """The probability by which a query is drawn is never below that of its count."""
-    for least in (1, 2, 3, 5, 10, 30, 64, 65, 80, 300, 2_000):
-        means = np.geomspace(least / 100, 2 * least, 400)
-        assert (_reached(least, means) >= stats.poisson.sf(least - 1, means) - 1e-7).all()
-        assert _reached(least, np.array([1e6, 1e9])).tolist() == [1, 1]
+def test_nearly_equal_shares_count_as_equal():
+    """The means of all counts are those of the shares; the standard error of a quotient is 0.2 %."""
+    shares, everything = zipf(30_000, 0.3), np.ones(1)
+    tail, entropy = Tail(0, shares, SIZES, everything, 1_000.0), Entropy.seeded("nearly equal")
+    counts = sum(tail.drawn(entropy)[2] for _ in range(40))
+    for part in np.array_split(np.arange(shares.size), 5):
+        exact = 40 * shares[part].sum() * np.array([*astuple(SIZES)])
+        assert (np.abs(counts[:, part].sum(1) - exact) <= 4.9 * np.sqrt(exact)).all()
 
 
 @pytest.mark.slow
@@ -65,7 +85,7 @@ def test_no_group_has_more_users_than_its_size():
     full = Setting(outline("flat", equal, 1, 1.0), 20_000_000, 0.5, parameters)
     assert full.tail.expected > 40_000
     for seed in range(4):
-        drawn = groups(full, "", Entropy.seeded(seed))
+        drawn, _ = groups(full, "", Entropy.seeded(seed))
         assert drawn.discovery.counts.sum() <= full.sizes.discovery
         assert drawn.calibration.counts.sum() <= full.sizes.calibration
         assert drawn.population.counts.sum() <= full.users
@@ -74,8 +94,9 @@ def test_no_group_has_more_users_than_its_size():
 def test_few_queries_are_drawn():
     setting = flat()
     assert setting.head > 40_000
-    numbers, counts = setting.tail.drawn(Entropy.seeded(1))
+    numbers, could_be_listed, counts = setting.tail.drawn(Entropy.seeded(1))
     assert counts.shape == (3, numbers.size)
+    assert could_be_listed.shape == numbers.shape
     assert 20 <= numbers.size < 6_000
     assert 0.5 * setting.tail.expected < numbers.size < 1.3 * setting.tail.expected  # some are expected twice
 
@@ -90,13 +111,21 @@ def test_a_million_equally_popular_queries_have_one():
     setting = Setting(outline_of("zipf:0"), 400_000_000, 0.05, Parameters(epsilon=4, delta="1e-11"))
     assert setting.tail.shares.size == 1_000_000
     assert setting.tail.expected < 50_000
-    people = groups(setting, "", Entropy.seeded(1)).population
+    people = groups(setting, "", Entropy.seeded(1))[0].population
     assert people.top_queries[49] > 400 + 3.5 * 20  # the fiftieth of a million queries with 400 ± 20 users
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "parameters", [{}, {"profile": "paper", "users": 400_000}, {"max_queries": 300}, {"epsilon": 10, "users": 400_000}]
+    "parameters",
+    [
+        {},
+        {"profile": "paper", "users": 400_000},
+        {"max_queries": 300},
+        {"epsilon": 10, "users": 400_000},
+        {"users": 300_000},
+        {"users": 900_000, "discovery": "laplace"},
+    ],
 )
 def test_the_results_are_those_of_drawing_every_query(parameters, monkeypatch):
     """Means of 16 collections each: beyond 6.5 standard errors, Student's t has a probability below 1e-6."""
@@ -115,12 +144,33 @@ def test_the_results_are_those_of_drawing_every_query(parameters, monkeypatch):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    "parameters", [{"users": 500_000}, {"users": 1_200_000, "discovery": "laplace", "epsilon": 1, "delta": "1e-4"}]
+)
+def test_as_many_queries_are_listed_as_the_closed_form_says(parameters):
+    """Their number is nearly Poisson: beyond 4.9 standard deviations a false alarm has a probability below 1e-6."""
+    setting, listed = flat(max_queries=500, **parameters), []
+    assert 30 < setting.listed.sum() < 400
+    for seed in range(400):
+        entropy = Entropy.seeded(f"listed {seed}")
+        people, select = groups(setting, "", entropy)
+        records = people.discovery.records[select(people, entropy).rows]
+        listed.append(np.unique(people.population.query_of[records]).size)
+    exact = 400 * setting.listed.sum()
+    assert 4.9 * np.sqrt(exact) < 0.05 * exact
+    assert abs(sum(listed) - exact) <= 4.9 * np.sqrt(exact)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(("users", "opt_in", "epsilon"), [(10_000_000, 0.5, 10), (10_000_000, 0.2, 10), (5_000_000, 0.5, 8)])
 def test_the_list_can_be_filled_by_the_queries_that_are_drawn(users, opt_in, epsilon):
     """With little noise, nothing but the number of queries that have enough users makes up for a level that is too high."""
     parameters = Parameters(epsilon=epsilon, delta="1e-8", max_queries=50)
     tail = Setting(outline_of("zipf:0"), users, opt_in, parameters).tail
-    assert stats.poisson.sf(np.ceil(tail.discovery) - 1, tail.sizes.discovery * tail.shares).sum() > 50 + 4 * np.sqrt(50)
+    counts = np.arange(tail.listable.size)
+    assert (
+        stats.poisson.pmf(counts[:, None], tail.sizes.discovery * tail.shares[:1]).T * tail.listable
+    ).sum() * 1_000_000 > 50 + 4 * np.sqrt(50)
 
 
 @pytest.mark.slow
@@ -133,12 +183,5 @@ def test_of_a_short_list_hardly_a_query_is_overlooked(users, max_queries):
     of_each = stats.poisson.pmf(counts, short.sizes.discovery / 50_000) * short.of_count
     assert 0.2 < short.length.mean < 4
     assert (50_000 - short.head) * of_each.sum() < 0.006 * short.length.mean
-    assert short.head * of_each[counts < short.tail.discovery].sum() < 0.006 * short.length.mean
-
-
-def test_as_many_queries_reach_a_level_as_it_says():
-    shares = zipf(50_000, 0.3)
-    found = level(shares, 2_000_000, 100)
-    reached = np.random.default_rng(1).poisson(2_000_000 * shares, (40, shares.size)) >= found
-    assert 100 <= reached.sum(axis=1).mean() <= 130  # never fewer: nothing that matters is left out
-    assert level(shares, 2_000_000, 60_000) == pytest.approx(0, abs=1e-6)
+    assert short.tail.listable[0] == 0
+    assert (short.tail.listable[counts] >= short.of_count * (1 - 1e-9)).all()

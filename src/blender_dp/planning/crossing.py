@@ -1,0 +1,39 @@
+"""Find where a shortfall vanishes, with as few evaluations as possible: each of them simulates collections."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+_STEP = math.log(8)  # of the search for a value that is enough, from the lowest one upwards
+_ASIDE = 0.4  # of the final interval: how far from the expected crossing to look, on the side whose end is older
+_LEAST = 0.02  # the part of an interval that every step cuts off, at least
+_PATIENCE = 3  # steps that may be taken until an interval is half as wide; then it is halved
+
+
+def crossing(shortfall: Callable[[float], float], low: float, high: float, precision: float) -> float:
+    """The smallest value without a shortfall, to within a factor of `precision`; `high` if there is none.
+
+    A shortfall is positive where a value is not enough, and falls with the value. Errors are nearly powers of what is
+    varied, so on logarithmic scales the crossing is expected on the straight line between the ends of an interval. The next
+    value is chosen a little beyond it, in turn on both sides, so that soon both ends are close to the crossing.
+    """
+    narrow, last = math.log(precision), math.log(high)
+
+    def evaluated(logarithm: float) -> tuple[float, float]:
+        return logarithm, shortfall(high if logarithm == last else math.exp(logarithm))
+
+    left = right = evaluated(math.log(low))
+    while right[1] > 0 and right[0] < last:
+        left, right = right, evaluated(min(right[0] + _STEP, last))
+    if right[1] > 0 or right == left:
+        return high if right[0] == last else low
+    side, widths = -1, [math.inf] * _PATIENCE
+    while (width := right[0] - left[0]) > narrow:
+        is_slow = width > widths[-_PATIENCE] / 2
+        widths.append(math.inf if is_slow else width)
+        rise = math.inf if is_slow else left[1] - right[1]
+        part = left[1] / rise + side * _ASIDE * narrow / width if math.isfinite(rise) else 0.5
+        middle = evaluated(left[0] + width * min(max(part, _LEAST), 1 - _LEAST))
+        left, right, side = (left, middle, -1) if middle[1] <= 0 else (middle, right, 1)
+    return high if right[0] == last else math.exp(right[0])

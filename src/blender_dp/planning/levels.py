@@ -1,0 +1,53 @@
+"""The number of users that so many of the queries have."""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+
+import numpy as np
+
+from blender_dp.release.normal import normal_tail
+from blender_dp.stages import Floats, Integers
+
+_NEAR = 0.25  # users, of whom there is a whole number
+_PARTS = 1000
+_EXACT, _SAFETY = 64, 1.005  # the largest number whose probability is exact; others are approximated, and then increased
+_CERTAIN = 500.0  # a count with this mean exceeds every such number
+
+
+def level(shares: Floats, users: int, queries: float) -> float:
+    """A number of users that at least this many of the queries are expected to have, and that is hardly too low."""
+    low, high = 0.0, users * float(shares.max()) + 1000 + 100 * float(np.sqrt(users * shares.max()))
+    while high - low > _NEAR:
+        middle = (low + high) / 2
+        low, high = (middle, high) if _reaching(middle, users, shares) > queries else (low, middle)
+    return low
+
+
+def _reaching(least: float, users: int, shares: Floats) -> float:
+    """How many queries are expected to have at least so many users."""
+    first, sizes = _alike(shares.size)
+    return float(sizes @ _reached(least, users * shares[first]))
+
+
+@cache
+def _alike(queries: int) -> tuple[Integers, Integers]:
+    """Runs of queries whose shares are nearly equal, if they are sorted: the first of each run, and its length."""
+    first = np.unique(np.geomspace(1, queries, _PARTS).astype(np.int64)) - 1
+    return first, np.diff(first, append=queries)
+
+
+def _reached(least: float, means: Floats) -> Floats:
+    """The probability that each Poisson count reaches a number: exact for small numbers, never less for large ones.
+
+    Citation: Wilson and Hilferty (1931), for large numbers.
+    """
+    count = max(math.ceil(least), 0)
+    if count > _EXACT:
+        return np.minimum(_SAFETY * normal_tail(3 * np.sqrt(count) * (1 - 1 / (9 * count) - np.cbrt(means / count))), 1.0)
+    small = np.minimum(means, _CERTAIN)  # its powers do not overflow
+    masses = np.exp(-small) * np.ones((count, 1))
+    masses[1:] *= np.cumprod(small / np.arange(1, max(count, 1))[:, None], axis=0)
+    reached: Floats = np.maximum(1 - masses.sum(axis=0), 0.0)
+    return reached

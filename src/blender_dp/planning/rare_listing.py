@@ -1,0 +1,93 @@
+"""Which records of rare queries are listed. It is drawn together with their users, because hardly any query is listed.
+
+A query could be listed with a probability that depends on its number of discovery users and is never too low. Only for the
+queries that could be listed, the users are distributed over records. Then it is known how probable it is that one of these
+records is listed, and the query is accepted or rejected: together, it is listed exactly as often as by the mechanism.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from blender_dp.evaluation.groups import Groups
+from blender_dp.logs.synthetic import uniform
+from blender_dp.mechanisms.laplace_threshold import LaplaceThreshold
+from blender_dp.mechanisms.selector import Selection
+from blender_dp.mechanisms.truncated_geometric import TruncatedGeometric
+from blender_dp.planning.tail import at
+from blender_dp.sampling import Entropy
+from blender_dp.stages import Flags, Floats, Integers
+
+_LIKELY = 0.1  # listing probabilities from which noise is drawn until the record is listed
+
+
+def listable(of_count: Floats) -> Floats:
+    """The probability that a query could be listed, by its number of users: never too low, however they are distributed.
+
+    Records are listed independently. So -log(1 - p) of a query is the sum over its records, and the sum is at most the
+    number of users times the largest value per user.
+    """
+    counts = np.arange(1, of_count.size)
+    per_user = np.maximum.accumulate(-np.log1p(-np.minimum(of_count[1:], 1 - 1e-15)) / counts)
+    return np.append(-np.expm1(-np.append(0.0, counts * per_user)), 1.0)
+
+
+def any_listed(of_records: Floats, starts: Integers) -> Floats:
+    """The probability that at least one record of each query is listed; `starts` has the first record of each."""
+    return -np.expm1(np.add.reduceat(np.log1p(-np.minimum(of_records, 1 - 1e-15)), starts))
+
+
+@dataclass(frozen=True, eq=False)
+class RareListing:
+    """Selects records to list, given which of the rare queries are listed; the mechanism decides about the others."""
+
+    mechanism: LaplaceThreshold | TruncatedGeometric
+    of_count: Floats
+    rare: int
+    """The number of the first rare query."""
+    listed: Integers
+    """The numbers of the rare queries that are listed, in ascending order."""
+
+    def select(self, groups: Groups, entropy: Entropy) -> Selection:
+        """Select from the records of the discovery users."""
+        held = groups.discovery
+        queries = groups.population.query_of[held.records]
+        common = np.searchsorted(queries, self.rare)
+        decided = self.mechanism.selector(entropy).select(held.counts[:common])
+        rows = common + np.flatnonzero(np.isin(queries[common:], self.listed))
+        listed = rows[_given_any(at(self.of_count, held.counts[rows]), queries[rows], entropy)]
+        noisy = self._noisy(held.counts[listed], entropy)
+        return Selection(np.append(decided.rows, listed), np.append(decided.noisy_counts, noisy))
+
+    def _noisy(self, counts: Integers, entropy: Entropy) -> Floats:
+        """The noisy counts of records, given that they are listed."""
+        noise, threshold = self.mechanism.noise, self.mechanism.threshold
+        exact = counts * noise.half_steps
+        noisy = np.full(counts.size, threshold)
+        likely = at(self.of_count, counts) >= _LIKELY
+        while (missing := np.flatnonzero(likely & (noisy <= threshold))).size:
+            noisy[missing] = exact[missing] + noise.sample(missing.size, entropy)
+        for count in np.unique(counts[~likely]).tolist():
+            rows = np.flatnonzero(counts == count)
+            rows = rows[np.argsort(uniform(rows.size, entropy))]  # the noise may be sorted
+            noisy[rows] = exact[rows] + noise.above(rows.size, threshold - count * noise.half_steps, entropy)
+        return noisy / noise.half_steps
+
+
+def _given_any(probabilities: Floats, query_of: Integers, entropy: Entropy) -> Flags:
+    """Draw which records are listed, given that at least one record of each query is."""
+    listed = np.zeros(query_of.size, np.bool_)
+    starts = np.flatnonzero(np.diff(query_of, prepend=-1))
+    sizes = np.diff(starts, append=query_of.size)
+    is_missing, any_left = np.ones(starts.size, np.bool_), any_listed(probabilities, starts) if starts.size else np.empty(0)
+    for step in range(int(sizes.max(initial=0))):  # one record of every query after the other
+        going = np.flatnonzero(sizes > step)
+        rows = starts[going] + step
+        p, missing = probabilities[rows], is_missing[going]
+        chance = np.where(missing, p / np.maximum(any_left[going], 1e-300), p)
+        hit = (uniform(going.size, entropy) < chance) | (missing & (sizes[going] == step + 1))
+        listed[rows], is_missing[going] = hit, missing & ~hit
+        any_left[going] = np.maximum(any_left[going] - p, 0.0) / np.maximum(1 - p, 1e-300)
+    return listed
