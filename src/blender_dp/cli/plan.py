@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from blender_dp.cli.options import AsJson, given, parameter_options
-from blender_dp.cli.output import check_writable, note, print_json
+from blender_dp.cli.output import check_writable, err, note, print_json
 from blender_dp.cli.reading_options import reading_of, reading_options
 from blender_dp.cli.svg_process import Draw, svg_process
 from blender_dp.errors import ParameterError
@@ -73,7 +73,10 @@ def plan(
       blender-dp plan release --epsilon 4 --delta 1e-7 --users 1000000 --json
     """
     _check_picture(plot)
-    with svg_process() if plot and plot.suffix == ".svg" else nullcontext() as draw:  # it loads while the plan is made
+    with (
+        err.status("Simulating collections"),
+        svg_process() if plot and plot.suffix == ".svg" else nullcontext() as draw,  # it loads while the plan is made
+    ):
         from blender_dp.cli.plan_output import print_plan, print_solution, print_tradeoff
         from blender_dp.evaluation.sources import PopulationSource
         from blender_dp.planning import plan_of, tradeoff
@@ -85,9 +88,9 @@ def plan(
         curve = tradeoff(setting, over or solve or "opt-in") if over or plot else None
         if curve and plot:
             _draw(curve, plot, draw)
-    shown = curve if over else None
-    whole = None if wanted or shown else plan_of(setting, rounds=rounds)
-    solution = solved(setting, wanted, solve) if wanted and solve else None
+        shown = curve if over else None
+        whole = None if wanted or shown else plan_of(setting, rounds=rounds)
+        solution = solved(setting, wanted, solve) if wanted and solve else None
     if as_json:
         print_json({**_document(whole), **_document(solution), **({"tradeoff": _document(shown)} if shown else {})})
         return
