@@ -16,6 +16,7 @@ from benchmarks import (
     hostile,
     machine,
     plan,
+    questions,
     reporting,
     retention,
     startup,
@@ -41,6 +42,7 @@ BENCHMARKS = {
     "trends": trends.measure,
     "rivals": comparison.measure,
     "plan": plan.measure,
+    "questions": questions.measure,
 }
 DEFAULTS = ("reporting", "discovery", "growth", "estimator", "startup")
 

@@ -26,7 +26,7 @@ class Verdict:
 
     def __post_init__(self) -> None:
         met = self.measured >= self.target if self.bound == "at least" else self.measured <= self.target
-        object.__setattr__(self, "met", met)
+        object.__setattr__(self, "met", bool(met))  # numpy's cannot be written as JSON
 
 
 @dataclass(frozen=True)
