@@ -25,6 +25,7 @@ from blender_dp.planning.tail import Tail, at
 from blender_dp.sampling import Entropy
 from blender_dp.stages import Flags, Floats, Integers
 
+_TABLE = 1000  # counts up to this are tabulated
 _LARGE = 30.0  # expected counts from which the normal distribution is good enough
 
 
@@ -40,13 +41,25 @@ class _Queries:
         return _Queries(self.numbers[these], self.could_be_listed[these], self.users[:, these])
 
 
-def groups(setting: Setting, seed: str, entropy: Entropy) -> tuple[Groups, Select | None]:
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """The users of one planned collection."""
+
+    groups: Groups
+    """Of the queries that matter, numbered from 0."""
+    ranks: Integers
+    """The place of each of these queries in the setting's outline."""
+    select: Select | None
+    """Selects the records to list; None if the mechanism does, because nothing is decided about rare queries yet."""
+
+
+def drawn_groups(setting: Setting, seed: str, entropy: Entropy) -> Drawn:
     """Discovery users, calibration users and clients, drawn from the shares of the queries that matter.
 
-    Rare queries are drawn only if they could be listed or are very popular. Then `Select` selects the records to list.
+    Rare queries are drawn only if they could be listed or are very popular.
     """
     queries = _of_queries(setting, entropy)
-    is_popular = _most_popular(queries.users.sum(0), setting)
+    is_popular = most_popular(queries.users.sum(0), setting)
     in_reach = setting.in_reach(queries.numbers, queries.could_be_listed, *queries.users[:2])
     matters = is_popular | (queries.could_be_listed & in_reach)
     queries, is_popular = queries.only(matters), is_popular[matters]
@@ -54,19 +67,22 @@ def groups(setting: Setting, seed: str, entropy: Entropy) -> tuple[Groups, Selec
     discovery = distributed(queries.users[:1], queries.numbers, records, entropy)
     select = None
     if setting.tail is not None:
-        select, is_listed = _decided(setting, setting.tail, queries, records, discovery[0], entropy)
+        is_listed = _listed(setting, setting.tail, queries, records, discovery[0], entropy)
         matters = is_popular | is_listed
         of_records = np.repeat(matters, _sizes(records, queries.numbers))
         queries, discovery = queries.only(matters), discovery[:, of_records]
         records = Records(records.query_of[of_records], records.shares[of_records])
+        rare = int(np.searchsorted(queries.numbers, setting.tail.first))
+        listed = rare + np.flatnonzero(is_listed[matters][rare:])
+        select = RareListing(setting.collection.discovery, setting.of_count, rare, listed).select
     counts = np.vstack([discovery, distributed(queries.users[1:], queries.numbers, records, entropy)])
     held = counts.any(axis=0)
-    people = _population(records, counts.sum(axis=0), setting)
+    people = _population(queries.numbers, records, counts.sum(axis=0), setting)
     sizes = setting.sizes
     members = (
         _members(people, size, row[held]) for size, row in ((sizes.discovery, counts[0]), (sizes.calibration, counts[1]))
     )
-    return Groups(people, *members), select
+    return Drawn(Groups(people, *members), queries.numbers, select)
 
 
 def _of_queries(setting: Setting, entropy: Entropy) -> _Queries:
@@ -83,16 +99,14 @@ def _of_queries(setting: Setting, entropy: Entropy) -> _Queries:
     return _Queries(np.append(first.numbers, rare), np.append(first.could_be_listed, could_be_listed), np.stack(of_each))
 
 
-def _decided(
+def _listed(
     setting: Setting, tail: Tail, queries: _Queries, records: Records, discovery: Integers, entropy: Entropy
-) -> tuple[Select, Flags]:
-    """Decide which of the rare queries are listed, given their users; and which queries could still be, with the others."""
+) -> Flags:
+    """Decide which of the rare queries are listed, given their users. Of the others, those that could be."""
     is_rare = queries.numbers >= tail.first
     of_records, sizes = at(setting.of_count, discovery), _sizes(records, queries.numbers)
     likely = any_listed(of_records, np.cumsum(sizes) - sizes) / np.maximum(at(tail.listable, queries.users[0]), 1e-300)
-    is_listed = queries.could_be_listed & (~is_rare | (uniform(likely.size, entropy) < likely))
-    listing = RareListing(setting.collection.discovery, setting.of_count, tail.first, queries.numbers[is_rare & is_listed])
-    return listing.select, is_listed
+    return queries.could_be_listed & (~is_rare | (uniform(likely.size, entropy) < likely))
 
 
 def drawn(users: int, shares: Floats, entropy: Entropy) -> Integers:
@@ -136,25 +150,30 @@ def distributed(of_queries: Integers, queries: Integers, records: Records, entro
 
 
 def _sizes(records: Records, queries: Integers) -> Integers:
-    """The number of records of each query."""
-    sizes: Integers = np.bincount(records.query_of, minlength=int(queries.max(initial=0)) + 1)[queries]
-    return sizes
+    """The number of records of each query, if the records are those of these queries."""
+    return np.diff(np.searchsorted(records.query_of, queries), append=records.query_of.size)
 
 
-def _most_popular(counts: Integers, setting: Setting) -> Flags:
+def most_popular(counts: Integers, setting: Setting) -> Flags:
     """Which queries are among the M most popular ones, with which a ranking is compared."""
     most = setting.parameters.max_queries
     if counts.size <= most:
         return np.ones(counts.size, np.bool_)
-    return np.asarray(counts >= np.partition(counts, counts.size - most)[counts.size - most])
+    # Nearly all counts may be small and equal, on which `np.partition` is very slow.
+    at_least = np.cumsum(np.bincount(np.minimum(counts, _TABLE))[::-1])[::-1]
+    lowest = int(np.count_nonzero(at_least >= most)) - 1
+    if lowest == _TABLE:
+        large = counts[counts >= _TABLE]
+        lowest = int(np.partition(large, large.size - most)[large.size - most])
+    return np.asarray(counts >= lowest)
 
 
-def _population(records: Records, counts: Integers, setting: Setting) -> Population:
+def _population(ranks: Integers, records: Records, counts: Integers, setting: Setting) -> Population:
     held = np.flatnonzero(counts)
-    query_of, levels = records.query_of[held], setting.outline.levels
+    query_of, levels = np.searchsorted(ranks, records.query_of[held]), setting.outline.levels
 
     def names(wanted: Integers) -> Sequence[Name]:
-        numbers = zip(query_of[wanted].tolist(), wanted.tolist(), strict=True)
+        numbers = zip(ranks[query_of[wanted]].tolist(), wanted.tolist(), strict=True)
         return [(f"query {query:08}", f"url {record:08}" if levels == 2 else None) for query, record in numbers]
 
     return Population(setting.users, query_of, counts[held], names, levels)

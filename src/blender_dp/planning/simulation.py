@@ -13,12 +13,12 @@ import numpy as np
 from blender_dp.evaluation.experiment import Outcome, collect
 from blender_dp.evaluation.fast_reports import fast_reports
 from blender_dp.pipeline.collection import Collection
-from blender_dp.planning.draws import groups
+from blender_dp.planning.draws import drawn_groups
 from blender_dp.planning.expected import Expected
 from blender_dp.planning.setting import Setting
 from blender_dp.planning.stated_errors import StatedErrors, stated
 from blender_dp.sampling import Entropy
-from blender_dp.stages import Design, Floats
+from blender_dp.stages import Design, Floats, Integers
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,6 +26,8 @@ class Simulated:
     """The results of several simulated collections."""
 
     outcomes: tuple[Outcome, ...]
+    ranks: tuple[Integers, ...]
+    """For each collection, the places of the listed queries in the setting's outline."""
     queries: int
     """The number of queries that could be listed."""
 
@@ -36,7 +38,7 @@ class Simulated:
 
     def standard_errors(self) -> StatedErrors:
         """The standard errors that releases state for each query, most popular first."""
-        return StatedErrors.of(self.outcomes, self.queries)
+        return StatedErrors.of([stated(one) for one in self.outcomes], self.ranks, self.queries)
 
     def calibration(self) -> float:
         """The root mean square of all errors, in units of the stated standard errors: 1 if those are right."""
@@ -69,17 +71,20 @@ def simulated(
     (`evaluation.experiment`).
     """
 
-    def run(collection: Collection, seed: int) -> Outcome:
+    def run(collection: Collection, seed: int) -> tuple[Outcome, Integers]:
         return _collection(setting, collection, f"{stream} {seed}", yardsticks)
 
     choosing = [run(setting.collection, seed) for seed in range(0 if design else min(designs, runs))]
-    preferred = [design] if design else [one.listing.design for one in choosing if one.queries]
+    preferred = [design] if design else [one.listing.design for one, _ in choosing if one.queries]
     chosen = [setting.collection.with_design(one) for one in preferred] or [setting.collection]
     others = [run(chosen[seed % len(chosen)], seed) for seed in range(len(choosing), runs)]
-    return Simulated((*choosing, *others), setting.head)
+    outcomes, ranks = zip(*choosing, *others, strict=True)
+    return Simulated(outcomes, ranks, setting.head)
 
 
-def _collection(setting: Setting, collection: Collection, stream: str, yardsticks: bool) -> Outcome:
+def _collection(setting: Setting, collection: Collection, stream: str, yardsticks: bool) -> tuple[Outcome, Integers]:
+    """One collection, and the places of its listed queries in the outline."""
     entropy = Entropy.seeded(stream)
-    people, select = groups(setting, stream, entropy)
-    return collect(collection, people, entropy, fast_reports, yardsticks=yardsticks, select=select)
+    drawn = drawn_groups(setting, stream, entropy)
+    outcome = collect(collection, drawn.groups, entropy, fast_reports, yardsticks=yardsticks, select=drawn.select)
+    return outcome, drawn.ranks[outcome.listed.queries]

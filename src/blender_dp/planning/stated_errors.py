@@ -24,10 +24,12 @@ class StatedErrors:
     """The sum of the squared deviations from the mean, relative to the mean."""
 
     @classmethod
-    def of(cls, outcomes: Sequence[Outcome], queries: int) -> StatedErrors:
-        """Collect the errors of several collections, on which this many queries could be listed."""
-        numbers = np.concatenate([one.listed.queries for one in outcomes])
-        errors = np.concatenate([stated(one) for one in outcomes])
+    def of(cls, stated: Sequence[Floats], ranks: Sequence[Integers], queries: int) -> StatedErrors:
+        """Collect the errors of several collections, in which this many queries could be listed.
+
+        Each has the `stated` errors of its listed queries, and their `ranks`, from 0.
+        """
+        numbers, errors = np.concatenate(ranks), np.concatenate(stated)
         listed = np.bincount(numbers, minlength=queries)
         total = np.bincount(numbers, weights=errors, minlength=queries)
         mean = np.divide(total, listed, out=np.full(queries, np.nan), where=listed > 0)

@@ -67,10 +67,12 @@ class Tail:
         return min(map(self._split, _SPLITS.tolist()), key=lambda groups: sum(group.estimated for group in groups))
 
     def _split(self, part: float) -> tuple[_Group, _Group]:
-        of_discovery = math.ceil(part * self.total)
+        """A sum reaches the total only if this part of it reaches its part, or the others exceed the rest."""
+        total = math.ceil(self.total)
+        of_discovery = math.ceil(part * total)
         weights = np.where(np.arange(max(of_discovery + 1, self.listable.size)) >= of_discovery, 1.0, 0.0)
         weights = np.maximum(weights, at(self.listable, np.arange(weights.size)))
-        others = np.append(np.zeros(max(math.ceil(self.total) - of_discovery, 0)), 1.0)
+        others = np.append(np.zeros(total - of_discovery + 1), 1.0)
         sizes = self.sizes
         return (
             _Group(sizes.discovery, self._steps, weights),

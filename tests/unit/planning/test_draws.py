@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from blender_dp.evaluation.groups import Listed
+from blender_dp.logs.synthetic import uniform
 from blender_dp.parameters import Parameters
 from blender_dp.planning import draws
 from blender_dp.planning.outline import Outline, Records
@@ -51,8 +52,10 @@ def test_users_are_distributed_over_the_records_of_their_query():
 
 def test_groups_are_parts_of_the_population():
     setting = setting_of(outline("few", np.array([0.4, 0.1, 0.01]), 2, 1.0))
-    found, select = draws.groups(setting, "", Entropy.seeded(2))
-    assert select is None
+    drawn = draws.drawn_groups(setting, "", Entropy.seeded(2))
+    found = drawn.groups
+    assert drawn.select is None
+    assert drawn.ranks.tolist() == [0, 1, 2]
     assert found.sizes == setting.sizes
     people = found.population
     names = people.names(np.arange(people.counts.size))
@@ -68,15 +71,24 @@ def test_groups_are_parts_of_the_population():
 def test_queries_that_cannot_matter_have_no_records(estimator):
     """Of a thousand equally popular queries, only those with the highest counts, or many users in all, are drawn."""
     setting = setting_of(outline("uniform", np.full(1_000, 1e-3), 1, 1.0), 2_000_000, estimator=estimator)
-    people = draws.groups(setting, "", Entropy.seeded(3))[0].population
+    people = draws.drawn_groups(setting, "", Entropy.seeded(3)).groups.population
     assert 5 <= np.unique(people.query_of).size < 500
     most = np.sort(people.query_counts)[::-1][:5]
     assert most.min() > 2_000 + 2 * np.sqrt(2_000)  # the five largest of a thousand, at 2,000 ± 45 users
 
 
+@pytest.mark.parametrize("largest", [1, 3, 999, 1_000, 5_000])
+@pytest.mark.parametrize("max_queries", [1, 5, 200, 400])
+def test_the_most_popular_queries_have_at_least_the_count_of_the_last_one(largest, max_queries):
+    counts = (uniform(300, Entropy.seeded(f"{largest}")) * (largest + 1)).astype(np.int64)
+    setting = setting_of(outline("any", zipf(300, 0.8), 2, 1.0), max_queries=max_queries)
+    lowest = np.sort(counts)[::-1][:max_queries][-1]
+    assert draws.most_popular(counts, setting).tolist() == (counts >= lowest).tolist()
+
+
 def test_all_queries_of_a_short_list_are_drawn():
     setting = setting_of(outline("short", zipf(40, 0.8), 2, 1.0), max_queries=50)
-    assert np.unique(draws.groups(setting, "", Entropy.seeded(1))[0].population.query_of).size == 40
+    assert np.unique(draws.drawn_groups(setting, "", Entropy.seeded(1)).groups.population.query_of).size == 40
 
 
 @pytest.mark.parametrize("queries", [20, 2_000])
@@ -84,7 +96,7 @@ def test_no_group_has_more_users_than_it_should_if_all_have_a_query(queries):
     """Counts are drawn for one query after the other; together they used to exceed the group, and others became negative."""
     setting = setting_of(outline("everyone", np.full(queries, 1 / queries), 1, 1.0), max_queries=queries)
     for seed in range(10):
-        found, _ = draws.groups(setting, "", Entropy.seeded(seed))
+        found = draws.drawn_groups(setting, "", Entropy.seeded(seed)).groups
         assert found.sizes == setting.sizes
         people = found.population
         names = people.names(np.arange(people.counts.size))

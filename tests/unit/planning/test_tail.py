@@ -8,7 +8,7 @@ from scipy import stats
 
 from blender_dp.parameters import Parameters
 from blender_dp.planning import setting as settings
-from blender_dp.planning.draws import groups
+from blender_dp.planning.draws import drawn_groups
 from blender_dp.planning.setting import Setting
 from blender_dp.planning.simulation import simulated
 from blender_dp.planning.sources import outline_of
@@ -85,7 +85,7 @@ def test_no_group_has_more_users_than_its_size():
     full = Setting(outline("flat", equal, 1, 1.0), 20_000_000, 0.5, parameters)
     assert full.tail.expected > 40_000
     for seed in range(4):
-        drawn, _ = groups(full, "", Entropy.seeded(seed))
+        drawn = drawn_groups(full, "", Entropy.seeded(seed)).groups
         assert drawn.discovery.counts.sum() <= full.sizes.discovery
         assert drawn.calibration.counts.sum() <= full.sizes.calibration
         assert drawn.population.counts.sum() <= full.users
@@ -111,7 +111,7 @@ def test_a_million_equally_popular_queries_have_one():
     setting = Setting(outline_of("zipf:0"), 400_000_000, 0.05, Parameters(epsilon=4, delta="1e-11"))
     assert setting.tail.shares.size == 1_000_000
     assert setting.tail.expected < 50_000
-    people = groups(setting, "", Entropy.seeded(1))[0].population
+    people = drawn_groups(setting, "", Entropy.seeded(1)).groups.population
     assert people.top_queries[49] > 400 + 3.5 * 20  # the fiftieth of a million queries with 400 ± 20 users
 
 
@@ -153,8 +153,9 @@ def test_as_many_queries_are_listed_as_the_closed_form_says(parameters):
     assert 30 < setting.listed.sum() < 400
     for seed in range(400):
         entropy = Entropy.seeded(f"listed {seed}")
-        people, select = groups(setting, "", entropy)
-        records = people.discovery.records[select(people, entropy).rows]
+        drawn = drawn_groups(setting, "", entropy)
+        people = drawn.groups
+        records = people.discovery.records[drawn.select(people, entropy).rows]
         listed.append(np.unique(people.population.query_of[records]).size)
     exact = 400 * setting.listed.sum()
     assert 4.9 * np.sqrt(exact) < 0.05 * exact
