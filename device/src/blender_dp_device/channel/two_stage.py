@@ -51,10 +51,11 @@ class Channel:
         delta_query = per_report * epsilon_query / (epsilon_query + epsilon_url)
         delta_url = per_report - delta_query
         counts = head_list.url_counts
+        url_steps = {k: lie_step(k, epsilon_url, delta_url) for k in set(counts)}
         return cls(
             query_step=lie_step(len(counts), epsilon_query, delta_query),
             url_counts=counts,
-            url_steps=tuple(lie_step(k, epsilon_url, delta_url) for k in counts),
+            url_steps=tuple(url_steps[k] for k in counts),
         )
 
     size = 1
