@@ -13,13 +13,13 @@ A `Randomiser` offers designs for the clients' channel, and an `Estimator` does 
 
 from blender_dp.stages.averaging import Averaging
 from blender_dp.stages.blending import Blend, Blended, blend
-from blender_dp.stages.calibration import OptInEstimate, calibrate
+from blender_dp.stages.calibration import OptInEstimate, calibrate, noisy_shares, opt_in_estimate, top_queries
 from blender_dp.stages.denoising import ClientEstimate, denoise
 from blender_dp.stages.design import best_channel
 from blender_dp.stages.discovery import Discovery, combine_survivors, discover, survivors, with_candidates
-from blender_dp.stages.estimator import Context, Estimator, Result
+from blender_dp.stages.estimator import Calibrated, Context, Estimator, Result
 from blender_dp.stages.group_comparison import disagreement, spread, trust
-from blender_dp.stages.layout import Estimate, Flags, Floats, Integers, Layout
+from blender_dp.stages.layout import Estimate, Flags, Floats, Integers, Layout, largest
 from blender_dp.stages.likelihood.estimator import Calibration, Likelihood
 from blender_dp.stages.likelihood.yardsticks import Yardsticks
 from blender_dp.stages.plausibility import check_fit
@@ -39,6 +39,7 @@ __all__ = [
     "Averaging",
     "Blend",
     "Blended",
+    "Calibrated",
     "Calibration",
     "ClientEstimate",
     "Context",
@@ -70,11 +71,15 @@ __all__ = [
     "denoise",
     "disagreement",
     "discover",
+    "largest",
+    "noisy_shares",
+    "opt_in_estimate",
     "report",
     "simulate",
     "spread",
     "sum_counts",
     "survivors",
+    "top_queries",
     "trust",
     "with_candidates",
 ]

@@ -12,7 +12,7 @@ import numpy as np
 from blender_dp.errors import GroupError
 from blender_dp.mechanisms.laplace_histogram import LaplaceHistogram
 from blender_dp.sampling import Entropy
-from blender_dp.stages.layout import Estimate, Floats, Integers, Layout
+from blender_dp.stages.layout import Estimate, Floats, Integers, Layout, largest
 from blender_dp_device.records.head_list import HeadList
 
 
@@ -38,19 +38,27 @@ def calibrate(
         fix = "Add opt-in users, or lower f_o; at least 2 are needed"
         raise GroupError("calibration users", f"{users} is too few for a variance", fix)
     layout = Layout(head_list.url_counts)
-    share = noisy_shares(cell_counts, layout, mechanism, entropy)
+    kept, share = top_queries(noisy_shares(cell_counts, layout, mechanism, entropy), layout, max_queries)
+    queries = head_list.queries
+    return opt_in_estimate(head_list.restrict(queries[i] for i in kept), share, users, mechanism)
+
+
+def top_queries(share: Floats, layout: Layout, max_queries: int) -> tuple[Integers, Floats]:
+    """The queries with the largest shares, and the shares of their cells; the last cell gets what the others had."""
     marginals = layout.per_query(np.nan_to_num(share))[:-1]
-    order = np.argsort(-marginals, kind="stable")
-    kept, dropped = np.sort(order[:max_queries]), order[max_queries:]
-    rest = share[-1] + marginals[dropped].sum()
-    in_final = np.isin(np.repeat(np.arange(layout.counts.size), layout.counts), kept)
-    noise, queries = mechanism.noise.variance, head_list.queries
+    kept = largest(marginals, max_queries)
+    rest = share[-1] + np.delete(marginals, kept).sum()
+    return kept, np.append(share[np.isin(layout.query_of, kept)], rest)
+
+
+def opt_in_estimate(head_list: HeadList, share: Floats, users: int, mechanism: LaplaceHistogram) -> OptInEstimate:
+    """The noisy shares of a list's cells, and those of its queries, with their variances."""
+    noise = mechanism.noise.variance
     return OptInEstimate(
-        head_list=head_list.restrict(queries[i] for i in kept),
-        cells=_with_variance(np.append(share[in_final], rest), users, noise),
-        queries=_with_variance(
-            np.append(marginals[kept], rest), users, noise
-        ),  # as the papers do "naively": the noise of one count, not of k_q
+        head_list=head_list,
+        cells=_with_variance(share, users, noise),
+        # As the papers do "naively": the noise of one count, not of k_q.
+        queries=_with_variance(Layout(head_list.url_counts).per_query(np.nan_to_num(share)), users, noise),
     )
 
 

@@ -46,3 +46,8 @@ class Layout:
     def per_cell(self, values: Floats) -> Floats:
         """Repeat each query's value for all of its cells, along the last axis."""
         return values.take(self.query_of, axis=-1)
+
+
+def largest(values: NDArray[np.number], most: int) -> Integers:
+    """The places of this many of the largest values, in ascending order; of equal ones, the first."""
+    return np.sort(np.argsort(-values, kind="stable")[:most])

@@ -14,7 +14,7 @@ from blender_dp.stages.denoising import ClientEstimate, denoise, report_variance
 from blender_dp.stages.discovery import Discovery, record_cells
 from blender_dp.stages.estimator import Context, Result
 from blender_dp.stages.group_comparison import spread, trust
-from blender_dp.stages.layout import Estimate, Floats, Integers, Layout
+from blender_dp.stages.layout import Estimate, Floats, Integers, Layout, largest
 from blender_dp.stages.likelihood.choice import variances_without_opt_in
 from blender_dp.stages.likelihood.evidence import Evidence, Measured, Released, Reported
 from blender_dp.stages.likelihood.fit import Fit, fit
@@ -40,7 +40,7 @@ class Likelihood:
         entries = discovered.head_list.entries
         query_of = np.repeat(np.arange(len(entries)), [max(len(urls), 1) for _, urls in entries])
         totals = np.bincount(query_of, weights=discovered.noisy_counts)
-        return discovered.restrict([entries[number][0] for number in np.argsort(-totals, kind="stable")[:max_queries]])
+        return discovered.restrict([entries[number][0] for number in largest(totals, max_queries)])
 
     def calibrate(
         self, cell_counts: Integers, discovered: Discovery, mechanism: LaplaceHistogram, max_queries: int, entropy: Entropy
