@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from blender_dp import Entropy, HeadList
 from blender_dp.evaluation.draws import binomial, spread
@@ -92,6 +93,18 @@ def test_binomial_counts_have_their_moments(trials, p):
     assert ((drawn >= 0) & (drawn <= trials)).all()
     assert abs(drawn.mean() - trials * p) <= Z * np.sqrt(variance / times)
     assert abs(drawn.var() - variance) <= Z * np.sqrt(max(fourth - variance**2, 0) / times) + 1 / 12
+
+
+@pytest.mark.parametrize(("trials", "p"), [(60, 0.3), (130, 0.3), (130, 0.7), (30_000, 1e-3)])
+def test_binomial_counts_have_their_quantiles(trials, p):
+    """Just below and above the variance from which they are normal: the share of counts below each number."""
+    times = 400_000
+    drawn = binomial(np.full(times, trials), np.full(times, p), Entropy.seeded(f"quantiles {trials} {p}"))
+    exact = stats.binom.cdf(np.arange(trials + 1), trials, p)
+    found = np.cumsum(np.bincount(drawn, minlength=trials + 1)) / times
+    assert (np.abs(found - exact) <= Z * np.sqrt(exact * (1 - exact) / times) + 0.002).all()
+    skewness = (1 - 2 * p) / np.sqrt(trials * p * (1 - p))
+    assert abs(stats.skew(drawn) - skewness) <= Z * np.sqrt(6 / times) + 0.01
 
 
 def test_spreading_is_uniform_and_complete():

@@ -8,7 +8,7 @@ from blender_dp.logs.synthetic import uniform
 from blender_dp.sampling import Entropy
 from blender_dp.stages import Floats, Integers
 
-_NORMAL = 100.0  # from this variance on, a binomial count is drawn as a rounded normal number
+_NORMAL = 25.0  # from this variance on, a binomial count is drawn as a rounded normal number, made as skewed as it is
 _TABLE, _ROWS = 8192, 64  # the size of a table of probabilities that is computed at once, and its largest number of rows
 
 
@@ -24,15 +24,19 @@ def normal_pairs(count: int, entropy: Entropy) -> tuple[Floats, Floats]:
 
 
 def binomial(trials: Integers, probability: Floats, entropy: Entropy) -> Integers:
-    """Binomial counts: by inversion if the variance is small, otherwise as rounded normal numbers with the same moments."""
+    """Binomial counts: by inversion if the variance is small, otherwise as rounded numbers with the same three moments.
+
+    Citation: Cornish and Fisher (1938), for the skewness.
+    """
     flipped = probability > 0.5
     p = np.where(flipped, 1 - probability, probability)
     variance = trials * p * (1 - p)
     large = variance >= _NORMAL
     drawn = np.zeros(trials.size, np.int64)
     if large.any():
-        value = np.rint(trials[large] * p[large] + np.sqrt(variance[large]) * normal(int(large.sum()), entropy))
-        drawn[large] = np.clip(value, 0, trials[large]).astype(np.int64)
+        z = normal(int(large.sum()), entropy)
+        value = trials[large] * p[large] + np.sqrt(variance[large]) * z + (1 - 2 * p[large]) * (z**2 - 1) / 6
+        drawn[large] = np.clip(np.rint(value), 0, trials[large]).astype(np.int64)
     small = np.flatnonzero(~large & (trials > 0) & (p > 0))
     drawn[small] = inverted(trials[small], p[small], uniform(small.size, entropy))
     return np.where(flipped, trials - drawn, drawn)
