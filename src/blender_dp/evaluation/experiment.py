@@ -17,11 +17,12 @@ from blender_dp.evaluation.groups import Groups, Listed
 from blender_dp.evaluation.metrics import Scores
 from blender_dp.evaluation.population import Name
 from blender_dp.evaluation.scoring import Scorer
-from blender_dp.mechanisms.selector import Selection
 from blender_dp.pipeline.collection import Collection, Listing
-from blender_dp.release.estimates import interval
+from blender_dp.release.estimates import intervals
+from blender_dp.release.manifest import Sizes
 from blender_dp.sampling import Entropy
 from blender_dp.stages import (
+    Calibrated,
     Calibration,
     Discovery,
     Flags,
@@ -35,9 +36,6 @@ from blender_dp.stages import (
 )
 from blender_dp_device.channel.subset import AnyChannel
 from blender_dp_device.records.head_list import HeadList
-
-Select = Callable[[Groups, Entropy], Selection]
-"""Selects the records to list from those of the discovery users."""
 
 Reports = Callable[[Integers, AnyChannel, Entropy], Integers]
 """Simulates the reports of all clients: from how many of them have each cell to how often each cell is reported."""
@@ -93,20 +91,27 @@ class Outcome:
 
 
 def collect(
-    collection: Collection,
-    groups: Groups,
-    entropy: Entropy,
-    reports: Reports = simulate,
-    *,
-    yardsticks: bool = True,
-    select: Select | None = None,
+    collection: Collection, groups: Groups, entropy: Entropy, reports: Reports = simulate, *, yardsticks: bool = True
 ) -> Outcome:
     """Run one collection through the product's stages and score it.
 
     Without `yardsticks` it is faster, and the clients alone are scored by their unbiased estimates, not the best ones.
-    `select` replaces the selection by the discovery mechanism.
     """
-    listing, listed = make_listing(collection, groups, entropy, select=select)
+    listing, listed = make_listing(collection, groups, entropy)
+    return completed(collection, groups, listing, listed, entropy, reports, yardsticks=yardsticks)
+
+
+def completed(
+    collection: Collection,
+    groups: Groups,
+    listing: Listing,
+    listed: Listed,
+    entropy: Entropy,
+    reports: Reports,
+    *,
+    yardsticks: bool,
+) -> Outcome:
+    """The clients' half of a collection whose list has been made."""
     channel = collection.channel(listing.head_list, listing.design)
     reported = reports(groups.clients_on(listed), channel, entropy)
     return estimated(collection, groups, listing, listed, channel, reported, yardsticks=yardsticks)
@@ -143,34 +148,31 @@ def estimated(
 
 
 def make_listing(
-    collection: Collection,
-    groups: Groups,
-    entropy: Entropy,
-    candidates: Listed | None = None,
-    select: Select | None = None,
+    collection: Collection, groups: Groups, entropy: Entropy, candidates: Listed | None = None
 ) -> tuple[Listing, Listed]:
     """The opt-in users' half: the list, what calibration measured, and the design of the clients' channel."""
-    p, sizes = collection.parameters, groups.sizes
-    discovered, numbers = discover_on(collection, groups, entropy, candidates, select)
-    shortlist = collection.estimator.shortlist(discovered, p.max_queries)
-    cells = groups.calibration.on(Listed(shortlist.head_list, numbers, groups.population))
-    calibrated = collection.estimator.calibrate(cells, shortlist, collection.calibration, p.max_queries, entropy)
-    final: HeadList = calibrated.head_list
-    context = collection.context(shortlist.restrict(final.queries), sizes.discovery, sizes.calibration)
-    listing = Listing(calibrated, context, collection.design(context, sizes.clients))
-    return listing, Listed(final, numbers, groups.population)
+    most = collection.parameters.max_queries
+    discovered, numbers = discover_on(collection, groups, entropy, candidates)
+    shortlist = collection.estimator.shortlist(discovered, most)
+    cells = groups.calibration.on(Listed.of(shortlist.head_list, numbers, groups.population))
+    calibrated = collection.estimator.calibrate(cells, shortlist, collection.calibration, most, entropy)
+    listing = listing_of(collection, calibrated, shortlist, groups.sizes)
+    return listing, Listed.of(listing.head_list, numbers, groups.population)
+
+
+def listing_of(collection: Collection, calibrated: Calibrated, discovered: Discovery, sizes: Sizes) -> Listing:
+    """What calibration measured, with the context of the estimates and the design of the clients' channel."""
+    final = discovered.restrict(calibrated.head_list.queries)
+    context = collection.context(final, sizes.discovery, sizes.calibration)
+    return Listing(calibrated, context, collection.design(context, sizes.clients))
 
 
 def discover_on(
-    collection: Collection,
-    groups: Groups,
-    entropy: Entropy,
-    candidates: Listed | None = None,
-    select: Select | None = None,
+    collection: Collection, groups: Groups, entropy: Entropy, candidates: Listed | None = None
 ) -> tuple[Discovery, dict[Name, int]]:
     """The list that the discovery users make, and the number of every record on it. Candidates need no threshold."""
     held = groups.discovery
-    selection = select(groups, entropy) if select else collection.discovery.selector(entropy).select(held.counts)
+    selection = collection.discovery.selector(entropy).select(held.counts)
     records, noisy = held.records[selection.rows], selection.noisy_counts
     if isinstance(collection.estimator, Likelihood) and candidates is None:  # it keeps only the queries with the most users
         leading = _leading(groups.population.query_of[records], noisy, collection.parameters.max_queries)
@@ -216,5 +218,5 @@ def _per_query(cells: Floats, listed: Listed) -> Floats:
 def _covered(shares: Floats, variances: Floats, truth: Floats) -> float:
     if not shares.size:
         return float("nan")
-    half = np.array([interval(share, variance) for share, variance in zip(shares.tolist(), variances.tolist(), strict=True)])
-    return float(np.mean((half[:, 0] <= truth) & (truth <= half[:, 1])))
+    low, high = intervals(shares, variances)
+    return float(np.mean((low <= truth) & (truth <= high)))

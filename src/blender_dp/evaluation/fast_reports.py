@@ -11,11 +11,12 @@ import numpy as np
 
 from blender_dp.evaluation.draws import binomial, normal, spread
 from blender_dp.sampling import Entropy
-from blender_dp.stages import Floats, Integers, Response, simulate
+from blender_dp.stages import Floats, Integers, Response, largest, simulate
 from blender_dp_device.channel.subset import AnyChannel
 
 _FEW = 100_000  # reported cells that are drawn one by one
-_ROWS = 64  # queries whose clients' other queries are drawn on their own
+_ROWS = 64  # queries whose clients' other queries are drawn on their own; fewer if the list is long
+_NUMBERS = 64_000  # that are drawn for them
 
 
 def fast_reports(counts: Integers, channel: AnyChannel, entropy: Entropy) -> Integers:
@@ -71,7 +72,7 @@ def _deviations(scale: Floats, entropy: Entropy) -> Floats:
     numbers conditioned on their sum: the error is about one part in the length of the list, for queries that are small.
     """
     queries = scale.size
-    rows = np.sort(np.argsort(-scale, kind="stable")[:_ROWS])
+    rows = largest(scale, min(_ROWS, max(_NUMBERS // queries, 1)))
     numbers, own = normal(rows.size * queries, entropy).reshape(-1, queries), (np.arange(rows.size), rows)
     numbers[own] = 0.0
     numbers -= numbers.sum(axis=1, keepdims=True) / (queries - 1)

@@ -108,15 +108,21 @@ class Split:
 class Listed:
     """A head list whose records and queries have the numbers of a population."""
 
-    def __init__(self, head_list: HeadList, numbers: Mapping[Name, int], population: Population) -> None:
+    def __init__(self, head_list: HeadList, records: Integers, population: Population) -> None:
+        """`records` has the numbers of the list's records, in its order."""
         self.head_list = head_list
-        self.records: Integers = np.array([numbers[name] for name in head_list.records()], np.int64)
+        self.records = records
         url_counts = np.array(head_list.url_counts, np.int64)
         self._stars = np.cumsum(url_counts) - 1
         self.url_counts = url_counts[:-1] - (head_list.levels == 2)
         self.starts: Integers = np.cumsum(self.url_counts) - self.url_counts
         self.queries = population.query_of[self.records[self.starts]] if len(head_list) else np.empty(0, np.int64)
         self.record_cells = np.delete(np.arange(head_list.cell_count), self._stars if head_list.levels == 2 else [-1])
+
+    @classmethod
+    def of(cls, head_list: HeadList, numbers: Mapping[Name, int], population: Population) -> Listed:
+        """Look up the number of every record."""
+        return cls(head_list, np.array([numbers[name] for name in head_list.records()], np.int64), population)
 
     def cells(self, users: int, of_records: Integers, of_queries: Integers) -> Integers:
         """Counts of the cells, from those of the listed records and of all records of their queries."""

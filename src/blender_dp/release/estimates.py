@@ -6,8 +6,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Annotated
 
+import numpy as np
 import pyarrow as pa
 from pydantic import Field
+
+from blender_dp.release.normal import Floats
 
 _Z = 1.959963984540054  # the normal quantile of 0.975: intervals cover the truth with 95 %
 
@@ -62,6 +65,13 @@ def interval(share: float, variance: float) -> tuple[float, float]:
     """
     half = margin(variance)
     return min(max(share - half, 0.0), share, 1.0), max(min(share + half, 1.0), share, 0.0)
+
+
+def intervals(shares: Floats, variances: Floats) -> tuple[Floats, Floats]:
+    """The lower and upper ends of many intervals: `interval` for arrays."""
+    half = _Z * np.sqrt(variances)
+    low, high = np.clip(shares - half, 0.0, 1.0), np.clip(shares + half, 0.0, 1.0)
+    return np.minimum(low, shares), np.maximum(high, shares)
 
 
 def to_arrow(queries: Sequence[QueryEstimate], records: Iterable[RecordEstimate]) -> pa.Table:

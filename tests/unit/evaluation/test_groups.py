@@ -11,7 +11,7 @@ from blender_dp.evaluation.population import Population
 TABLE = pa.table({"query": ["a", "a", "b", "c"], "url": ["x", "y", "x", "x"], "count": [300, 100, 250, 50]})
 POPULATION = Population.of_counts(TABLE, 1000)  # 300 users have no record
 NUMBERS = {name: i for i, name in enumerate(POPULATION.names(np.arange(4)))}
-LISTED = Listed(HeadList.of([("a", "x"), ("b", "x")]), NUMBERS, POPULATION)
+LISTED = Listed.of(HeadList.of([("a", "x"), ("b", "x")]), NUMBERS, POPULATION)
 
 
 def test_the_groups_have_their_sizes_and_every_user_once():
@@ -25,12 +25,12 @@ def test_the_groups_have_their_sizes_and_every_user_once():
 
 def test_single_items_have_one_cell_each():
     items = Population.of_counts(pa.table({"query": ["a", "b", "c"], "count": [5, 3, 1]}), 10)
-    listed = Listed(HeadList.of([("a", None), ("c", None)]), {("a", None): 0, ("c", None): 2}, items)
+    listed = Listed.of(HeadList.of([("a", None), ("c", None)]), {("a", None): 0, ("c", None): 2}, items)
     assert Split(items, 0).groups(0.5, 0.5).everyone_on(listed).tolist() == [5, 1, 4]
 
 
 def test_an_empty_list_has_one_cell():
-    listed = Listed(HeadList.of([]), {}, POPULATION)
+    listed = Listed.of(HeadList.of([]), {}, POPULATION)
     assert Split(POPULATION, 0).groups(0.5, 0.5).clients_on(listed).tolist() == [500]
 
 

@@ -5,6 +5,7 @@ import json
 from fractions import Fraction
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -14,7 +15,7 @@ from jsonschema import Draft202012Validator
 from blender_dp import Blender, DocumentError, Entropy, Release, aol_like
 from blender_dp.pipeline.audit import Tables
 from blender_dp.release.document import json_schema
-from blender_dp.release.estimates import interval, margin
+from blender_dp.release.estimates import interval, intervals, margin
 from tests.conftest import ROOT
 
 SCHEMA = Draft202012Validator(json.loads((ROOT / "spec/schemas/release.json").read_text(encoding="utf-8")))
@@ -182,6 +183,13 @@ def test_intervals_stay_within_0_and_1():
     assert interval(-0.5, 1e-6) == (-0.5, 0.0)
     assert interval(1.5, 1e-6) == (1.0, 1.5)
     assert interval(-0.001, 1e-4) == pytest.approx((-0.001, 0.0186), abs=1e-4)
+
+
+@given(st.lists(st.tuples(st.floats(-3, 3), st.floats(0, 10)), max_size=5))
+def test_many_intervals_are_those_of_each_share(rows):
+    shares, variances = np.array(rows).reshape(-1, 2).T
+    low, high = intervals(shares, variances)
+    assert np.stack([low, high], axis=1) == pytest.approx(np.array([interval(*row) for row in rows]).reshape(-1, 2))
 
 
 @given(st.floats(-3, 3), st.floats(0, 10))
