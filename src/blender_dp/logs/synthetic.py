@@ -115,7 +115,7 @@ def _url_laws(queries: int, entropy: Entropy) -> tuple[Integers, Floats]:
 def _totals(url_counts: Integers, exponents: Floats) -> Floats:
     """The sum of j^-exponent over each query's URLs."""
     total = np.zeros(url_counts.size)
-    for j in range(1, int(url_counts.max()) + 1):
+    for j in range(1, int(url_counts.max(initial=0)) + 1):
         has = np.flatnonzero(url_counts >= j)
         total[has] += float(j) ** -exponents[has]
     return total

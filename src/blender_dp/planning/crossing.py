@@ -30,10 +30,12 @@ def crossing(shortfall: Callable[[float], float], low: float, high: float, preci
         return high if right[0] == last else low
     side, widths = -1, [math.inf] * _PATIENCE
     while (width := right[0] - left[0]) > narrow:
-        is_slow = width > widths[-_PATIENCE] / 2
+        is_slow, rise = width > widths[-_PATIENCE] / 2, left[1] - right[1]
         widths.append(math.inf if is_slow else width)
-        rise = math.inf if is_slow else left[1] - right[1]
-        part = left[1] / rise + side * _ASIDE * narrow / width if math.isfinite(rise) else 0.5
+        if is_slow or not math.isfinite(rise) or width <= 2 * narrow:  # then either half is narrow enough
+            part = 0.5
+        else:
+            part = left[1] / rise + side * _ASIDE * narrow / width
         middle = evaluated(left[0] + width * min(max(part, _LEAST), 1 - _LEAST))
         left, right, side = (left, middle, -1) if middle[1] <= 0 else (middle, right, 1)
     return high if right[0] == last else math.exp(right[0])

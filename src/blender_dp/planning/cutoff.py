@@ -7,7 +7,7 @@ import numpy as np
 from blender_dp.release.normal import normal_tail
 from blender_dp.stages import Floats
 
-_STEPS, _PARTS = 40, 20_000
+_STEPS, _PARTS = 40, 4_000
 
 
 def on_final_list(listed: Floats, shares: Floats, users: int, noise: float, max_queries: int) -> Floats:
@@ -18,14 +18,13 @@ def on_final_list(listed: Floats, shares: Floats, users: int, noise: float, max_
     """
     if listed.sum() <= max_queries:
         return listed
-
-    def above(count: float, shares: Floats) -> Floats:
-        return normal_tail((count - users * shares) / np.sqrt(users * shares + noise))
-
     parts = np.unique(np.geomspace(1, shares.size, _PARTS).astype(np.int64)) - 1  # of queries with similar shares
-    weight, mean = np.add.reduceat(listed, parts), np.add.reduceat(shares, parts) / np.diff(parts, append=shares.size)
-    low, high = 0.0, float(users * shares.max() + 10 * np.sqrt(users * shares.max() + noise))
+    sizes = np.diff(parts, append=shares.size)
+    weight, mean = np.add.reduceat(listed, parts), users * np.add.reduceat(shares, parts) / sizes
+    spread = np.sqrt(mean + noise)
+    low, high = 0.0, float((mean + 10 * spread).max())
     for _ in range(_STEPS):
         middle = (low + high) / 2
-        low, high = (middle, high) if float(weight @ above(middle, mean)) > max_queries else (low, middle)
-    return listed * above(low, shares)
+        is_too_low = float(weight @ normal_tail((middle - mean) / spread)) > max_queries
+        low, high = (middle, high) if is_too_low else (low, middle)
+    return listed * np.repeat(normal_tail((low - mean) / spread), sizes)

@@ -62,7 +62,7 @@ class Forecast:
 
 def forecast(setting: Setting, simulated: Simulated, top: int | None = None) -> Forecast:
     """Predict the list and its errors; `worst_error` is that of the `top` queries, by default of all that are listed."""
-    stated, calibration = simulated.standard_errors(), simulated.calibration()
+    stated, calibration = simulated.standard_errors, simulated.calibration()
     length, design = setting.length, simulated.outcomes[-1].listing.design
     return Forecast(
         queries=Expected(length.mean, length.quantile(0.025), length.quantile(0.975)),
@@ -82,7 +82,7 @@ def forecast(setting: Setting, simulated: Simulated, top: int | None = None) -> 
 def worst_error(setting: Setting, simulated: Simulated, top: int | None = None) -> float | None:
     """The largest actual error relative to the share, of the `top` queries or of all that are listed more often than not."""
     size = min(top or setting.parameters.max_queries, setting.head)
-    errors = simulated.standard_errors().mean[:size] * simulated.calibration()
+    errors = simulated.standard_errors.means(size) * simulated.calibration()
     relative = errors / setting.outline.query_shares[:size]
     relevant = relative[np.isfinite(relative) & ((setting.on_final_list[:size] >= 0.5) | (top is not None))]
     return float(relevant.max()) if relevant.size else None

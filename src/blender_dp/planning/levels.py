@@ -12,7 +12,10 @@ from blender_dp.stages import Floats, Integers
 
 _NEAR = 0.25  # users, of whom there is a whole number
 _PARTS = 1000
-_EXACT, _SAFETY = 64, 1.005  # the largest number whose probability is exact; others are approximated, and then increased
+EXACT = 64
+"""The largest number whose probability is exact."""
+
+_SAFETY = 1.005  # others are approximated, and then increased
 _CERTAIN = 500.0  # a count with this mean exceeds every such number
 
 
@@ -28,7 +31,7 @@ def level(shares: Floats, users: int, queries: float) -> float:
 def _reaching(least: float, users: int, shares: Floats) -> float:
     """How many queries are expected to have at least so many users."""
     first, sizes = _alike(shares.size)
-    return float(sizes @ _reached(least, users * shares[first]))
+    return float(sizes @ reached(least, users * shares[first]))
 
 
 @cache
@@ -38,16 +41,21 @@ def _alike(queries: int) -> tuple[Integers, Integers]:
     return first, np.diff(first, append=queries)
 
 
-def _reached(least: float, means: Floats) -> Floats:
+def reached(least: float, means: Floats) -> Floats:
     """The probability that each Poisson count reaches a number: exact for small numbers, never less for large ones.
 
     Citation: Wilson and Hilferty (1931), for large numbers.
     """
     count = max(math.ceil(least), 0)
-    if count > _EXACT:
+    if count > EXACT:
         return np.minimum(_SAFETY * normal_tail(3 * np.sqrt(count) * (1 - 1 / (9 * count) - np.cbrt(means / count))), 1.0)
+    above: Floats = np.maximum(1 - poisson(count, means).sum(axis=0), 0.0)
+    return above
+
+
+def poisson(counts: int, means: Floats) -> Floats:
+    """The Poisson probabilities of the counts from 0 on, so many of them: a row for each count, a column for each mean."""
     small = np.minimum(means, _CERTAIN)  # its powers do not overflow
-    masses = np.exp(-small) * np.ones((count, 1))
-    masses[1:] *= np.cumprod(small / np.arange(1, max(count, 1))[:, None], axis=0)
-    reached: Floats = np.maximum(1 - masses.sum(axis=0), 0.0)
-    return reached
+    masses: Floats = np.exp(-small) * np.ones((counts, 1))
+    masses[1:] *= np.cumprod(small / np.arange(1, max(counts, 1))[:, None], axis=0)
+    return masses

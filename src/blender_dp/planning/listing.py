@@ -18,7 +18,7 @@ from blender_dp.stages import Floats, Integers
 _PART = 1000  # records of similar shares, whose probabilities are computed together
 _NODES = 5000  # of more records than this, probabilities are interpolated: they depend on the share alone, and smoothly
 _CLEAR = 8.0  # standard deviations: a list that is longer than M by so much is never shorter than M
-_MANY, _SPREAD = 20_000, 30.0  # so many queries, whose number has so large a variance, are counted by a normal distribution
+_MANY, _SPREAD = 1_000, 30.0  # so many queries, whose number has so large a variance, are counted by a normal distribution
 _RARE = 1e-3  # queries that are listed less often than this are counted together, as a Poisson number
 
 
@@ -108,7 +108,8 @@ def _sum_of_many(listed: Floats, certain: int, most: int) -> Floats:
 
 def _with_poisson(probabilities: Floats, mean: float) -> Floats:
     """The distribution of the sum with a Poisson number, cut off at the same maximum."""
-    more = np.exp(np.cumsum(np.log(np.append(1.0, mean / np.arange(1, probabilities.size)) + 1e-300)) - mean)
+    numbers = np.arange(1, min(probabilities.size, int(mean + _CLEAR * np.sqrt(mean) + _CLEAR**2)))
+    more = np.exp(np.cumsum(np.log(np.append(1.0, mean / numbers) + 1e-300)) - mean)
     total: Floats = np.convolve(probabilities, more)[: probabilities.size]
     total[-1] += max(1 - total.sum(), 0.0)
     return total

@@ -7,11 +7,8 @@ records is listed, and the query is accepted or rejected: together, it is listed
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
-from blender_dp.evaluation.groups import Groups
 from blender_dp.logs.synthetic import uniform
 from blender_dp.mechanisms.laplace_threshold import LaplaceThreshold
 from blender_dp.mechanisms.selector import Selection
@@ -39,41 +36,42 @@ def any_listed(of_records: Floats, starts: Integers) -> Floats:
     return -np.expm1(np.add.reduceat(np.log1p(-np.minimum(of_records, 1 - 1e-15)), starts))
 
 
-@dataclass(frozen=True, eq=False)
-class RareListing:
-    """Selects records to list, given which of the rare queries are listed; the mechanism decides about the others."""
+def select_rare(
+    mechanism: LaplaceThreshold | TruncatedGeometric,
+    of_count: Floats,
+    could_be_listed: Floats,
+    counts: Integers,
+    starts: Integers,
+    entropy: Entropy,
+) -> Selection:
+    """Select from the records of queries that could be listed, each with the probability for which it was looked at.
 
-    mechanism: LaplaceThreshold | TruncatedGeometric
-    of_count: Floats
-    rare: int
-    """The number of the first rare query."""
-    listed: Integers
-    """The numbers of the rare queries that are listed, in ascending order."""
+    `counts` has the discovery users of every record, and `starts` the first record of every query.
+    """
+    if not starts.size:
+        return Selection(np.empty(0, np.int64), np.empty(0))
+    of_records, sizes = at(of_count, counts), np.diff(starts, append=counts.size)
+    likely = any_listed(of_records, starts) / np.maximum(could_be_listed, 1e-300)
+    is_listed = np.repeat(uniform(starts.size, entropy) < likely, sizes)
+    rows = np.flatnonzero(is_listed)
+    query_of = np.repeat(np.arange(starts.size), sizes)[rows]
+    listed = rows[_given_any(of_records[rows], query_of, entropy)]
+    return Selection(listed, _noisy(mechanism, of_count, counts[listed], entropy))
 
-    def select(self, groups: Groups, entropy: Entropy) -> Selection:
-        """Select from the records of the discovery users."""
-        held = groups.discovery
-        queries = groups.population.query_of[held.records]
-        common = np.searchsorted(queries, self.rare)
-        decided = self.mechanism.selector(entropy).select(held.counts[:common])
-        rows = common + np.flatnonzero(np.isin(queries[common:], self.listed))
-        listed = rows[_given_any(at(self.of_count, held.counts[rows]), queries[rows], entropy)]
-        noisy = self._noisy(held.counts[listed], entropy)
-        return Selection(np.append(decided.rows, listed), np.append(decided.noisy_counts, noisy))
 
-    def _noisy(self, counts: Integers, entropy: Entropy) -> Floats:
-        """The noisy counts of records, given that they are listed."""
-        noise, threshold = self.mechanism.noise, self.mechanism.threshold
-        exact = counts * noise.half_steps
-        noisy = np.full(counts.size, threshold)
-        likely = at(self.of_count, counts) >= _LIKELY
-        while (missing := np.flatnonzero(likely & (noisy <= threshold))).size:
-            noisy[missing] = exact[missing] + noise.sample(missing.size, entropy)
-        for count in np.unique(counts[~likely]).tolist():
-            rows = np.flatnonzero(counts == count)
-            rows = rows[np.argsort(uniform(rows.size, entropy))]  # the noise may be sorted
-            noisy[rows] = exact[rows] + noise.above(rows.size, threshold - count * noise.half_steps, entropy)
-        return noisy / noise.half_steps
+def _noisy(mechanism: LaplaceThreshold | TruncatedGeometric, of_count: Floats, counts: Integers, entropy: Entropy) -> Floats:
+    """The noisy counts of records, given that they are listed."""
+    noise, threshold = mechanism.noise, mechanism.threshold
+    exact = counts * noise.half_steps
+    noisy = np.full(counts.size, threshold)
+    likely = at(of_count, counts) >= _LIKELY
+    while (missing := np.flatnonzero(likely & (noisy <= threshold))).size:
+        noisy[missing] = exact[missing] + noise.sample(missing.size, entropy)
+    for count in np.unique(counts[~likely]).tolist():
+        rows = np.flatnonzero(counts == count)
+        rows = rows[np.argsort(uniform(rows.size, entropy))]  # the noise may be sorted
+        noisy[rows] = exact[rows] + noise.above(rows.size, threshold - count * noise.half_steps, entropy)
+    return noisy / noise.half_steps
 
 
 def _given_any(probabilities: Floats, query_of: Integers, entropy: Entropy) -> Flags:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
 import numpy as np
@@ -11,6 +11,7 @@ from blender_dp.errors import GroupError
 from blender_dp.mechanisms.listing_by_count import by_count
 from blender_dp.parameters import Parameters
 from blender_dp.pipeline.collection import Collection
+from blender_dp.planning.calibrated_reach import Reach
 from blender_dp.planning.cutoff import on_final_list
 from blender_dp.planning.levels import level
 from blender_dp.planning.listing import Length, any_of, listing_probabilities
@@ -86,7 +87,9 @@ class Setting:
     @cached_property
     def _overlooked(self) -> float:
         """How many listed queries may be missed on average, each time that rare queries are left out."""
-        return max(_OVERLOOKED * min(float(self._below[1][0]), self.parameters.max_queries), _NONE)
+        ranks, _ = self._below
+        listed = float(self._listed_each(ranks - 1)[:-1] @ np.diff(ranks))
+        return max(_OVERLOOKED * min(listed, self.parameters.max_queries), _NONE)
 
     @cached_property
     def _below(self) -> tuple[Integers, Floats]:
@@ -128,9 +131,19 @@ class Setting:
         if self.parameters.estimator == "likelihood":
             lowest = max(self._lowest_listed(common, enough) - self._noise_reach, 0.0)
         counts = np.arange(max(of_count.size, int(lowest) + 2))
-        return Tail(
-            common, rare, sizes, np.where(counts >= lowest, at(of_count, counts), 0.0), level(rare, self.users, enough)
-        )
+        total = level(rare, self.users, enough)
+        tail = Tail(common, rare, sizes, np.where(counts >= lowest, at(of_count, counts), 0.0), total)
+        reach = self._reach(common, enough) if self.parameters.estimator == "average" else None
+        return min(tail, replace(tail, reach=reach), key=lambda one: one.estimated) if reach else tail
+
+    def _reach(self, first: int, queries: float) -> Reach | None:
+        """The noisy count of calibration users that so many of the listed queries reach, from this query on."""
+        some = np.unique(np.linspace(first, self.head - 1, _PROBES).astype(np.int64))
+        records = self.outline.records(some, "0")
+        likely = listing_probabilities(records.shares, self.sizes.discovery, self.of_count)
+        starts, weight = np.searchsorted(records.query_of, some), (self.head - first) / some.size
+        means, variance = self.sizes.calibration * records.shares, self.collection.calibration.noise.variance
+        return Reach.of(means, likely, starts, weight, variance, queries)
 
     def _lowest_listed(self, first: int, queries: float) -> float:
         """The number of discovery users that this many listed queries have, from this one on; 0 if fewer are listed."""

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from blender_dp.evaluation.experiment import Outcome, collect
+from blender_dp.evaluation.experiment import Outcome, completed
 from blender_dp.evaluation.fast_reports import fast_reports
 from blender_dp.pipeline.collection import Collection
-from blender_dp.planning.draws import drawn_groups
 from blender_dp.planning.expected import Expected
+from blender_dp.planning.planned_list import planned_list
 from blender_dp.planning.setting import Setting
 from blender_dp.planning.stated_errors import StatedErrors, stated
 from blender_dp.sampling import Entropy
@@ -28,17 +29,16 @@ class Simulated:
     outcomes: tuple[Outcome, ...]
     ranks: tuple[Integers, ...]
     """For each collection, the places of the listed queries in the setting's outline."""
-    queries: int
-    """The number of queries that could be listed."""
 
     def expected(self, name: str, estimates: str = "blended") -> Expected:
         """The expected value of one of the `Scores` of some estimates."""
         values = [float(getattr(outcome.scores[estimates], name)) for outcome in self.outcomes]
         return Expected.of(values, most=1.0 if name == "ndcg" else math.inf)
 
+    @cached_property
     def standard_errors(self) -> StatedErrors:
         """The standard errors that releases state for each query, most popular first."""
-        return StatedErrors.of([stated(one) for one in self.outcomes], self.ranks, self.queries)
+        return StatedErrors.of([stated(one) for one in self.outcomes], self.ranks)
 
     def calibration(self) -> float:
         """The root mean square of all errors, in units of the stated standard errors: 1 if those are right."""
@@ -79,12 +79,12 @@ def simulated(
     chosen = [setting.collection.with_design(one) for one in preferred] or [setting.collection]
     others = [run(chosen[seed % len(chosen)], seed) for seed in range(len(choosing), runs)]
     outcomes, ranks = zip(*choosing, *others, strict=True)
-    return Simulated(outcomes, ranks, setting.head)
+    return Simulated(outcomes, ranks)
 
 
 def _collection(setting: Setting, collection: Collection, stream: str, yardsticks: bool) -> tuple[Outcome, Integers]:
     """One collection, and the places of its listed queries in the outline."""
     entropy = Entropy.seeded(stream)
-    drawn = drawn_groups(setting, stream, entropy)
-    outcome = collect(collection, drawn.groups, entropy, fast_reports, yardsticks=yardsticks, select=drawn.select)
-    return outcome, drawn.ranks[outcome.listed.queries]
+    made = planned_list(setting, collection, stream, entropy)
+    outcome = completed(collection, made.groups, made.listing, made.listed, entropy, fast_reports, yardsticks=yardsticks)
+    return outcome, made.ranks[made.listed.queries]

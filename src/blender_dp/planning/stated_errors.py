@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -14,27 +16,28 @@ from blender_dp.stages import Floats, Integers
 
 @dataclass(frozen=True, eq=False)
 class StatedErrors:
-    """By query, most popular first, over all collections that list it."""
+    """By query, most popular first, up to the last one that any collection lists."""
 
     listed: Integers
     """In how many collections the query is listed."""
     mean: Floats
-    """NaN if the query was never listed."""
+    """Over the collections that list the query; NaN if none does."""
     squares: Floats
     """The sum of the squared deviations from the mean, relative to the mean."""
 
     @classmethod
-    def of(cls, stated: Sequence[Floats], ranks: Sequence[Integers], queries: int) -> StatedErrors:
-        """Collect the errors of several collections, in which this many queries could be listed.
-
-        Each has the `stated` errors of its listed queries, and their `ranks`, from 0.
-        """
+    def of(cls, stated: Sequence[Floats], ranks: Sequence[Integers]) -> StatedErrors:
+        """Collect the `stated` errors of several collections' listed queries, and the `ranks` of these, from 0."""
         numbers, errors = np.concatenate(ranks), np.concatenate(stated)
-        listed = np.bincount(numbers, minlength=queries)
-        total = np.bincount(numbers, weights=errors, minlength=queries)
-        mean = np.divide(total, listed, out=np.full(queries, np.nan), where=listed > 0)
-        squares = np.bincount(numbers, weights=(errors / mean[numbers] - 1) ** 2, minlength=queries).astype(float)
-        return cls(listed, mean, squares)
+        listed, total = np.bincount(numbers), np.bincount(numbers, weights=errors)
+        mean = np.divide(total, listed, out=np.full(listed.size, np.nan), where=listed > 0)
+        return cls(listed, mean, np.bincount(numbers, weights=(errors / mean[numbers] - 1) ** 2).astype(float))
+
+    def means(self, queries: int) -> Floats:
+        """The mean for each of the first queries; NaN for one that was never listed."""
+        means = np.full(queries, np.nan)
+        means[: self.mean.size] = self.mean[:queries]
+        return means
 
     def expected(self, query: int) -> Expected | None:
         """The error of one query and its range; None if the query was never listed.
@@ -43,23 +46,27 @@ class StatedErrors:
         to a tenth of the rank away, and further until there are as many degrees of freedom as for a query that is always
         listed.
         """
-        if not self.listed[query]:
+        if query >= self.listed.size or not self.listed[query]:
             return None
-        freedom = np.maximum(self.listed - 1, 0)
-        around = self._within(freedom, query)
-        reach = max(int(np.argmax(around >= freedom.max())), (query + 1) // 10)
-        pooled = int(around[reach])
-        spread = float(np.sqrt(self._within(self.squares, query)[reach] / max(pooled, 1)))
+        freedom, squares = self._sums
+        most, farthest = max(int(self.listed.max()) - 1, 0), max(query, self.listed.size - 1 - query)
+        enough = bisect_left(range(farthest), most, key=lambda reach: int(_around(freedom, query, reach)))
+        reach = max(enough, (query + 1) // 10)
+        pooled = int(_around(freedom, query, reach))
+        spread = float(np.sqrt(_around(squares, query, reach) / max(pooled, 1)))
         mean = float(self.mean[query])
         return Expected.around(mean, int(self.listed[query]), mean * spread, pooled)
 
-    def _within(self, values: Floats | Integers, query: int) -> Floats:
-        """The sums over all queries that are at most 0, 1, 2, … places away."""
-        size = values.size
-        reach = np.arange(max(query, size - 1 - query) + 1)
-        sums = np.append(0, np.cumsum(values))
-        within: Floats = sums[np.minimum(query + reach + 1, size)] - sums[np.maximum(query - reach, 0)]
-        return within
+    @cached_property
+    def _sums(self) -> tuple[Floats, Floats]:
+        """The running sums of the degrees of freedom and of the squares."""
+        freedom = np.maximum(self.listed - 1, 0)
+        return np.append(0.0, np.cumsum(freedom)), np.append(0.0, np.cumsum(self.squares))
+
+
+def _around(sums: Floats, query: int, reach: int) -> float:
+    """The sum over all queries that are at most so many places away, from running sums."""
+    return float(sums[min(query + reach + 1, sums.size - 1)] - sums[max(query - reach, 0)])
 
 
 def stated(outcome: Outcome) -> Floats:

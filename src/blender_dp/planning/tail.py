@@ -16,13 +16,14 @@ import numpy as np
 
 from blender_dp.evaluation.draws import binomial
 from blender_dp.logs.synthetic import uniform
+from blender_dp.planning.calibrated_reach import Reach
 from blender_dp.release.manifest import Sizes
 from blender_dp.sampling import Entropy
 from blender_dp.stages import Flags, Floats, Integers
 
 _SPLITS = np.linspace(0.0, 1.0, 21)  # of a total into discovery users and others, of which the cheapest is used
 _PROBES = 8  # shares for which the cost of a split is computed
-_WIDTH = 0.005  # the logarithms of shares that count as equal differ by at most this
+_WIDTH = 0.02  # the logarithms of shares that count as equal differ by at most this
 _REACH, _MORE = 9.0, 20.0  # practically no count differs from its mean by so many standard deviations and this number
 _FREQUENT = 0.2  # hits per query, from which a number for every query is faster
 _FEW = 1000  # totals below this can have a table each
@@ -42,36 +43,62 @@ class Tail:
     """The probability that a query could be listed, by its number of discovery users; the last value holds for more."""
     total: float
     """A query that this many users have could be among the most popular ones."""
+    reach: Reach | None = None
+    """If calibration decides which queries are looked at, instead of discovery."""
+
+    @property
+    def estimated(self) -> float:
+        """How many queries are expected to be drawn, estimated from a few of them."""
+        return sum(group.estimated for group in self._all_groups)
 
     @property
     def expected(self) -> float:
         """How many queries are expected to be drawn."""
-        return sum(group.expected for group in self._groups)
+        return sum(group.expected for group in self._all_groups)
 
     def drawn(self, entropy: Entropy) -> tuple[Integers, Flags, Integers]:
         """The numbers of all queries that matter, which of them could be listed, and a row of their users for each group."""
         discovery, others = self._groups
-        looked_at = np.stack([group.looked_at(entropy) for group in self._groups])
+        looked_at = np.stack([group.looked_at(entropy) for group in self._all_groups])
         chosen = np.flatnonzero(looked_at.any(axis=0))
-        found, rest = (
-            group.counts(chosen, of_group[chosen], entropy) for group, of_group in zip(self._groups, looked_at, strict=True)
-        )
-        likely = at(self.listable, found) / np.maximum(at(discovery.weights, found), 1e-300)
-        could_be_listed = looked_at[0, chosen] & (uniform(chosen.size, entropy) < likely)
+        looked_at = looked_at[:, chosen]
+        found = discovery.counts(chosen, looked_at[0], entropy)
+        rest = others.counts(chosen, looked_at[1], entropy)
         calibration = _parts(rest, self.sizes.calibration / others.users, entropy)
-        return self.first + chosen, could_be_listed, np.stack([found, calibration, rest - calibration])
+        clients = rest - calibration
+        decided, likely = looked_at[0], at(self.listable, found)
+        if self._calibrated:
+            decided = looked_at[2]
+            calibration = np.where(decided, self._calibrated.counts(chosen, decided, entropy), calibration)
+        else:
+            likely = likely / np.maximum(at(discovery.weights, found), 1e-300)
+        could_be_listed = decided & (uniform(chosen.size, entropy) < likely)
+        return self.first + chosen, could_be_listed, np.stack([found, calibration, clients])
+
+    @property
+    def _all_groups(self) -> tuple[_Group, ...]:
+        return (*self._groups, self._calibrated) if self._calibrated else self._groups
+
+    @cached_property
+    def _calibrated(self) -> _Group | None:
+        """The calibration users, if they decide which queries could be listed."""
+        return _Group(self.sizes.calibration, self._steps, self.reach.weights) if self.reach else None
 
     @cached_property
     def _groups(self) -> tuple[_Group, _Group]:
         """The discovery users and all others. No query has the total unless one of the two groups looks at it."""
-        return min(map(self._split, _SPLITS.tolist()), key=lambda groups: sum(group.estimated for group in groups))
+        return min(
+            map(self._split, _SPLITS.tolist()),
+            key=lambda groups: sum(group.estimated for group in groups),
+        )
 
     def _split(self, part: float) -> tuple[_Group, _Group]:
         """A sum reaches the total only if this part of it reaches its part, or the others exceed the rest."""
         total = math.ceil(self.total)
         of_discovery = math.ceil(part * total)
         weights = np.where(np.arange(max(of_discovery + 1, self.listable.size)) >= of_discovery, 1.0, 0.0)
-        weights = np.maximum(weights, at(self.listable, np.arange(weights.size)))
+        if not self.reach:
+            weights = np.maximum(weights, at(self.listable, np.arange(weights.size)))
         others = np.append(np.zeros(total - of_discovery + 1), 1.0)
         sizes = self.sizes
         return (
@@ -113,8 +140,8 @@ class _Group:
         """How many queries are looked at, estimated from a few of them."""
         steps = self.steps
         some = np.unique(np.linspace(0, steps.sizes.size - 1, _PROBES).astype(np.int64))
-        each = np.interp(np.arange(steps.sizes.size), some, [self._table(one)[1][-1] for one in some.tolist()])
-        return float(steps.sizes @ each)
+        each = _Tables.of(self.users * steps.shares[some], self.weights).looked_at
+        return float(steps.sizes @ np.interp(np.arange(steps.sizes.size), some, each))
 
     @property
     def expected(self) -> float:
@@ -133,45 +160,72 @@ class _Group:
     def counts(self, queries: Integers, looked_at: Flags, entropy: Entropy) -> Integers:
         """How many users have each of these queries, given which of them are looked at."""
         run = np.searchsorted(self.steps.starts, queries, side="right") - 1
-        place = run + uniform(queries.size, entropy)
-        lowest, starts, seen, unseen = self._joined
-        counts: Integers = np.where(looked_at, np.searchsorted(seen, place), np.searchsorted(unseen, place))
-        return counts + (lowest - starts)[run]
+        return self._tables.drawn(run, looked_at, uniform(queries.size, entropy))
 
     @cached_property
-    def _joined(self) -> tuple[Integers, Integers, Floats, Floats]:
-        """All tables in one: the lowest counts of the runs, where their tables start, and the running sums.
-
-        The sums of a run are scaled to 1, and its number is added.
-        """
-        lowest, *tables = zip(*self._tables, strict=True)
-        lengths = np.array([table.size for table in tables[0]])
-        joined = (
-            np.concatenate([run + table / max(float(table[-1]), 1e-300) for run, table in enumerate(some)])
-            for some in tables
-        )
-        return np.array(lowest), np.cumsum(lengths) - lengths, *joined
-
-    @cached_property
-    def _tables(self) -> list[tuple[int, Floats, Floats]]:
-        return [self._table(step) for step in range(self.steps.sizes.size)]
-
-    def _table(self, step: int) -> tuple[int, Floats, Floats]:
-        """For one run, the lowest count and the running sums of the probabilities: with being looked at, and without."""
-        mean = self.users * float(self.steps.shares[step])
-        reach = _REACH * math.sqrt(mean) + _MORE
-        counts = np.arange(max(int(mean - reach), 0), int(mean + reach) + 1)
-        logarithms = counts * math.log(mean) - mean - _log_factorials(int(counts[-1]))[counts]
-        probable, weights = np.exp(logarithms), at(self.weights, counts)
-        return int(counts[0]), np.cumsum(probable * weights), np.cumsum(probable * (1 - weights))
+    def _tables(self) -> _Tables:
+        return _Tables.of(self.users * self.steps.shares, self.weights)
 
     @cached_property
     def _probable(self) -> Floats:
-        return np.minimum([table[1][-1] for table in self._tables], 1 - 1e-12)
+        return np.minimum(self._tables.looked_at, 1 - 1e-12)
 
     @cached_property
     def _rates(self) -> Floats:
         return np.cumsum(np.repeat(-np.log1p(-self._probable), self.steps.sizes))
+
+
+@dataclass(frozen=True, eq=False)
+class _Tables:
+    """Poisson distributions, one after the other, each for the counts around its mean."""
+
+    starts: Integers
+    """The first place of each distribution."""
+    counts: Integers
+    seen: Floats
+    """The probability of every count, and of being looked at with it."""
+    unseen: Floats
+    """The probability of every count, and of not being looked at with it."""
+
+    @classmethod
+    def of(cls, means: Floats, weights: Floats) -> _Tables:
+        """The distributions with these means, if counts are looked at with these probabilities."""
+        reach = _REACH * np.sqrt(means) + _MORE
+        lowest = np.maximum(means - reach, 0).astype(np.int64)
+        sizes = (means + reach).astype(np.int64) + 1 - lowest
+        starts = np.cumsum(sizes) - sizes
+        counts = np.arange(int(sizes.sum())) + np.repeat(lowest - starts, sizes)
+        logarithms = counts * np.repeat(np.log(means), sizes) - np.repeat(means, sizes)
+        probable = np.exp(logarithms - _log_factorials(int(counts.max(initial=0)))[counts])
+        seen = probable * at(weights, counts)
+        return cls(starts, counts, seen, probable - seen)
+
+    @cached_property
+    def looked_at(self) -> Floats:
+        """The probability of being looked at, for each distribution."""
+        return np.add.reduceat(self.seen, self.starts)
+
+    def drawn(self, which: Integers, looked_at: Flags, words: Floats) -> Integers:
+        """A count from each of these distributions, given whether it is looked at; `words` are uniform numbers."""
+        place = np.empty(which.size, np.int64)
+        for these, sums in zip((looked_at, ~looked_at), self._sums, strict=True):
+            place[these] = np.searchsorted(sums, (which + words)[these])
+        found: Integers = self.counts[place]
+        return found
+
+    @cached_property
+    def _sums(self) -> tuple[Floats, Floats]:
+        """The running sums of the probabilities, if those of each distribution are scaled so that their sum is 1."""
+        seen, unseen = (self._running(values) for values in (self.seen, self.unseen))
+        return seen, unseen
+
+    def _running(self, values: Floats) -> Floats:
+        totals = np.maximum(np.add.reduceat(values, self.starts), 1e-300)
+        sizes = np.diff(self.starts, append=values.size)
+        scaled = np.cumsum(values / np.repeat(totals, sizes))
+        ends = np.arange(1, sizes.size + 1)
+        scaled += np.repeat(ends - scaled[self.starts + sizes - 1], sizes)  # free of the rounding errors of other ones
+        return scaled
 
 
 def _parts(totals: Integers, share: float, entropy: Entropy) -> Integers:

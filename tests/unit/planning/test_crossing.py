@@ -21,6 +21,18 @@ def test_the_crossing_of_a_power_is_found_in_a_few_steps(power):
     assert len(seen) <= 5
 
 
+def test_an_interval_of_twice_the_precision_is_halved():
+    """A step close to one end would leave nearly all of it."""
+    seen: list[float] = []
+
+    def shortfall(value: float) -> float:
+        seen.append(value)
+        return 1.0 if value < 1.09 else -0.01
+
+    assert crossing(shortfall, 1.0, 1.1, 1.05) == pytest.approx(1.1)
+    assert seen == pytest.approx([1.0, 1.1, 1.1**0.5])
+
+
 def test_the_first_value_may_be_enough_and_the_last_one_too_little():
     assert crossing(lambda value: math.log(37 / value), 50.0, 1e6, 1.05) == 50
     assert crossing(lambda value: math.log(37 / value), 1.0, 30.0, 1.05) == 30

@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from blender_dp.evaluation.groups import Groups, Members
-from blender_dp.evaluation.population import Population
 from blender_dp.mechanisms.laplace_threshold import LaplaceThreshold
 from blender_dp.mechanisms.listing_by_count import by_count
+from blender_dp.mechanisms.selector import Selection
 from blender_dp.mechanisms.truncated_geometric import TruncatedGeometric
-from blender_dp.planning.rare_listing import RareListing, any_listed, listable
+from blender_dp.planning.rare_listing import any_listed, listable, select_rare
 from blender_dp.sampling import Entropy
 
 MECHANISMS = [
@@ -23,15 +22,13 @@ MECHANISMS = [
 REPEATS = 20_000  # an error of 5 % in a probability of 0.35 or more is detected; false alarms beyond 4.9 standard deviations
 
 
-def groups_of(counts: list[list[int]]) -> Groups:
-    """Queries with a list of records each, and how many discovery users have them."""
-    query_of = np.repeat(np.arange(len(counts)), [len(one) for one in counts])
-    flat = np.concatenate(counts)
-    people = Population(int(flat.sum()) + 10, query_of, flat, lambda _: [])
-    nobody = np.empty(0, np.int64)
-    held = np.flatnonzero(flat)
-    discovery = Members(int(flat.sum()), held, flat[held], nobody, nobody)
-    return Groups(people, discovery, Members(2, nobody, nobody, nobody, nobody))
+def select(mechanism, counts: list[list[int]], seed: object, likely: float = 1e-300) -> Selection:
+    """Select from queries with a list of records each; unless stated otherwise, all queries are listed."""
+    sizes = np.array([len(one) for one in counts])
+    looked_at = np.full(sizes.size, likely)
+    return select_rare(
+        mechanism, by_count(mechanism), looked_at, np.concatenate(counts), np.cumsum(sizes) - sizes, Entropy.seeded(seed)
+    )
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
@@ -58,8 +55,7 @@ def test_given_that_a_query_is_listed_its_records_are_listed_as_often_as_by_the_
     half = int(np.searchsorted(by_count(mechanism), 0.5))
     counts = [half, half - 1, half]
     found = np.zeros((REPEATS, 3))
-    select = RareListing(mechanism, by_count(mechanism), 0, np.arange(REPEATS)).select
-    selected = select(groups_of([counts] * REPEATS), Entropy.seeded("given"))
+    selected = select(mechanism, [counts] * REPEATS, "given")
     found.ravel()[selected.rows] = selected.noisy_counts
     entropy = Entropy.seeded("mechanism")
     decided = mechanism.selector(entropy).select(np.tile(counts, 4 * REPEATS))
@@ -81,8 +77,7 @@ def test_given_that_a_query_is_listed_its_records_are_listed_as_often_as_by_the_
 @pytest.mark.parametrize("count", [1, 2, 3])
 def test_the_noise_of_a_record_that_is_hardly_ever_listed_is_that_of_the_mechanism(mechanism, count):
     """The exact distribution: the noisy count exceeds the threshold by k or more as often as if there were k users fewer."""
-    select = RareListing(mechanism, by_count(mechanism), 0, np.arange(REPEATS)).select
-    selected = select(groups_of([[count]] * REPEATS), Entropy.seeded(f"hardly {count}"))
+    selected = select(mechanism, [[count]] * REPEATS, f"hardly {count}")
     assert selected.rows.size == REPEATS
     step, threshold = mechanism.noise.half_steps, mechanism.threshold
     survival = [float(mechanism.noise.survival(threshold + k * step - count * step)) for k in range(4)]
@@ -93,19 +88,24 @@ def test_the_noise_of_a_record_that_is_hardly_ever_listed_is_that_of_the_mechani
         assert abs(after - before * share) <= 4.9 * np.sqrt(before * share * (1 - share)) + 1e-9
 
 
-def test_common_records_are_decided_by_the_mechanism_and_rare_ones_only_if_they_are_listed():
-    mechanism = TruncatedGeometric.of(4, "1e-5")
-    groups = groups_of([[1_000, 0], [1], [500], [500], [1]])
-    selection = RareListing(mechanism, by_count(mechanism), 2, np.array([4])).select(groups, Entropy.seeded(1))
-    assert selection.rows.tolist() == [0, 4]  # the first query, and the one that is listed
-    assert selection.noisy_counts[1] > mechanism.tau
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_queries_are_listed_as_often_as_by_the_mechanism(mechanism):
+    """Given how probable it was that they were looked at; 4.9 standard deviations."""
+    half, factor = int(np.searchsorted(by_count(mechanism), 0.5)), 0.8
+    of_records = by_count(mechanism)[[half - 1, 1]]
+    chance = 1 - float(np.prod(1 - of_records))
+    looked_at = chance / factor
+    selected = select(mechanism, [[half - 1, 1]] * REPEATS, "as often", looked_at)
+    listed = np.unique(selected.rows // 2).size
+    assert looked_at <= 1
+    assert abs(listed - REPEATS * factor) <= 4.9 * np.sqrt(REPEATS * factor * (1 - factor))
 
 
-def test_nothing_rare_is_listed():
-    mechanism = TruncatedGeometric.of(4, "1e-5")
-    selection = RareListing(mechanism, by_count(mechanism), 0, np.empty(0, np.int64)).select(
-        groups_of([[900], [3]]), Entropy.seeded(1)
-    )
+def test_nothing_can_be_listed():
+    selection = select(MECHANISMS[0], [[3], [2]], 1, likely=1e300)
+    assert selection.rows.size == selection.noisy_counts.size == 0
+    empty = np.empty(0, np.int64)
+    selection = select_rare(MECHANISMS[0], by_count(MECHANISMS[0]), np.empty(0), empty, empty, Entropy.seeded(1))
     assert selection.rows.size == selection.noisy_counts.size == 0
 
 

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from blender_dp.evaluation.experiment import Outcome
 from blender_dp.parameters import Parameters
 from blender_dp.planning import setting as settings
-from blender_dp.planning.draws import drawn_groups
+from blender_dp.planning.planned_list import planned_list
 from blender_dp.planning.setting import Setting
 from blender_dp.planning.simulation import simulated
 from blender_dp.planning.sources import outline_of
@@ -85,7 +86,7 @@ def test_no_group_has_more_users_than_its_size():
     full = Setting(outline("flat", equal, 1, 1.0), 20_000_000, 0.5, parameters)
     assert full.tail.expected > 40_000
     for seed in range(4):
-        drawn = drawn_groups(full, "", Entropy.seeded(seed)).groups
+        drawn = planned_list(full, full.collection, "", Entropy.seeded(seed)).groups
         assert drawn.discovery.counts.sum() <= full.sizes.discovery
         assert drawn.calibration.counts.sum() <= full.sizes.calibration
         assert drawn.population.counts.sum() <= full.users
@@ -111,8 +112,14 @@ def test_a_million_equally_popular_queries_have_one():
     setting = Setting(outline_of("zipf:0"), 400_000_000, 0.05, Parameters(epsilon=4, delta="1e-11"))
     assert setting.tail.shares.size == 1_000_000
     assert setting.tail.expected < 50_000
-    people = drawn_groups(setting, "", Entropy.seeded(1)).groups.population
+    people = planned_list(setting, setting.collection, "", Entropy.seeded(1)).groups.population
     assert people.top_queries[49] > 400 + 3.5 * 20  # the fiftieth of a million queries with 400 ± 20 users
+
+
+def results(outcome: Outcome) -> list[float]:
+    """The length of the list, the scores, and the opt-in users' estimate of everything else."""
+    scores = [value for group in ("opt-in", "blended") for value in astuple(outcome.scores[group])]
+    return [outcome.queries, *scores, outcome.result.opt_in.queries.share[-1]]
 
 
 @pytest.mark.slow
@@ -125,16 +132,19 @@ def test_a_million_equally_popular_queries_have_one():
         {"epsilon": 10, "users": 400_000},
         {"users": 300_000},
         {"users": 900_000, "discovery": "laplace"},
+        {"profile": "paper", "users": 3_000_000},
+        {"profile": "paper", "users": 10_000_000, "epsilon": 1, "max_queries": 50},
+        {"estimator": "average", "users": 30_000_000, "epsilon": 2, "max_queries": 100},
     ],
 )
 def test_the_results_are_those_of_drawing_every_query(parameters, monkeypatch):
     """Means of 16 collections each: beyond 6.5 standard errors, Student's t has a probability below 1e-6."""
 
     def measured() -> np.ndarray:
-        outcomes = simulated(flat(**parameters), 16, "measured").outcomes
-        return np.array([(one.queries, one.scores["blended"].query_l1, one.scores["blended"].ndcg) for one in outcomes])
+        return np.array([results(one) for one in simulated(flat(**parameters), 16, "measured").outcomes])
 
     assert flat(**parameters).tail
+    assert bool(flat(**parameters).tail.reach) == (parameters.get("users", 0) >= 3_000_000)
     rare = measured()
     monkeypatch.setattr(settings, "_EACH", 10**6)
     assert flat(**parameters).tail is None
@@ -152,11 +162,8 @@ def test_as_many_queries_are_listed_as_the_closed_form_says(parameters):
     setting, listed = flat(max_queries=500, **parameters), []
     assert 30 < setting.listed.sum() < 400
     for seed in range(400):
-        entropy = Entropy.seeded(f"listed {seed}")
-        drawn = drawn_groups(setting, "", entropy)
-        people = drawn.groups
-        records = people.discovery.records[drawn.select(people, entropy).rows]
-        listed.append(np.unique(people.population.query_of[records]).size)
+        made = planned_list(setting, setting.collection, "", Entropy.seeded(f"listed {seed}"))
+        listed.append(len(made.listed.head_list))
     exact = 400 * setting.listed.sum()
     assert 4.9 * np.sqrt(exact) < 0.05 * exact
     assert abs(sum(listed) - exact) <= 4.9 * np.sqrt(exact)
