@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from blender_dp.cli.drawing_process import Draw
 from blender_dp.cli.output import note
-from blender_dp.cli.svg_process import Draw
 from blender_dp.errors import BlenderError, DocumentError, MissingExtraError
 from blender_dp.evaluation import Scores, Truth
 from blender_dp.privacy.statement import seeded_warning
@@ -49,7 +49,7 @@ def write_folder(
         from blender_dp.report import render
 
         page = render(release, truth, scores, draw)
-    except MissingExtraError as error:
+    except (MissingExtraError, ChildProcessError) as error:  # the release has been paid for: it is saved in any case
         page = None
         note(f"No report.html: {error}")
     if page is None:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from blender_dp.cli.drawing_process import Draw, drawing_process, png_of
 from blender_dp.cli.options import AsJson, given, parameter_options
 from blender_dp.cli.output import check_writable, err, note, print_json
 from blender_dp.cli.reading_options import reading_of, reading_options
-from blender_dp.cli.svg_process import Draw, svg_process
 from blender_dp.errors import ParameterError
 from blender_dp.extras import needs
 
@@ -75,7 +75,7 @@ def plan(
     _check_picture(plot)
     with (
         err.status("Simulating collections"),
-        svg_process() if plot and plot.suffix == ".svg" else nullcontext() as draw,  # it loads while the plan is made
+        drawing_process("png" if plot.suffix == ".png" else "svg") if plot else nullcontext() as draw,  # loads meanwhile
     ):
         from blender_dp.cli.plan_output import print_plan, print_solution, print_tradeoff
         from blender_dp.evaluation.sources import PopulationSource
@@ -161,8 +161,8 @@ def _check_picture(path: Path | None) -> None:
 
 
 def _draw(curve: Tradeoff, path: Path, draw: Draw | None) -> None:
-    from blender_dp.report.lines import png, svg
     from blender_dp.report.plan_charts import tradeoff_chart
 
-    chart = tradeoff_chart(curve)
-    path.write_bytes(png(chart) if path.suffix == ".png" else (draw or svg)(chart).encode())
+    if draw:  # `_check_picture` has found the library
+        drawn = draw(tradeoff_chart(curve))
+        path.write_bytes(png_of(drawn) if path.suffix == ".png" else drawn.encode())

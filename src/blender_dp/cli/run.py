@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from blender_dp.cli.drawing_process import drawing_process
 from blender_dp.cli.loading import loading
 from blender_dp.cli.options import AsJson, Engine, Force, MaxBad, Memory, parameter_options
 from blender_dp.cli.output import Steps, check_writable, print_files, print_json, print_tally, privacy_warnings, say
 from blender_dp.cli.promise import print_promise
 from blender_dp.cli.reading_options import reading_of, reading_options
-from blender_dp.cli.svg_process import svg_process
 from blender_dp.errors import LogError, ParameterError
 from blender_dp_device.arithmetic import exact
 
@@ -68,7 +68,7 @@ def run(
       blender-dp run hdfs://host/logs --format csv --engine spark --epsilon 4 --delta 1e-5 --opt-in 0.05 --out release
       blender-dp trends release
     """
-    with svg_process() as draw:  # before everything else is loaded
+    with drawing_process() as draw:  # before everything else is loaded
         with loading():
             from blender_dp.cli.engine import counted, watched, write_bad_rows
             from blender_dp.cli.files import output_folder, write_folder

@@ -9,6 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from blender_dp import DocumentError, Release
+from blender_dp.cli import drawing_process
 from blender_dp.cli.app import app
 
 PRIVACY = ("--epsilon", "4", "--delta", "1e-6", "--out", "release")
@@ -106,3 +107,26 @@ def test_a_csv_file_that_cannot_be_written_is_refused_before_anything_is_read(fo
     with pytest.raises(DocumentError, match=problem):
         command("run", "log.csv", *PRIVACY, "--opt-in", "0.5", "--csv", path)
     assert [one.name for one in folder.iterdir()] == ["log.csv"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("character", ["\ufffe", "\uffff"])
+def test_a_query_with_a_character_that_svg_cannot_contain_is_shown(folder, character):
+    """The library that draws the charts would end its process, when the privacy budget has been spent."""
+    write_log(folder, 600, lambda i: ("goo" + character + "gle", "yahoo")[i % 2])
+    command("run", "log.csv", *PRIVACY, "--opt-in", "0.5", "--force")
+    page = (folder / "release" / "report.html").read_text(encoding="utf-8")
+    assert "<svg" in page
+    assert "yahoo" in page
+    assert any(character in row.query for row in Release.load("release").queries if row.query)
+
+
+@pytest.mark.slow
+def test_the_release_is_saved_even_if_the_charts_cannot_be_drawn(folder, monkeypatch):
+    dies = "0 if chart['mark'] == 'bar' and not chart['data']['values'] else exit()"
+    monkeypatch.setitem(drawing_process._DRAWN, "svg", dies)
+    write_log(folder, 600)
+    said = command("run", "log.csv", *PRIVACY, "--opt-in", "0.5", "--force")
+    assert "No report.html: the process that draws the charts has exited" in said
+    assert [row.query for row in Release.load("release").queries] == ["google", None]
+    assert not (folder / "release" / "report.html").exists()
