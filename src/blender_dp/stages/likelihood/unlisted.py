@@ -17,14 +17,17 @@ from blender_dp.stages.layout import Floats
 
 _FACTORS = np.geomspace(0.02, 6, 25)
 _SCATTERS = np.array([0.4, 0.6, 0.85, 1.2, 1.7, 2.4, 3.4, 4.8])  # standard deviations, relative to the mean
-_EXPONENTS = (0.0, 0.25, 0.5, 1.0)
+_EXPONENTS = np.array([0.0, 0.25, 0.5, 1.0])
 # The prior, as log-normal distributions: an unlisted share of about a third of the smallest listed record's. Most queries
 # have no unlisted URL, and some have one or a few: as for Poisson numbers, the smaller the mean, the larger the scatter is.
 _FACTOR, _FACTOR_SPREAD = 0.35, 0.7
 _SCATTER, _SCATTER_SPREAD = 1.5, 0.5
 _EXPONENT, _EXPONENT_SPREAD = 0.25, 0.3
 _QUERIES = 1000  # this many are enough to learn from
-_AT_ONCE = 64  # the likelihoods of this many queries, for all factors and scatters, fit into the processor's cache
+_AT_ONCE = 64  # the variances of this many queries have a product that a float can hold
+# For every factor and scatter, in one row: what the squared size, and the measured variance, are multiplied by.
+_WEIGHTS = np.stack([np.outer(_FACTORS, _SCATTERS).ravel() ** 2, np.ones(_FACTORS.size * _SCATTERS.size)])
+_POWERS = np.repeat(_FACTORS, _SCATTERS.size) ** np.arange(3)[:, None]
 
 
 @dataclass(frozen=True)
@@ -41,11 +44,10 @@ class Expectation:
 def expect_unlisted(shares: Floats, variance: Floats, listed: Floats, scale: float) -> Expectation:
     """Learn from unshrunk estimates and their variances, the queries' listed shares, and the threshold's share."""
     every = max(1, shares.size // _QUERIES)
-    learnt = max(
-        (_likeliest(shares[::every], variance[::every], _size(listed[::every], scale, e), e) for e in _EXPONENTS),
-        key=lambda candidate: candidate[0],
-    )
-    _, factor, scatter, exponent = learnt
+    sizes = np.stack([_size(listed[::every], scale, exponent) for exponent in _EXPONENTS])
+    likelihood = _prior() + _log_likelihood(shares[::every], variance[::every], sizes)
+    best = np.unravel_index(int(likelihood.argmax()), likelihood.shape)
+    exponent, factor, scatter = (float(grid[at]) for grid, at in zip((_EXPONENTS, _FACTORS, _SCATTERS), best, strict=True))
     mean = factor * _size(listed, scale, exponent)
     return Expectation(mean, (scatter * mean) ** 2, factor, exponent, scatter)
 
@@ -55,32 +57,33 @@ def _size(listed: Floats, scale: float, exponent: float) -> Floats:
     return size
 
 
-def _likeliest(shares: Floats, variance: Floats, size: Floats, exponent: float) -> tuple[float, float, float, float]:
-    """The likeliest factor and scatter for one exponent, and their log-likelihood."""
-    likelihood = _prior().copy()
-    for start in range(0, shares.size, _AT_ONCE):
-        part = slice(start, start + _AT_ONCE)
-        likelihood += _log_likelihood(shares[part], variance[part], size[part])
-    best = np.unravel_index(int(likelihood.argmax()), likelihood.shape)
-    value = float(likelihood[best]) - 0.5 * ((exponent - _EXPONENT) / _EXPONENT_SPREAD) ** 2
-    return value, float(_FACTORS[best[0]]), float(_SCATTERS[best[1]]), exponent
-
-
 @cache
 def _prior() -> Floats:
-    """The logarithm of the prior of every factor (by row) and scatter (by column)."""
+    """The logarithm of the prior of every exponent, factor and scatter: an axis for each."""
     usual = _SCATTER * np.sqrt(_FACTOR / _FACTORS)  # at each factor
+    of_exponents = (_EXPONENTS - _EXPONENT) / _EXPONENT_SPREAD
     of_factors = np.log(_FACTORS / _FACTOR) / _FACTOR_SPREAD
     of_scatters = np.log(_SCATTERS / usual[:, None]) / _SCATTER_SPREAD
-    prior: Floats = -0.5 * (of_factors[:, None] ** 2 + of_scatters**2)
+    prior: Floats = -0.5 * (of_exponents[:, None, None] ** 2 + of_factors[:, None] ** 2 + of_scatters**2)
     return prior
 
 
-def _log_likelihood(shares: Floats, variance: Floats, size: Floats) -> Floats:
-    """The log-likelihood of some queries' estimates, for every factor (by row) and scatter (by column)."""
-    mean = _FACTORS[:, None] * size
-    spread = _SCATTERS[:, None] ** 2 * (mean**2)[:, None] + variance
-    logs = np.log(spread)
-    logs += np.divide(((shares - mean) ** 2)[:, None], spread, out=spread)
-    likelihood: Floats = -0.5 * logs.sum(axis=-1)
-    return likelihood
+def _log_likelihood(shares: Floats, variance: Floats, sizes: Floats) -> Floats:
+    """The log-likelihood of the estimates, for every exponent, factor and scatter; `sizes` has a row for each exponent.
+
+    A query with the mean m = factor · size has the variance v = (scatter · m)² + `variance`, and contributes
+    log v + (share - m)² / v. Relative to size² + `variance`, v is neither tiny nor huge, so the sum of the logarithms is the
+    logarithm of a product; and expanded into powers of the factor, the squares are a product of matrices.
+    """
+    units = sizes**2 + variance
+    of_variance = np.stack([sizes**2 / units, variance / units], axis=-1)
+    of_squares = np.stack([shares**2 / units, -2 * shares * sizes / units, sizes**2 / units], axis=1)
+    logs, squares = np.zeros((len(sizes), _WEIGHTS.shape[1])), np.zeros((len(sizes), *_POWERS.shape))
+    for row in range(len(sizes)):
+        for start in range(0, shares.size, _AT_ONCE):
+            some = slice(start, start + _AT_ONCE)
+            relative = of_variance[row, some] @ _WEIGHTS
+            logs[row] += np.log(np.multiply.reduce(relative, axis=0))
+            squares[row] += of_squares[row, :, some] @ np.reciprocal(relative, out=relative)
+    total: Floats = logs + np.log(units).sum(axis=1, keepdims=True) + (squares * _POWERS).sum(axis=1)
+    return -0.5 * total.reshape(len(sizes), _FACTORS.size, _SCATTERS.size)
