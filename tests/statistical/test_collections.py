@@ -60,8 +60,8 @@ def estimates(groups: Groups, entropy: Entropy) -> tuple[Outcome, Outcome]:
     reported = simulate(groups.clients_on(listed), channel, entropy)
     believing = replace(listing, context=replace(listing.context, robust=False))
     return (
-        estimated(ROBUST.collection, groups, listing, listed, channel, reported, yardsticks=True),
-        estimated(BELIEVING.collection, groups, believing, listed, channel, reported, yardsticks=False),
+        estimated(ROBUST.collection, groups, listing, listed, channel, reported),
+        estimated(BELIEVING.collection, groups, believing, listed, channel, reported),
     )
 
 

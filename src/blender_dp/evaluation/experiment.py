@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import groupby
 from operator import itemgetter
 
@@ -43,19 +44,56 @@ Reports = Callable[[Integers, AnyChannel, Entropy], Integers]
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """How good one release is: its estimates, those of each group alone, and the errors that it states."""
+    """How good one release is: its estimates, those of each group alone, and the errors that it states.
+
+    The scores, and what they need besides the release, are computed when they are wanted: they take longer than the release.
+    """
 
     listing: Listing
     listed: Listed
+    channel: AnyChannel
+    reported: Integers
+    """How often every cell was reported."""
     result: Result
-    scores: dict[str, Scores]
-    """Of the estimates of `opt-in` users alone, of `client`s alone, and `blended`."""
     truth: Floats
     """The true share of every cell."""
-    query_truth: Floats
-    """The true share of every query, ⋆ last."""
-    query_bounds: Floats | None
-    """Cramér-Rao bounds of the queries' variances, if the estimator is `likelihood` and yardsticks are wanted."""
+    scorer: Scorer
+
+    @cached_property
+    def blended(self) -> Scores:
+        """Of the blended estimates."""
+        return self._score(self.result.blended.queries.share, self.result.blended.cells.share)
+
+    @cached_property
+    def opt_in(self) -> Scores:
+        """Of the opt-in users' estimates alone."""
+        return self._score(self.result.opt_in.queries.share, self.result.opt_in.cells.share)
+
+    @cached_property
+    def client(self) -> Scores:
+        """Of the clients' estimates alone, which are the best possible ones if the estimator is `likelihood`."""
+        alone = self._yardsticks or self.result.client
+        return self._score(alone.queries.share, alone.cells.share)
+
+    @property
+    def scores(self) -> dict[str, Scores]:
+        """All of them, by group."""
+        return {"opt-in": self.opt_in, "client": self.client, "blended": self.blended}
+
+    def _score(self, queries: Floats, cells: Floats) -> Scores:
+        return self.scorer.score(np.nan_to_num(queries[:-1]), np.nan_to_num(cells[self.listed.record_cells]))
+
+    @cached_property
+    def _yardsticks(self) -> Yardsticks | None:
+        if not isinstance(self.listing.calibrated, Calibration):
+            return None
+        known = self.listing.calibrated, self.result, self.reported, self.channel, self.listing.context
+        return Yardsticks.of(*known, self.truth)
+
+    @cached_property
+    def query_truth(self) -> Floats:
+        """The true share of every query, ⋆ last."""
+        return _per_query(self.truth, self.listed)
 
     @property
     def queries(self) -> int:
@@ -86,65 +124,32 @@ class Outcome:
 
     @property
     def bound(self) -> float:
-        """The smallest possible sum of the queries' variances; NaN if it is not known."""
-        return float("nan") if self.query_bounds is None else float(self.query_bounds[:-1].sum())
+        """The smallest possible sum of the queries' variances, by Cramér and Rao; NaN if it is not known."""
+        return float(self._yardsticks.query_bounds[:-1].sum()) if self._yardsticks else float("nan")
 
 
-def collect(
-    collection: Collection, groups: Groups, entropy: Entropy, reports: Reports = simulate, *, yardsticks: bool = True
-) -> Outcome:
-    """Run one collection through the product's stages and score it.
-
-    Without `yardsticks` it is faster, and the clients alone are scored by their unbiased estimates, not the best ones.
-    """
+def collect(collection: Collection, groups: Groups, entropy: Entropy, reports: Reports = simulate) -> Outcome:
+    """Run one collection through the product's stages."""
     listing, listed = make_listing(collection, groups, entropy)
-    return completed(collection, groups, listing, listed, entropy, reports, yardsticks=yardsticks)
+    return completed(collection, groups, listing, listed, entropy, reports)
 
 
 def completed(
-    collection: Collection,
-    groups: Groups,
-    listing: Listing,
-    listed: Listed,
-    entropy: Entropy,
-    reports: Reports,
-    *,
-    yardsticks: bool,
+    collection: Collection, groups: Groups, listing: Listing, listed: Listed, entropy: Entropy, reports: Reports
 ) -> Outcome:
     """The clients' half of a collection whose list has been made."""
     channel = collection.channel(listing.head_list, listing.design)
-    reported = reports(groups.clients_on(listed), channel, entropy)
-    return estimated(collection, groups, listing, listed, channel, reported, yardsticks=yardsticks)
+    return estimated(collection, groups, listing, listed, channel, reports(groups.clients_on(listed), channel, entropy))
 
 
 def estimated(
-    collection: Collection,
-    groups: Groups,
-    listing: Listing,
-    listed: Listed,
-    channel: AnyChannel,
-    reported: Integers,
-    *,
-    yardsticks: bool,
+    collection: Collection, groups: Groups, listing: Listing, listed: Listed, channel: AnyChannel, reported: Integers
 ) -> Outcome:
-    """The last stage of a collection, from its list and the clients' reports to estimates, and their scores."""
+    """The last stage of a collection, from its list and the clients' reports to estimates."""
     result = collection.estimator.combine(listing.calibrated, reported, channel, listing.context)
     truth: Floats = groups.everyone_on(listed) / groups.population.users
-    client_cells, client_queries, bounds = result.client.cells, result.client.queries, None
-    if yardsticks and isinstance(listing.calibrated, Calibration):
-        yard = Yardsticks.of(listing.calibrated, result, reported, channel, listing.context, truth)
-        client_cells, client_queries, bounds = yard.cells, yard.queries, yard.query_bounds
     scorer = Scorer(groups.population, listed, collection.parameters.max_queries)
-
-    def score(queries: Floats, cells: Floats) -> Scores:
-        return scorer.score(np.nan_to_num(queries[:-1]), np.nan_to_num(cells[listed.record_cells]))
-
-    scores = {
-        "opt-in": score(result.opt_in.queries.share, result.opt_in.cells.share),
-        "client": score(client_queries.share, client_cells.share),
-        "blended": score(result.blended.queries.share, result.blended.cells.share),
-    }
-    return Outcome(listing, listed, result, scores, truth, _per_query(truth, listed), bounds)
+    return Outcome(listing, listed, channel, reported, result, truth, scorer)
 
 
 def make_listing(

@@ -99,7 +99,7 @@ def plan_of(setting: Setting, runs: int | None = None, rounds: int = ROUNDS) -> 
     sizes, p, promises = setting.sizes, setting.parameters, setting.collection.promises()
     opt_in_users = sizes.discovery + sizes.calibration
     several = usual_runs(setting) if runs is None else at_least_one(runs, "runs")
-    results = simulated(setting, several, yardsticks=True, designs=min(_DESIGNS, (several + 1) // 2))
+    results = simulated(setting, several, designs=min(_DESIGNS, (several + 1) // 2))
     members = (opt_in_users, sizes.clients)
     return Plan(
         shape=setting.outline.name,

@@ -30,9 +30,9 @@ class Simulated:
     ranks: tuple[Integers, ...]
     """For each collection, the places of the listed queries in the setting's outline."""
 
-    def expected(self, name: str, estimates: str = "blended") -> Expected:
-        """The expected value of one of the `Scores` of some estimates."""
-        values = [float(getattr(outcome.scores[estimates], name)) for outcome in self.outcomes]
+    def expected(self, name: str, group: str = "blended") -> Expected:
+        """The expected value of one of the `Scores` of a group's estimates: `opt_in`, `client` or `blended`."""
+        values = [float(getattr(getattr(outcome, group), name)) for outcome in self.outcomes]
         return Expected.of(values, most=1.0 if name == "ndcg" else math.inf)
 
     @cached_property
@@ -61,18 +61,16 @@ def simulated(
     runs: int,
     stream: str = "plan",
     *,
-    yardsticks: bool = False,
     designs: int = 1,
     design: Design | None = None,
 ) -> Simulated:
     """Simulate this many collections. The first ones choose the `designs` of the channel that the others use in turn.
 
-    With a `design`, none has to choose. With `yardsticks`, the clients alone are scored by their best estimates
-    (`evaluation.experiment`).
+    With a `design`, none has to choose.
     """
 
     def run(collection: Collection, seed: int) -> tuple[Outcome, Integers]:
-        return _collection(setting, collection, f"{stream} {seed}", yardsticks)
+        return _collection(setting, collection, f"{stream} {seed}")
 
     choosing = [run(setting.collection, seed) for seed in range(0 if design else min(designs, runs))]
     preferred = [design] if design else [one.listing.design for one, _ in choosing if one.queries]
@@ -82,9 +80,9 @@ def simulated(
     return Simulated(outcomes, ranks)
 
 
-def _collection(setting: Setting, collection: Collection, stream: str, yardsticks: bool) -> tuple[Outcome, Integers]:
+def _collection(setting: Setting, collection: Collection, stream: str) -> tuple[Outcome, Integers]:
     """One collection, and the places of its listed queries in the outline."""
     entropy = Entropy.seeded(stream)
     made = planned_list(setting, collection, stream, entropy)
-    outcome = completed(collection, made.groups, made.listing, made.listed, entropy, fast_reports, yardsticks=yardsticks)
+    outcome = completed(collection, made.groups, made.listing, made.listed, entropy, fast_reports)
     return outcome, made.ranks[made.listed.queries]

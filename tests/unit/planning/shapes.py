@@ -53,4 +53,4 @@ def brute_force(setting: Setting, seed: int) -> Outcome:
 
     people = Population(setting.users, query_of, counts[held], names)
     groups = Groups.of(people, setting.opt_in, float(setting.parameters.f_o), seed)
-    return collect(setting.collection, groups, entropy, yardsticks=False)
+    return collect(setting.collection, groups, entropy)

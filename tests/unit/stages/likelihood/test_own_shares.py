@@ -91,4 +91,4 @@ def test_a_few_clients_do_not_overrule_everyone_else():
     """With 60 clients a cell may be in no report at all; that used to count as a certain contradiction."""
     setting = Setting(SHAPES["Zipf 0.7"], 60_000, 0.999, Parameters(epsilon=1, delta="1e-7", max_queries=50))
     found = simulated(setting, 8)
-    assert found.expected("query_l1").mean == pytest.approx(found.expected("query_l1", "opt-in").mean, rel=0.1)
+    assert found.expected("query_l1").mean == pytest.approx(found.expected("query_l1", "opt_in").mean, rel=0.1)
