@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from blender_dp.cli.drawing_process import Draw, drawing_process, png_of
+from blender_dp.cli.loading import loading
 from blender_dp.cli.options import AsJson, given, parameter_options
 from blender_dp.cli.output import check_writable, err, note, print_json
 from blender_dp.cli.reading_options import reading_of, reading_options
@@ -77,10 +78,11 @@ def plan(
         err.status("Simulating collections"),
         drawing_process("png" if plot.suffix == ".png" else "svg") if plot else nullcontext() as draw,  # loads meanwhile
     ):
-        from blender_dp.cli.plan_output import print_plan, print_solution, print_tradeoff
-        from blender_dp.evaluation.sources import PopulationSource
-        from blender_dp.planning import plan_of, tradeoff
-        from blender_dp.planning import solve as solved
+        with loading():
+            from blender_dp.cli.plan_output import print_plan, print_solution, print_tradeoff
+            from blender_dp.evaluation.sources import PopulationSource
+            from blender_dp.planning import plan_of, tradeoff
+            from blender_dp.planning import solve as solved
 
         wanted = _want(want, solve)
         source = PopulationSource(shape, reading=reading_of(parameters))

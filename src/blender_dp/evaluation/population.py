@@ -13,7 +13,6 @@ from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from blender_dp.logs.synthetic import Shape, drawn_records, record_names
 from blender_dp.logs.tables import TableLike, as_table
@@ -66,7 +65,7 @@ class Population:
     @classmethod
     def of_counts(cls, table: pa.Table, users: int) -> Population:
         """Use a table of distinct records: columns query, url (null, or left out, for single items) and count."""
-        held = table.filter(pc.greater(table["count"], 0))
+        held = table.filter(pa.array(table["count"].to_numpy() > 0))
         query = held["query"].combine_chunks().dictionary_encode()
         numbers = query.indices.to_numpy().astype(np.int64)
         order = np.argsort(numbers, kind="stable")

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from blender_dp.sampling import Entropy
@@ -139,7 +138,9 @@ def _url_ranks(counts: Integers, exponents: Floats, target: Floats) -> Integers:
 
 def record_names(query: Integers, url: Integers) -> dict[str, pa.Array]:
     """The columns query and url for the numbers that `drawn_records` returns."""
-    words = _words(query)
+    import pyarrow.compute as pc  # noqa: PLC0415 (slow to import, and experiments on counts do not need it)
+
+    words = pc.binary_join_element_wise(*_syllables(query), "")
     site = pc.binary_join_element_wise("https://www.", words, ".example/", "")
     for rank, (name, home) in enumerate(_TOP):
         chosen = pa.array(query == rank)
@@ -148,13 +149,12 @@ def record_names(query: Integers, url: Integers) -> dict[str, pa.Array]:
     return {"query": words, "url": pc.binary_join_element_wise(site, page, "")}
 
 
-def _words(numbers: Integers) -> pa.Array:
-    """A pronounceable word of four syllables for every number, different for different numbers (below 24 million)."""
+def _syllables(numbers: Integers) -> list[pa.Array]:
+    """The four syllables of a pronounceable word for every number, different for different numbers (below 24 million)."""
     base = len(_SYLLABLES)
     scattered = numbers * _SCATTER % base**4
     syllables = pa.array(_SYLLABLES)
-    parts = [syllables.take(pa.array(scattered // base**power % base)) for power in range(4)]
-    return pc.binary_join_element_wise(*parts, "")
+    return [syllables.take(pa.array(scattered // base**power % base)) for power in range(4)]
 
 
 def uniform(count: int, entropy: Entropy) -> Floats:

@@ -153,7 +153,9 @@ def _place_weights(loss: Fraction, steps: int) -> tuple[int, ...]:
     Their ratios w_f / w_(G-1-f) stay a whole factor e^(loss/G) inside e^±loss, far more than rounding can change.
     """
     raw = exp_below(-loss / steps, steps)
-    total = sum(raw)
-    weights = [math.floor(weight / total * WORD) for weight in raw]
+    whole = math.lcm(*(weight.denominator for weight in raw))  # sums of a thousand fractions take long
+    parts = [weight.numerator * (whole // weight.denominator) for weight in raw]
+    total = sum(parts)
+    weights = [part * WORD // total for part in parts]
     weights[0] += WORD - sum(weights)
     return tuple(weights)

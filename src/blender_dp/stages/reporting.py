@@ -6,7 +6,6 @@ from collections.abc import Iterable
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from blender_dp.mechanisms.subset_response import SubsetResponse
@@ -112,5 +111,7 @@ class _Placer:
 
 
 def _index_in(values: pa.Array, known: pa.Array) -> Integers:
+    import pyarrow.compute as pc  # noqa: PLC0415 (slow to import, and plans do not need it)
+
     index = pc.fill_null(pc.index_in(values.cast(pa.string()), value_set=known), -1)
     return np.asarray(index, np.int64)

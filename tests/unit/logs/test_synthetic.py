@@ -5,7 +5,7 @@ import pyarrow.compute as pc
 import pytest
 
 from blender_dp import ParameterError, Truth, aol_like, canonical_query, canonical_url
-from blender_dp.logs.synthetic import _words, aol_shape
+from blender_dp.logs.synthetic import aol_shape, record_names
 
 pytestmark = pytest.mark.slow  # makes populations of realistic sizes
 
@@ -56,5 +56,5 @@ def test_a_population_needs_at_least_one_user(users):
 
 
 def test_different_numbers_get_different_words():
-    words = _words(np.arange(400_000))
-    assert len(set(words.to_pylist())) == 400_000
+    names = record_names(np.arange(400_000), np.ones(400_000, np.int64))
+    assert len(set(names["query"].to_pylist())) == 400_000
