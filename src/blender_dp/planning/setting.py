@@ -105,9 +105,11 @@ class Setting:
     def _in_reach(self, last: int) -> int:
         """The number of queries whose noisy counts could exceed that of the query with this number."""
         users, noise = self.cutoff
-        counts = users * self.outline.query_shares
-        reach = _REACH * np.sqrt(counts + noise)
-        return max(int(np.count_nonzero(counts + reach >= counts[last] - reach[last])), last + 1)
+        shares = self.outline.query_shares
+        count = users * float(shares[last])
+        lowest = max(count - _REACH * np.sqrt(count + noise) + noise, 0.0)
+        root = (np.sqrt(_REACH**2 + 4 * lowest) - _REACH) / 2  # of the count and the noise that can just reach it
+        return max(int(np.count_nonzero(shares >= (root**2 - noise) / users)), last + 1)
 
     @cached_property
     def cutoff(self) -> tuple[int, float]:
