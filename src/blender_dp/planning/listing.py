@@ -15,8 +15,8 @@ from blender_dp.mechanisms.listing_by_count import CERTAIN
 from blender_dp.release.normal import normal_tail
 from blender_dp.stages import Floats, Integers
 
-_PART = 1000  # records of similar shares, whose probabilities are computed together
-_NODES = 5000  # of more records than this, probabilities are interpolated: they depend on the share alone, and smoothly
+_PART = 200  # records of similar shares, whose probabilities are computed together
+_NODES = 2000  # of more records than this, probabilities are interpolated: they depend on the share alone, and smoothly
 _CLEAR = 8.0  # standard deviations: a list that is longer than M by so much is never shorter than M
 _MANY, _SPREAD = 1_000, 30.0  # so many queries, whose number has so large a variance, are counted by a normal distribution
 _RARE = 1e-3  # queries that are listed less often than this are counted together, as a Poisson number

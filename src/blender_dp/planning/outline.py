@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -41,7 +42,7 @@ class Outline:
         """The outline of a synthetic population."""
 
         def records(queries: Integers, seed: str) -> Records:
-            counts, shares = url_shares(queries.size, Entropy.seeded(f"plan {seed}"))
+            counts, shares = _urls(queries.size, seed)
             query_of = np.repeat(queries, counts)
             return Records(query_of, shares * shape.query_shares[query_of])
 
@@ -63,3 +64,9 @@ class Outline:
 
         query_shares = population.query_counts[order] / population.users
         return cls(name, population.users, query_shares, records, population.levels)
+
+
+@lru_cache(maxsize=4)
+def _urls(queries: int, seed: str) -> tuple[Integers, Floats]:
+    """The number of URLs of so many queries, and their shares. Cached: closed forms want the same ones for every setting."""
+    return url_shares(queries, Entropy.seeded(f"plan {seed}"))

@@ -47,7 +47,7 @@ def tradeoff(setting: Setting, over: str, values: Sequence[float] | None = None)
     for value in unknown.values(setting) if values is None else values:
         try:
             changed = unknown.set(setting, value)
-            points.append(Point(value, forecast(changed, simulated(changed, usual_runs(changed, _QUERIES, 2, 12)))))
+            points.append(Point(value, forecast(changed, simulated(changed, usual_runs(changed, _QUERIES, 2, 8)))))
         except BlenderError:
             if values is not None:
                 raise
