@@ -20,6 +20,7 @@ USUAL, LONG = (10, 50, 100, 500, 1000), (5000, 10_000)
 UNKNOWN = ("opt-in", "epsilon", "users", "max-queries")
 GOALS = ("queries={}", "queries={},ndcg=0.9", "queries={},ndcg=0.95,error=0.1", "queries={},error=0.2")
 TARGET = 2.0
+_STARTS = 9
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,7 @@ KINDS = (
     Kind("popularity falls, M 5,000 or 10,000, paper", FALLING, LONG, ("paper",), 40),
     Kind("nearly flat, M up to 1,000, tight", NEARLY_FLAT, USUAL, ("tight",), 100),
     Kind("nearly flat, M up to 1,000, paper", NEARLY_FLAT, USUAL, ("paper",), 40),
+    Kind("nearly flat, M 5,000 or 10,000", NEARLY_FLAT, LONG, ("tight", "paper"), 60),
 )
 
 
@@ -48,7 +50,7 @@ def measure() -> Result:
     verdicts = []
     for kind in KINDS:
         asked = list(_questions(kind))
-        seconds = np.array([_seconds(question) for question in _shown(kind.name, asked)])
+        seconds = np.array([_seconds(f"plan {question}") for question in _shown(kind.name, asked)])
         slowest = int(seconds.argmax())
         rows.append(
             {
@@ -67,7 +69,8 @@ def measure() -> Result:
         "Seconds of a new process per question (elapsed or processor time, whichever is less). A question is a whole plan, "
         f"a trade-off over one of {', '.join(UNKNOWN)}, or the value of one of these that reaches a goal. Shapes: "
         f"{', '.join(FALLING)} (popularity falls), or {', '.join(NEARLY_FLAT)} (nearly flat, a million queries); 3,000 to "
-        "a billion users, 0.1 to 50 % opt-in, ε 1 to 8, δ 1e-5 to 1e-11."
+        "a billion users, 0.1 to 50 % opt-in, ε 1 to 8, δ 1e-5 to 1e-11. To compare machines: in this run, "
+        f"`blender-dp --help` took {_help_seconds():.2f} s."
     )
     return Result("questions", "random questions to the planner", method, rows, verdicts)
 
@@ -108,15 +111,19 @@ def _shown(name: str, questions: list[str]) -> Iterator[str]:
         yield question
 
 
+def _help_seconds() -> float:
+    return float(np.median([_seconds("--help") for _ in range(_STARTS)]))
+
+
 def _seconds(arguments: str) -> float:
     """Elapsed or processor time, whichever is less: neighbours may be busy, and long lists use both cores.
 
     A question that the planner refuses, because a group would be too small, counts as answered.
     """
-    command = [sys.executable, "-c", "from blender_dp.cli import main; main()", "plan", *arguments.split()]
+    command = [sys.executable, "-c", "from blender_dp.cli import main; main()", *arguments.split()]
     start, before = time.perf_counter(), getrusage(RUSAGE_CHILDREN)
     done = subprocess.run(command, check=False, capture_output=True)
     if done.returncode not in (0, 2):
-        raise RuntimeError(f"plan {arguments}: {done.stderr.decode()}")
+        raise RuntimeError(f"{arguments}: {done.stderr.decode()}")
     elapsed, after = time.perf_counter() - start, getrusage(RUSAGE_CHILDREN)
     return min(elapsed, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
