@@ -7,6 +7,7 @@
     ├── LogError               a log, table or record is unusable; the subject is its source
     ├── DocumentError          a saved file is invalid; the subject is the file
     ├── StateError             the collector cannot do this now; `kind` says why
+    ├── ChartError             charts cannot be drawn
     └── MissingExtraError      an optional dependency is not installed; the subject is the extra
 
 Each message names its subject, the problem and the fix. None of them depends on the content of a user's record: they
@@ -19,6 +20,7 @@ from blender_dp_device.errors import BlenderError, DocumentError, ParameterError
 
 __all__ = [
     "BlenderError",
+    "ChartError",
     "DocumentError",
     "GroupError",
     "LogError",
@@ -44,6 +46,10 @@ class GroupError(BlenderError):
 
 class LogError(BlenderError):
     """A log cannot be read, or a table or record does not have the required shape."""
+
+
+class ChartError(BlenderError):
+    """Charts cannot be drawn; everything else can be used."""
 
 
 class MissingExtraError(BlenderError, ModuleNotFoundError):

@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from blender_dp.cli.drawing_process import Draw
 from blender_dp.cli.output import note
-from blender_dp.errors import BlenderError, DocumentError, MissingExtraError
+from blender_dp.errors import BlenderError, ChartError, DocumentError, MissingExtraError
 from blender_dp.evaluation import Scores, Truth
 from blender_dp.privacy.statement import seeded_warning
 from blender_dp.release import Release
 from blender_dp.release.files import HEAD_LIST, RELEASE, save, write_atomically
 from blender_dp_device.records.head_list import read_json
 from blender_dp_device.records.reporting_list import names_channel
+
+if TYPE_CHECKING:
+    from blender_dp.report.figure import Draw
 
 _REPORT = "report.html"
 
@@ -44,19 +47,20 @@ def write_folder(
     scores: Mapping[str, Scores] | None = None,
     draw: Draw | None = None,
 ) -> dict[str, Path]:
-    """Write every file atomically, the release last; return the paths by what they contain."""
+    """Write every file atomically, and return the paths by what they contain.
+
+    The release has been paid for, so it is saved before its report is drawn.
+    """
+    (folder / _REPORT).unlink(missing_ok=True)  # from an older run
+    files = save(release, folder)
     try:
         from blender_dp.report import render
 
         page = render(release, truth, scores, draw)
-    except (MissingExtraError, ChildProcessError) as error:  # the release has been paid for: it is saved in any case
-        page = None
+    except (MissingExtraError, ChartError) as error:
         note(f"No report.html: {error}")
-    if page is None:
-        (folder / _REPORT).unlink(missing_ok=True)  # from an older run
-        return save(release, folder)
-    report = write_atomically(folder / _REPORT, lambda path: _write_text(path, page))
-    return {**save(release, folder), "report": report}
+        return files
+    return {**files, "report": write_atomically(folder / _REPORT, lambda path: _write_text(path, page))}
 
 
 def load_release(path: Path) -> Release:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from blender_dp.cli.drawing_process import Draw, drawing_process, png_of
+from blender_dp.cli.drawing_process import drawing_process, png_of
 from blender_dp.cli.loading import loading
 from blender_dp.cli.options import AsJson, given, parameter_options
 from blender_dp.cli.output import check_writable, err, note, print_json
@@ -19,6 +19,7 @@ from blender_dp.extras import needs
 if TYPE_CHECKING:
     from blender_dp.evaluation.sources import PopulationSource
     from blender_dp.planning import Plan, Setting, Solution, Tradeoff, Want
+    from blender_dp.report.figure import Draw
 
 _PARAMETERS = (
     "profile", "discovery", "randomiser", "estimator",
@@ -74,36 +75,35 @@ def plan(
       blender-dp plan release --epsilon 4 --delta 1e-7 --users 1000000 --json
     """
     _check_picture(plot)
-    with (
-        err.status("Simulating collections"),
-        drawing_process("png" if plot.suffix == ".png" else "svg") if plot else nullcontext() as draw,  # loads meanwhile
-    ):
-        with loading():
-            from blender_dp.cli.plan_output import print_plan, print_solution, print_tradeoff
-            from blender_dp.evaluation.sources import PopulationSource
-            from blender_dp.planning import plan_of, tradeoff
-            from blender_dp.planning import solve as solved
+    kind: Literal["svg", "png"] = "png" if plot and plot.suffix == ".png" else "svg"
+    with drawing_process(kind) if plot else nullcontext() as draw:  # loads meanwhile
+        with err.status("Simulating collections"):
+            with loading():
+                from blender_dp.cli.plan_output import print_plan, print_solution, print_tradeoff
+                from blender_dp.evaluation.sources import PopulationSource
+                from blender_dp.planning import plan_of, tradeoff
+                from blender_dp.planning import solve as solved
 
-        wanted = _want(want, solve)
-        source = PopulationSource(shape, reading=reading_of(parameters))
-        setting = _setting(source, opt_in, users, wanted, solve, given(parameters))
-        curve = tradeoff(setting, over or solve or "opt-in") if over or plot else None
-        if curve and plot:
+            wanted = _want(want, solve)
+            source = PopulationSource(shape, reading=reading_of(parameters))
+            setting = _setting(source, opt_in, users, wanted, solve, given(parameters))
+            curve = tradeoff(setting, over or solve or "opt-in") if over or plot else None
+            shown = curve if over else None
+            whole = None if wanted or shown else plan_of(setting, rounds=rounds)
+            solution = solved(setting, wanted, solve) if wanted and solve else None
+        if as_json:
+            print_json({**_document(whole), **_document(solution), **({"tradeoff": _document(shown)} if shown else {})})
+        else:
+            if whole:
+                print_plan(whole)
+            if solution:
+                print_solution(solution)
+            if shown:
+                print_tradeoff(shown, setting)
+        if curve and plot and draw:  # `_check_picture` has found the library
             _draw(curve, plot, draw)
-        shown = curve if over else None
-        whole = None if wanted or shown else plan_of(setting, rounds=rounds)
-        solution = solved(setting, wanted, solve) if wanted and solve else None
-    if as_json:
-        print_json({**_document(whole), **_document(solution), **({"tradeoff": _document(shown)} if shown else {})})
-        return
-    if whole:
-        print_plan(whole)
-    if solution:
-        print_solution(solution)
-    if shown:
-        print_tradeoff(shown, setting)
-    if plot:
-        note(f"Written: {plot}")
+            if not as_json:
+                note(f"Written: {plot}")
 
 
 def _document(result: Plan | Solution | Tradeoff | None) -> dict[str, Any]:
@@ -162,9 +162,8 @@ def _check_picture(path: Path | None) -> None:
     check_writable(path)
 
 
-def _draw(curve: Tradeoff, path: Path, draw: Draw | None) -> None:
+def _draw(curve: Tradeoff, path: Path, draw: Draw) -> None:
     from blender_dp.report.plan_charts import tradeoff_chart
 
-    if draw:  # `_check_picture` has found the library
-        drawn = draw(tradeoff_chart(curve))
-        path.write_bytes(png_of(drawn) if path.suffix == ".png" else drawn.encode())
+    drawn = draw(tradeoff_chart(curve))
+    path.write_bytes(png_of(drawn) if path.suffix == ".png" else drawn.encode())

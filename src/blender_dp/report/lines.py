@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from blender_dp.report.colours import LINE, PAPER, colours_of
 from blender_dp.report.figure import drawn
 from blender_dp.report.layout import layout
-from blender_dp.report.theme import CONFIG, Spec, drawable
+from blender_dp.report.theme import CONFIG, PNG_SCALE, Spec, drawable
 from blender_dp.report.ticks import log_ticks
 
 _STYLE: Spec = {
@@ -108,11 +108,11 @@ def svg(spec: Spec) -> str:
     return drawn(spec)
 
 
-def png(spec: Spec, scale: float = 2.0) -> bytes:
-    """Draw a chart as PNG, by default with two pixels per point."""
+def png(spec: Spec) -> bytes:
+    """Draw a chart as PNG."""
     import vl_convert  # noqa: PLC0415 (slow to load)
 
-    return bytes(vl_convert.vegalite_to_png(drawable(spec), scale=scale))
+    return bytes(vl_convert.vegalite_to_png(drawable(spec), scale=PNG_SCALE))
 
 
 def _panel(

@@ -21,6 +21,9 @@ Spec = dict[str, Any]
 FONT = "Blender DP Sans"
 """The font that pages ship for their charts (`tools/report_fonts.py`)."""
 
+PNG_SCALE = 2.0
+"""Pixels per point."""
+
 _NAMES = {light: name for name, (light, _) in THEMES.items()}
 _COLOUR = re.compile(r'\b(fill|stroke)="(#[0-9a-f]{6})"')
 _NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")

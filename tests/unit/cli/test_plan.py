@@ -7,8 +7,9 @@ import json
 import pytest
 from typer.testing import CliRunner
 
+from blender_dp.cli import drawing_process
 from blender_dp.cli.app import app
-from blender_dp.errors import BlenderError
+from blender_dp.errors import BlenderError, ChartError
 
 SMALL = ("plan", "zipf:1.5", "--users", "40000", "--opt-in", "0.1", "--delta", "1e-5")
 
@@ -63,6 +64,15 @@ def test_a_trade_off_is_a_table_and_a_picture(folder):
     picture = (folder / "plan.svg").read_text(encoding="utf-8")
     assert picture.startswith("<svg")
     assert "Queries listed" in picture
+
+
+@pytest.mark.slow
+def test_a_trade_off_is_printed_even_if_its_picture_cannot_be_drawn(folder, monkeypatch):
+    monkeypatch.setitem(drawing_process._DRAWN, "svg", "exit()")
+    done = CliRunner().invoke(app, [*SMALL, "--epsilon", "4", "--over", "max-queries", "--plot", "plan.svg"])
+    assert [line.split()[0] for line in done.stdout.splitlines()[-6:]] == ["10", "25", "50", "100", "200", "500"]
+    assert isinstance(done.exception, ChartError)
+    assert not (folder / "plan.svg").exists()
 
 
 @pytest.mark.slow
