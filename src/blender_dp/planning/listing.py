@@ -17,6 +17,7 @@ from blender_dp.stages import Floats, Integers
 
 _PART = 200  # records of similar shares, whose probabilities are computed together
 _NODES = 2000  # of more records than this, probabilities are interpolated: they depend on the share alone, and smoothly
+_LEAST = 1e-300  # a share that has a logarithm
 _CLEAR = 8.0  # standard deviations: a list that is longer than M by so much is never shorter than M
 _MANY, _SPREAD = 1_000, 30.0  # so many queries, whose number has so large a variance, are counted by a normal distribution
 _RARE = 1e-3  # queries that are listed less often than this are counted together, as a Poisson number
@@ -30,13 +31,14 @@ def needed_count(of_count: Floats, probability: float = 0.5) -> int:
 def listing_probabilities(shares: Floats, users: int, of_count: Floats) -> Floats:
     """The probability that each record is listed, if this many discovery users have records with these shares."""
     if shares.size > _NODES:
-        nodes = np.geomspace(max(shares.min(), 1e-300), shares.max(), _NODES)
+        lowest, highest = (max(float(end), _LEAST) for end in (shares.min(), shares.max()))
+        nodes = np.geomspace(lowest, highest, _NODES)
         return np.interp(shares, nodes, listing_probabilities(nodes, users, of_count))
     counts = np.arange(of_count.size)
     ways = np.concatenate([[0.0], np.cumsum(np.log(np.maximum(users - counts[:-1], 1e-300) / (counts[:-1] + 1)))])
     order, result = np.argsort(shares), np.empty(shares.size)
     for part in np.array_split(order, max(1, shares.size // _PART)):
-        p = np.clip(shares[part], 1e-300, 1 - 1e-15)
+        p = np.clip(shares[part], _LEAST, 1 - 1e-15)
         low, high = (int(users * end + sign * (10 * np.sqrt(users * end) + 20)) for sign, end in ((-1, p[0]), (1, p[-1])))
         some = counts[max(low, 0) : min(high, users) + 1]  # the other counts practically do not occur
         weights = np.exp(ways[some] + np.outer(np.log(p), some) + np.outer(np.log1p(-p), users - some))

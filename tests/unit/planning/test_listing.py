@@ -35,6 +35,10 @@ def test_the_needed_count_is_the_first_with_the_probability(mechanism):
     assert needed_count(of_count, 0.99) > count
 
 
+def test_many_records_that_nobody_has_are_not_listed():
+    assert listing_probabilities(np.zeros(listing._NODES + 1), 1000, by_count(MECHANISMS[0])).max() < 1e-9
+
+
 def test_a_records_probability_is_the_binomial_mean_of_the_mechanisms():
     users, table = 40, by_count(MECHANISMS[1])
     shares = np.array([1e-6, 0.01, 0.1, 0.3, 0.9, 1.0])
