@@ -17,6 +17,9 @@ from blender_dp.logs.synthetic import Shape, url_shares
 from blender_dp.sampling import Entropy
 from blender_dp.stages import Floats, Integers
 
+TYPICAL = "0"
+"""The seed of the URLs that closed forms use. They need the same ones again and again."""
+
 
 @dataclass(frozen=True, eq=False)
 class Records:
@@ -42,7 +45,7 @@ class Outline:
         """The outline of a synthetic population."""
 
         def records(queries: Integers, seed: str) -> Records:
-            counts, shares = _urls(queries.size, seed)
+            counts, shares = _typical_urls(queries.size) if seed == TYPICAL else _urls(queries.size, seed)
             query_of = np.repeat(queries, counts)
             return Records(query_of, shares * shape.query_shares[query_of])
 
@@ -66,7 +69,14 @@ class Outline:
         return cls(name, population.users, query_shares, records, population.levels)
 
 
-@lru_cache(maxsize=4)
 def _urls(queries: int, seed: str) -> tuple[Integers, Floats]:
-    """The number of URLs of so many queries, and their shares. Cached: closed forms want the same ones for every setting."""
+    """The number of URLs of so many queries, and their shares."""
     return url_shares(queries, Entropy.seeded(f"plan {seed}"))
+
+
+@lru_cache(maxsize=16)
+def _typical_urls(queries: int) -> tuple[Integers, Floats]:
+    counts, shares = _urls(queries, TYPICAL)
+    for cached in (counts, shares):
+        cached.setflags(write=False)
+    return counts, shares

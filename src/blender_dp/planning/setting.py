@@ -15,7 +15,7 @@ from blender_dp.planning.calibrated_reach import Reach
 from blender_dp.planning.cutoff import on_final_list
 from blender_dp.planning.levels import level
 from blender_dp.planning.listing import Length, any_of, listing_probabilities
-from blender_dp.planning.outline import Outline, Records
+from blender_dp.planning.outline import TYPICAL, Outline, Records
 from blender_dp.planning.rare_listing import listable
 from blender_dp.planning.tail import Tail, at
 from blender_dp.release.manifest import Sizes
@@ -141,7 +141,7 @@ class Setting:
     def _reach(self, first: int, queries: float) -> Reach | None:
         """The noisy count of calibration users that so many of the listed queries reach, from this query on."""
         some = np.unique(np.linspace(first, self.head - 1, _PROBES).astype(np.int64))
-        records = self.outline.records(some, "0")
+        records = self.outline.records(some, TYPICAL)
         likely = listing_probabilities(records.shares, self.sizes.discovery, self.of_count)
         starts, weight = np.searchsorted(records.query_of, some), (self.head - first) / some.size
         means, variance = self.sizes.calibration * records.shares, self.collection.calibration.noise.variance
@@ -158,7 +158,7 @@ class Setting:
     def _listed_with(self, count: float, first: int) -> float:
         """The probability that a query is listed, if so many discovery users have it, from this query on."""
         some = np.unique(np.linspace(first, self.head - 1, _PROBES).astype(np.int64))
-        records = self.outline.records(some, "0")
+        records = self.outline.records(some, TYPICAL)
         within = records.shares / self.outline.query_shares[records.query_of]
         return float(self._any_listed(some, Records(records.query_of, count / self.sizes.discovery * within)).mean())
 
@@ -207,7 +207,7 @@ class Setting:
         return self._listed_each(np.arange(_EACH))
 
     def _listed_each(self, queries: Integers) -> Floats:
-        return self._any_listed(queries, self.outline.records(queries, "0"))
+        return self._any_listed(queries, self.outline.records(queries, TYPICAL))
 
     def _any_listed(self, queries: Integers, records: Records) -> Floats:
         probable = listing_probabilities(records.shares, self.sizes.discovery, self.of_count)

@@ -6,7 +6,9 @@ import pytest
 from blender_dp import GroupError
 from blender_dp.parameters import Parameters
 from blender_dp.planning.listing import any_of, listing_probabilities
+from blender_dp.planning.outline import TYPICAL
 from blender_dp.planning.setting import Setting
+from blender_dp.planning.simulation import simulated
 from blender_dp.planning.sources import outline_of
 from tests.unit.planning.shapes import SHAPES, USERS, outline, zipf
 
@@ -68,8 +70,18 @@ def test_the_cutoff_uses_the_counts_of_the_estimator():
 @pytest.mark.slow
 def test_a_long_list_is_as_long_as_if_every_query_were_looked_at(shape, users, queries, most):
     flat = setting(shape, users, 0.5, delta="1e-9", max_queries=most)
-    records = flat.outline.records(np.arange(flat.head), "0")
+    records = flat.outline.records(np.arange(flat.head), TYPICAL)
     each = any_of(listing_probabilities(records.shares, flat.sizes.discovery, flat.of_count), records.query_of, flat.head)
     assert flat.head == queries
     assert 0.02 * queries < each.sum() < 0.99 * queries
     assert flat.listed.sum() == pytest.approx(each.sum(), rel=0.03)
+
+
+@pytest.mark.slow
+def test_rare_queries_may_have_many_urls():
+    """Beyond 4.9 standard errors a false alarm has a probability below 1e-6."""
+    flat = setting(outline("six URLs", np.full(21_500, 1 / 21_500), 6, 0.0), 1_000_000, max_queries=5)
+    assert flat.tail is not None
+    lengths = [one.queries for one in simulated(flat, 200).outcomes]
+    assert 1 < flat.length.mean < 3
+    assert np.mean(lengths) == pytest.approx(flat.length.mean, abs=4.9 * np.std(lengths) / np.sqrt(200))
