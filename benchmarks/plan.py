@@ -82,4 +82,4 @@ def _ratios(name: str, profile: str) -> dict[str, float]:
 
 
 def _mean(outcomes: list[Outcome], measure: str) -> float:
-    return float(np.mean([getattr(one.scores["blended"], measure) for one in outcomes]))
+    return float(np.mean([getattr(one.blended, measure) for one in outcomes]))

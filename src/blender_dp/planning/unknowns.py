@@ -53,7 +53,8 @@ def _with_max_queries(setting: Setting, value: float) -> Setting:
 
 
 def _around(setting: Setting) -> Sequence[float]:
-    return [round(setting.users * factor) for factor in (0.1, 0.25, 0.5, 1, 2, 4, 10)]
+    users = (round(setting.users * factor) for factor in (0.1, 0.25, 0.5, 1, 2, 4, 10))
+    return [many for many in users if many <= MOST_USERS]
 
 
 UNKNOWNS = {
