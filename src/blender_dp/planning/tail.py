@@ -21,7 +21,7 @@ from blender_dp.release.manifest import Sizes
 from blender_dp.sampling import Entropy
 from blender_dp.stages import Flags, Floats, Integers
 
-_SPLITS = np.linspace(0.0, 1.0, 21)  # of a total into discovery users and others, of which the cheapest is used
+_SPLITS = np.linspace(-8.0, 8.0, 33)  # of a total between two groups: standard deviations from the expected split
 _PROBES = 8  # shares for which the cost of a split is computed
 _WIDTH = 0.02  # the logarithms of shares that count as equal differ by at most this
 _REACH, _MORE = 9.0, 20.0  # practically no count differs from its mean by so many standard deviations and this number
@@ -87,15 +87,15 @@ class Tail:
     @cached_property
     def _groups(self) -> tuple[_Group, _Group]:
         """The discovery users and all others. No query has the total unless one of the two groups looks at it."""
-        return min(
-            map(self._split, _SPLITS.tolist()),
-            key=lambda groups: sum(group.estimated for group in groups),
-        )
+        sizes, total = self.sizes, math.ceil(self.total)
+        part = sizes.discovery / (sizes.discovery + sizes.calibration + sizes.clients)
+        splits = np.rint(total * part + _SPLITS * math.sqrt(total * part * (1 - part)))
+        candidates = {0, *splits[(splits > 0) & (splits < total)].astype(np.int64).tolist(), total}
+        return min(map(self._split, candidates), key=lambda groups: sum(group.estimated for group in groups))
 
-    def _split(self, part: float) -> tuple[_Group, _Group]:
-        """A sum reaches the total only if this part of it reaches its part, or the others exceed the rest."""
+    def _split(self, of_discovery: int) -> tuple[_Group, _Group]:
+        """A sum reaches the total only if the discovery users reach their part of it, or the others exceed the rest."""
         total = math.ceil(self.total)
-        of_discovery = math.ceil(part * total)
         weights = np.where(np.arange(max(of_discovery + 1, self.listable.size)) >= of_discovery, 1.0, 0.0)
         if not self.reach:
             weights = np.maximum(weights, at(self.listable, np.arange(weights.size)))
