@@ -2,27 +2,32 @@
 
 A nearly flat shape has a million such queries, and a list has room for a few. The noisy count of a query is at most the
 number of its calibration users, together with the noise of its listed records where that is positive. Only queries are
-drawn for which this bound reaches a number that the lowest count on the list practically always exceeds. Their noise is
-drawn with it; what discovery lists of them does not depend on it.
+drawn for which this bound reaches a number that the lowest count on the list practically always exceeds. What discovery
+lists of them does not depend on it. The more is known about a query, the lower is the bound: how many records it has, how
+many of them are listed, and how many users these have. Queries that it rules out are left out, and the noise of the others
+is drawn with it.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
+from blender_dp.evaluation.draws import binomial
 from blender_dp.logs.synthetic import uniform
-from blender_dp.planning.levels import EXACT, poisson, reached
+from blender_dp.planning.levels import POINTS, poisson
 from blender_dp.sampling import Entropy
 from blender_dp.stages import Floats, Integers
 
-_NEAR = 0.1  # of a count
-_PROBABLE = 0.5  # records that are listed with a higher probability are expected to be
 _FAR = 4.0  # standard deviations, of the number of listed records of a query
 _MOST_RECORDS = 64  # with more, nearly every query could reach any number
-_OTHERS = 0.5  # the probability that the noise of a query's other records does not reduce its count
+_REPEATS = 4  # collections of the probed queries, from which the lowest count on a list is estimated
+_SURE = 4.0  # standard deviations of that estimate
+_NEAR = 0.1  # of a count
+_HIGHEST = 100.0  # no noise is larger than this, in units of its scale
 
 
 @dataclass(frozen=True)
@@ -39,98 +44,132 @@ class Reach:
 
     @classmethod
     def of(
-        cls, means: Floats, likely: Floats, starts: Integers, weight: float, variance: float, queries: float
+        cls, means: Floats, likely: Floats, starts: Integers, weights: Floats, variance: float, queries: float
     ) -> Reach | None:
         """The noisy count that so many queries practically always reach, or more; None if that rules out too few.
 
         `means` has the expected calibration users of every record, `likely` the probability that discovery lists it, and
-        `starts` the first record of every query; each query stands for so many (`weight`). A query is listed with its most
-        popular record, or with all probable ones.
+        `starts` the first record of every query; a query stands for so many (`weights`).
         """
         listed, spread = np.add.reduceat(likely, starts), np.sqrt(np.add.reduceat(likely * (1 - likely), starts))
         records = max(math.ceil(float((listed + _FAR * spread).max())), 1)
         if records > _MOST_RECORDS:
             return None
-        scale, is_probable = math.sqrt(variance / 2), likely >= _PROBABLE
-        together = np.multiply.reduceat(np.where(is_probable, likely, 1.0), starts)
-        least = _lowest_kept(
-            np.stack([np.maximum.reduceat(means, starts), np.add.reduceat(np.where(is_probable, means, 0.0), starts)]),
-            np.stack([np.maximum.reduceat(likely, starts), together * np.logical_or.reduceat(is_probable, starts)]),
-            scale,
-            queries / weight,
-        )
-        return cls(least, records, scale, weight * float(likely.sum()))
+        found = _Found.of(means, likely, starts, weights, math.sqrt(variance / 2), records)
+        return cls(found.reached_by(queries), records, found.scale, float(weights @ listed))
 
     @property
     def weights(self) -> Floats:
         """The probability that a query's noisy count could reach the number, by its calibration users; the last is 1."""
-        missing = self.least - np.arange(max(math.ceil(self.least), 0) + 1)
-        return _sum_reaches(np.maximum(missing, 0.0) / self.scale, self.records)
+        return self._table(0)[:, self.records]
 
-    def noise(self, counts: Integers, entropy: Entropy) -> Floats:
+    def probable(self, counts: Integers, records: Integers) -> Floats:
+        """The probability that a query with so many calibration users and records could reach the number."""
+        lowest = int(counts.min(initial=0))
+        table = self._table(lowest)
+        found: Floats = table[np.minimum(counts - lowest, len(table) - 1), self._at_most(records)]
+        return found
+
+    def _table(self, lowest: int) -> Floats:
+        """The same for all counts from the lowest one on (by row), and for all numbers of records (by column)."""
+        missing = self._missing(np.arange(lowest, max(math.ceil(self.least), lowest) + 1))
+        return np.where(missing[:, None] > 0, poisson(self.records, missing).T @ _more_than(self.records).T, 1.0)
+
+    def noise(self, counts: Integers, records: Integers, entropy: Entropy) -> Floats:
         """The noise of the records of queries with so many users, given that they could reach the number: a row for each."""
-        u = np.maximum(self.least - counts, 0.0) / self.scale
-        return self.scale * _given_sum(u, self.records, entropy)
+        return self.scale * _given_sum(self._missing(counts), self._at_most(records), self.records, entropy)
+
+    def _missing(self, counts: Integers) -> Floats:
+        """What is missing from the number, in units of the noise."""
+        missing: Floats = np.maximum(self.least - counts, 0.0) / self.scale
+        return missing
+
+    def _at_most(self, records: Integers) -> Integers:
+        return np.minimum(records, self.records)
 
 
-def _lowest_kept(means: Floats, listed: Floats, scale: float, queries: float) -> float:
-    """A noisy count that so many of the queries are expected to reach, or more; 0 if fewer are listed.
+@dataclass(frozen=True, eq=False)
+class _Found:
+    """Some queries that discovery lists, with the calibration users of their listed records, drawn several times."""
 
-    For each query there are several ways to be listed: with so many expected calibration users, and with this probability.
+    users: Integers
+    records: Integers
+    weights: Floats
+    """How many queries each of them stands for."""
+    scale: float
+    most: int
+
+    @classmethod
+    def of(cls, means: Floats, likely: Floats, starts: Integers, weights: Floats, scale: float, most: int) -> _Found:
+        entropy, count = Entropy.seeded("reach"), _REPEATS * means.size
+        is_listed = uniform(count, entropy) < np.tile(likely, _REPEATS)
+        users = binomial(np.where(is_listed, POINTS, 0), np.tile(means / POINTS, _REPEATS), entropy)
+        of_queries = [np.add.reduceat(one.reshape(_REPEATS, -1), starts, axis=1).ravel() for one in (users, is_listed)]
+        users, records = of_queries
+        some = np.flatnonzero(records)
+        return cls(users[some], np.minimum(records[some], most), np.tile(weights / _REPEATS, _REPEATS)[some], scale, most)
+
+    def reached_by(self, queries: float) -> float:
+        """The largest number that the noisy counts of this many queries surely reach; 0 if there is none."""
+        low, high = 0.0, float(self.users.max(initial=0)) + _HIGHEST * self.scale
+        while high - low > _NEAR:
+            middle = (low + high) / 2
+            low, high = (middle, high) if self._reaching(middle) >= queries else (low, middle)
+        return low
+
+    def _reaching(self, least: float) -> float:
+        """How many queries surely reach a number, on average over the noise."""
+        missing = (least - self.users) / self.scale
+        probable = np.einsum("ij,ji->i", _sum_exceeds(self.most)[self.records], poisson(self.most, np.abs(missing)))
+        reaching = self.weights * np.where(missing > 0, probable, 1 - probable)
+        return float(reaching.sum() - _SURE * np.sqrt((reaching**2).sum()))
+
+
+@cache
+def _sum_exceeds(most: int) -> Floats:
+    """How the probability that a sum of Laplace numbers exceeds x depends on the points of a Poisson process before x.
+
+    A row for each number of numbers. The density of k numbers is a mixture of those of 1, …, k exponential numbers.
     """
-    most = float(means.max(initial=0.0))
-    low, high = 0.0, most + 1000 + 100 * math.sqrt(most) + 100 * scale
-    while high - low > _NEAR:
-        middle = (low + high) / 2
-        enough = _OTHERS * float((listed * _at_least(middle, means, scale)).max(axis=0).sum()) > queries
-        low, high = (middle, high) if enough else (low, middle)
-    return low
+    table = np.zeros((most + 1, most))
+    for k in range(1, most + 1):
+        masses = [math.comb(k - 1 + j, j) / 2 ** (k + j) for j in range(k)]  # of k - j exponential numbers
+        table[k, :k] = np.cumsum(masses)[::-1]
+    return table
 
 
-def _at_least(least: float, means: Floats, scale: float) -> Floats:
-    """The probability that a Poisson count with Laplace noise reaches a number; hardly more than the true one."""
-    if math.ceil(least) > EXACT:
-        return reached(least, means) / 2  # the count does, and the noise is positive
-    masses = poisson(math.ceil(least), means.ravel())
-    lifted = np.exp((np.arange(masses.shape[0]) - least) / scale)
-    found: Floats = (lifted @ masses + 1 - masses.sum(axis=0)) / 2
-    return found.reshape(means.shape)
-
-
-def _sum_reaches(u: Floats, records: int) -> Floats:
-    """The probability that the positive ones of so many standard Laplace numbers have a sum of at least u.
-
-    If j of them are positive, their sum is that of j exponential numbers: the sum is below u if a Poisson process has j
-    points or more before u.
-    """
-    probable: Floats = _more_than(records) @ poisson(records, u)
-    return np.where(u > 0, probable, 1.0)
-
-
-def _more_than(records: int) -> Floats:
-    """The probability that more than 0, 1, …, records - 1 of so many numbers are positive."""
-    masses = np.array([math.comb(records, j) / 2**records for j in range(records + 1)])
-    more: Floats = np.cumsum(masses[::-1])[::-1][1:]
+@cache
+def _more_than(most: int) -> Floats:
+    """The probability that more than 0, 1, …, most - 1 of some numbers are positive: a row for each number of numbers."""
+    masses = np.array([[math.comb(records, j) / 2**records for j in range(most + 1)] for records in range(most + 1)])
+    more: Floats = np.cumsum(masses[:, ::-1], axis=1)[:, ::-1][:, 1:]
     return more
 
 
-def _given_sum(u: Floats, records: int, entropy: Entropy) -> Floats:
-    """Standard Laplace numbers, so many in each row, given that the positive ones have a sum of at least u.
+def _given_sum(u: Floats, records: Integers, most: int, entropy: Entropy) -> Floats:
+    """Standard Laplace numbers, `records` in each row, given that the positive ones have a sum of at least u.
 
-    The positive ones are the gaps of a Poisson process that has i points before u, which lie there uniformly.
+    The positive ones are the gaps of a Poisson process that has i points before u, which lie there uniformly. If j numbers
+    are positive, their sum is that of j exponential numbers: it reaches u if the process has less than j points before u.
+    Numbers after the last record have no meaning.
     """
-    columns, count = np.arange(records), u.size * records
-    before = _chosen(poisson(records, u).T * _more_than(records), entropy)[:, None]
-    ways = np.array([math.comb(records, j) for j in range(records + 1)], float)
-    is_possible = (np.arange(records + 1) > before) | (u == 0)[:, None]
-    positive = _chosen(ways * is_possible, entropy)[:, None]
-    first, second = -np.log(uniform(2 * count, entropy)).reshape(2, u.size, records)
-    early = np.sort(np.where(columns < before, u[:, None] * uniform(count, entropy).reshape(-1, records), np.inf), axis=1)
+    columns, count = np.arange(most), u.size * most
+    before = _chosen(poisson(most, u).T * _more_than(most)[records], entropy)[:, None]
+    is_possible = (np.arange(most + 1) > before) | (u == 0)[:, None]
+    positive = _chosen(_ways(most)[records] * is_possible, entropy)[:, None]
+    first, second = -np.log(uniform(2 * count, entropy)).reshape(2, u.size, most)
+    early = np.sort(np.where(columns < before, u[:, None] * uniform(count, entropy).reshape(-1, most), np.inf), axis=1)
     late = u[:, None] + np.cumsum(np.where(columns >= before, first, 0.0), axis=1)
     gaps = np.diff(np.where(columns < before, early, late), prepend=0.0, axis=1)
     noise = np.where(columns < positive, gaps, -second)
-    order = np.argsort(uniform(count, entropy).reshape(-1, records), axis=1)
-    return np.take_along_axis(noise, order, axis=1)
+    keys = np.where(columns < records[:, None], uniform(count, entropy).reshape(-1, most), np.inf)
+    return np.take_along_axis(noise, np.argsort(keys, axis=1), axis=1)
+
+
+@cache
+def _ways(most: int) -> Floats:
+    """In how many ways 0, 1, …, most of some numbers can be positive: a row for each number of numbers."""
+    return np.array([[math.comb(records, j) for j in range(most + 1)] for records in range(most + 1)], float)
 
 
 def _chosen(weights: Floats, entropy: Entropy) -> Integers:

@@ -12,10 +12,11 @@ from blender_dp.stages import Floats, Integers
 
 _NEAR = 0.25  # users, of whom there is a whole number
 _PARTS = 1000
-EXACT = 64
-"""The largest number whose probability is exact."""
-
+_EXACT = 64  # the largest number whose probability is exact
 _SAFETY = 1.005  # others are approximated, and then increased
+POINTS = 10**12
+"""A binomial number with so many trials is practically a Poisson number."""
+
 _CERTAIN = 500.0  # a count with this mean exceeds every such number
 
 
@@ -47,7 +48,7 @@ def reached(least: float, means: Floats) -> Floats:
     Citation: Wilson and Hilferty (1931), for large numbers.
     """
     count = max(math.ceil(least), 0)
-    if count > EXACT:
+    if count > _EXACT:
         return np.minimum(_SAFETY * normal_tail(3 * np.sqrt(count) * (1 - 1 / (9 * count) - np.cbrt(means / count))), 1.0)
     above: Floats = np.maximum(1 - poisson(count, means).sum(axis=0), 0.0)
     return above

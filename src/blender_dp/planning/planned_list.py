@@ -18,12 +18,14 @@ from blender_dp.evaluation.draws import normal
 from blender_dp.evaluation.experiment import listing_of
 from blender_dp.evaluation.groups import Groups, Listed, Members
 from blender_dp.evaluation.population import Name, Population
+from blender_dp.logs.synthetic import uniform
 from blender_dp.pipeline.collection import Collection, Listing
+from blender_dp.planning.calibrated_reach import Reach
 from blender_dp.planning.draws import Queries, distributed, drawn_queries, most_popular
 from blender_dp.planning.outline import Records
 from blender_dp.planning.rare_listing import select_rare
 from blender_dp.planning.setting import Setting
-from blender_dp.planning.tail import at
+from blender_dp.planning.tail import Tail, at
 from blender_dp.sampling import Entropy
 from blender_dp.stages import (
     Calibrated,
@@ -40,6 +42,8 @@ from blender_dp.stages import (
 from blender_dp_device.records.head_list import HeadList
 
 _FIRST_NAME = 10**9
+_Known = tuple[Integers, Integers]
+"""The calibration users and the records of every query that could be kept."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,6 +89,12 @@ class _Found:
         """How many records of each query are listed."""
         return np.bincount(self.query_of[self.is_listed], minlength=self.sizes.size)
 
+    @cached_property
+    def calibrated(self) -> Integers:
+        """How many calibration users have listed records of each query."""
+        listed = self.is_listed
+        return np.bincount(self.query_of[listed], self.users[1, listed], self.sizes.size).astype(np.int64)
+
     def only(self, these: Flags) -> _Found:
         """Some of the queries."""
         of_records = np.repeat(these, self.sizes)
@@ -126,15 +136,19 @@ def _discovered(setting: Setting, queries: Queries, seed: str, entropy: Entropy)
     could_be = queries.only(queries.could_be_listed & in_reach)
     records = setting.outline.records(could_be.numbers, seed)
     nothing = np.empty((0, records.shares.size), np.int64)
-    found = _Found(could_be, records, nothing, np.full(records.shares.size, np.nan)).with_users(1, entropy)
+    found = _Found(could_be, records, nothing, np.full(records.shares.size, np.nan))
+    if tail and tail.reach:
+        drawn = could_be.users[1], np.full(could_be.numbers.size, tail.reach.records)
+        found = found.only(_in_reach(tail, tail.reach, found, drawn, (could_be.users[1], found.sizes), entropy))
+    found = found.with_users(1, entropy)
     mechanism, counts, sizes = setting.collection.discovery, found.users[0], found.sizes
-    rare = int(np.searchsorted(could_be.numbers, tail.first)) if tail else sizes.size
+    rare = int(np.searchsorted(found.queries.numbers, tail.first)) if tail else sizes.size
     common = int(sizes[:rare].sum())
     held = np.flatnonzero(counts[:common])
     selected = mechanism.selector(entropy).select(counts[held])
     found.noisy_counts[held[selected.rows]] = selected.noisy_counts
     if tail:  # whether rare queries are listed is decided together with their users
-        looked_at = at(tail.listable, could_be.users[0, rare:])
+        looked_at = at(tail.listable, found.queries.users[0, rare:])
         starts = np.cumsum(sizes[rare:]) - sizes[rare:]
         selected = select_rare(mechanism, setting.of_count, looked_at, counts[common:], starts, entropy)
         found.noisy_counts[common + selected.rows] = selected.noisy_counts
@@ -144,6 +158,10 @@ def _discovered(setting: Setting, queries: Queries, seed: str, entropy: Entropy)
 def _calibrated(setting: Setting, collection: Collection, found: _Found, entropy: Entropy) -> tuple[_Found, Floats]:
     """The queries that calibration keeps, and the noisy shares of their cells."""
     unlisted_urls, users = int(setting.outline.levels == 2), setting.sizes.calibration
+    tail, reach = setting.tail, setting.tail.reach if setting.tail else None
+    if tail and reach:
+        known = found.queries.users[1], found.sizes
+        found = found.only(_in_reach(tail, reach, found, known, (found.calibrated, found.listed_per_query), entropy))
     layout = Layout([*(found.listed_per_query + unlisted_urls).tolist(), 1])
     rows = np.flatnonzero(found.is_listed)
     query_of = found.query_of[rows]
@@ -152,18 +170,24 @@ def _calibrated(setting: Setting, collection: Collection, found: _Found, entropy
     counts[cells] = found.users[1, rows]
     counts[-1] = users - counts.sum()
     shares = noisy_shares(counts, layout, collection.calibration, entropy)
-    reach = setting.tail.reach if setting.tail else None
-    if setting.tail and reach:  # the noise of rare queries is not independent of their being drawn
-        first = int(np.searchsorted(found.queries.numbers, setting.tail.first))
+    if tail and reach:  # the noise of rare queries is not independent of their being drawn
+        first = int(np.searchsorted(found.queries.numbers, tail.first))
         place = np.arange(rows.size) - (np.cumsum(found.listed_per_query) - found.listed_per_query)[query_of]
         rare = np.flatnonzero((query_of >= first) & (place < reach.records))
-        noise = reach.noise(found.queries.users[1, first:], entropy)[query_of[rare] - first, place[rare]]
+        of_queries = reach.noise(found.calibrated[first:], found.listed_per_query[first:], entropy)
+        noise = of_queries[query_of[rare] - first, place[rare]]
         shares[cells[rare]] = (counts[cells[rare]] + noise) / users
     kept, shares = top_queries(shares, layout, collection.parameters.max_queries)
     if reach:  # all noise has a mean of 0, also that of the listed queries that were not drawn
         variance = (rows.size + reach.listed) * collection.calibration.noise.variance
         shares[-1] = 1 + float(normal(1, entropy)[0]) * math.sqrt(variance) / users - np.nansum(shares[:-1])
     return _kept(found, kept), shares
+
+
+def _in_reach(tail: Tail, reach: Reach, found: _Found, before: _Known, now: _Known, entropy: Entropy) -> Flags:
+    """Draw which queries calibration could still keep, now that more is known about the rare ones."""
+    could_be = uniform(found.sizes.size, entropy) < reach.probable(*now) / reach.probable(*before)
+    return np.asarray(could_be | (found.queries.numbers < tail.first))
 
 
 def _kept(found: _Found, queries: Integers) -> _Found:

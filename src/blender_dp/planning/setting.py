@@ -22,7 +22,7 @@ from blender_dp.release.manifest import Sizes
 from blender_dp.stages import Flags, Floats, Integers
 
 _OVERLOOKED, _NONE = 0.005, 0.001  # the part of a list that may be overlooked, and so few queries that they are none
-_PROBES = 400
+_PROBES, _RUNS = 400, 1200
 _URLS = 2  # of a query near the end of a list, each with its own noise
 _REACH = 4.0  # standard deviations, of both counts: practically no two queries that far apart change places
 _LIFT = 6.0  # standard deviations of the noise on one query's count: it practically never makes up for a larger difference
@@ -140,12 +140,13 @@ class Setting:
 
     def _reach(self, first: int, queries: float) -> Reach | None:
         """The noisy count of calibration users that so many of the listed queries reach, from this query on."""
-        some = np.unique(np.linspace(first, self.head - 1, _PROBES).astype(np.int64))
-        records = self.outline.records(some, TYPICAL)
+        # runs of queries with similar shares; the least popular query of each stands for all of them
+        lasts = first - 1 + np.unique(np.geomspace(1, self.head - first, _RUNS).astype(np.int64))
+        records, runs = self.outline.records(lasts, TYPICAL), np.diff(lasts, prepend=first - 1).astype(np.float64)
         likely = listing_probabilities(records.shares, self.sizes.discovery, self.of_count)
-        starts, weight = np.searchsorted(records.query_of, some), (self.head - first) / some.size
+        starts = np.searchsorted(records.query_of, lasts)
         means, variance = self.sizes.calibration * records.shares, self.collection.calibration.noise.variance
-        return Reach.of(means, likely, starts, weight, variance, queries)
+        return Reach.of(means, likely, starts, runs, variance, queries)
 
     def _lowest_listed(self, first: int, queries: float) -> float:
         """The number of discovery users that this many listed queries have, from this one on; 0 if fewer are listed."""

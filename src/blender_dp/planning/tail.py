@@ -17,6 +17,7 @@ import numpy as np
 from blender_dp.evaluation.draws import binomial
 from blender_dp.logs.synthetic import uniform
 from blender_dp.planning.calibrated_reach import Reach
+from blender_dp.planning.levels import POINTS
 from blender_dp.release.manifest import Sizes
 from blender_dp.sampling import Entropy
 from blender_dp.stages import Flags, Floats, Integers
@@ -27,7 +28,6 @@ _WIDTH = 0.02  # the logarithms of shares that count as equal differ by at most 
 _REACH, _MORE = 9.0, 20.0  # practically no count differs from its mean by so many standard deviations and this number
 _FREQUENT = 0.2  # hits per query, from which a number for every query is faster
 _FEW = 1000  # totals below this can have a table each
-_POINTS = 10**12  # a binomial number with so many trials is practically a Poisson number
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,7 +153,7 @@ class _Group:
         rate, queries = float(self._rates[-1]), int(self.steps.sizes.sum())
         if rate > _FREQUENT * queries:
             return np.asarray(uniform(queries, entropy) < np.repeat(self._probable, self.steps.sizes))
-        points = int(binomial(np.array([_POINTS]), np.array([rate / _POINTS]), entropy)[0])
+        points = int(binomial(np.array([POINTS]), np.array([rate / POINTS]), entropy)[0])
         hit = np.searchsorted(self._rates, np.sort(rate * uniform(points, entropy)))  # much faster if they are sorted
         return np.bincount(hit, minlength=queries) > 0
 
