@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +14,7 @@ from blender_dp.planning.simulation import simulated
 from blender_dp.planning.unknowns import unknown_of
 
 _QUERIES = 300  # listed in all simulated collections together; the same random numbers are used at every value
+_THREADS = 2  # numpy's work on long lists runs beside that of another value
 
 
 @dataclass(frozen=True)
@@ -43,12 +45,16 @@ class Tradeoff:
 def tradeoff(setting: Setting, over: str, values: Sequence[float] | None = None) -> Tradeoff:
     """Vary `opt-in`, `epsilon`, `users` or `max-queries`; values that the collection would refuse are left out."""
     unknown = unknown_of(over, "over")
-    points = []
-    for value in unknown.values(setting) if values is None else values:
+
+    def point(value: float) -> Point | None:
         try:
             changed = unknown.set(setting, value)
-            points.append(Point(value, forecast(changed, simulated(changed, usual_runs(changed, _QUERIES, 2, 8)))))
+            return Point(value, forecast(changed, simulated(changed, usual_runs(changed, _QUERIES, 2, 8))))
         except BlenderError:
             if values is not None:
                 raise
-    return Tradeoff(unknown.name, unknown.label, tuple(points))
+            return None
+
+    with ThreadPoolExecutor(_THREADS) as pool:
+        points = list(pool.map(point, unknown.values(setting) if values is None else values))
+    return Tradeoff(unknown.name, unknown.label, tuple(one for one in points if one))
