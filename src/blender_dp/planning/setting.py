@@ -7,7 +7,7 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from blender_dp.errors import GroupError
+from blender_dp.errors import BlenderError, GroupError
 from blender_dp.mechanisms.listing_by_count import by_count
 from blender_dp.parameters import Parameters
 from blender_dp.pipeline.collection import Collection
@@ -60,6 +60,14 @@ class Setting:
             if size < 2:
                 raise GroupError(group, f"there would be {size}, but at least 2 are needed", "Plan with more users")
         return sizes
+
+    @property
+    def is_valid(self) -> bool:
+        """Whether a collection would accept these parameters and this many users."""
+        try:
+            return self.collection is not None and self.sizes is not None
+        except BlenderError:
+            return False
 
     @cached_property
     def of_count(self) -> Floats:

@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from blender_dp.errors import BlenderError, ParameterError
+from blender_dp.errors import ParameterError
 from blender_dp.planning.crossing import crossing
 from blender_dp.planning.forecasts import Forecast, forecast, usual_runs, worst_error
 from blender_dp.planning.setting import Setting
@@ -118,7 +118,7 @@ def _long_enough(unknown: Unknown, setting: Setting, want: Want) -> float | None
 
     def met(value: float) -> bool:
         changed = unknown.set(setting, value)
-        return _is_valid(changed) and want.lists_enough(changed)
+        return changed.is_valid and want.lists_enough(changed)
 
     if not met(high):
         return None
@@ -130,7 +130,7 @@ def _long_enough(unknown: Unknown, setting: Setting, want: Want) -> float | None
 
 def _shortfall(setting: Setting, want: Want) -> float:
     """How far a result is from what is wanted: 0 or below if it is good enough, logarithmic otherwise."""
-    if not (_is_valid(setting) and want.lists_enough(setting)):
+    if not (setting.is_valid and want.lists_enough(setting)):
         return math.inf
     if want.ndcg is None and want.error is None:
         return -math.inf
@@ -161,14 +161,6 @@ def _outcome(unknown: Unknown, value: float, setting: Setting, want: Want) -> So
     predicted = forecast(setting, results, want.queries)
     missing = want.missing(setting, predicted)
     return Solution(unknown.name, unknown.label, None if missing else value, value, predicted, missing, setting)
-
-
-def _is_valid(setting: Setting) -> bool:
-    """Whether the collection would accept these parameters and this many users."""
-    try:
-        return setting.collection is not None and setting.sizes is not None
-    except BlenderError:
-        return False
 
 
 def _check_length(setting: Setting, want: Want) -> None:

@@ -7,14 +7,14 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
-from blender_dp.errors import BlenderError
+from blender_dp.errors import ParameterError
 from blender_dp.planning.forecasts import Forecast, forecast, usual_runs
 from blender_dp.planning.setting import Setting
 from blender_dp.planning.simulation import simulated
 from blender_dp.planning.unknowns import unknown_of
 
 _QUERIES = 300  # listed in all simulated collections together; the same random numbers are used at every value
-_THREADS = 2  # numpy's work on long lists runs beside that of another value
+_THREADS = 2  # for shapes with many rare queries: most of the work is numpy's, and runs beside that of another value
 
 
 @dataclass(frozen=True)
@@ -45,16 +45,16 @@ class Tradeoff:
 def tradeoff(setting: Setting, over: str, values: Sequence[float] | None = None) -> Tradeoff:
     """Vary `opt-in`, `epsilon`, `users` or `max-queries`; values that the collection would refuse are left out."""
     unknown = unknown_of(over, "over")
+    settings = {value: unknown.set(setting, value) for value in (unknown.values(setting) if values is None else values)}
+    if values is None:
+        settings = {value: changed for value, changed in settings.items() if changed.is_valid}
+        if not settings:
+            problem = f"a collection of {setting.users:,} users would accept none of the usual values of {unknown.name}"
+            raise ParameterError("over", problem, "Plan with more users, or vary something else")
 
-    def point(value: float) -> Point | None:
-        try:
-            changed = unknown.set(setting, value)
-            return Point(value, forecast(changed, simulated(changed, usual_runs(changed, _QUERIES, 2, 8))))
-        except BlenderError:
-            if values is not None:
-                raise
-            return None
+    def point(value: float) -> Point:
+        changed = settings[value]
+        return Point(value, forecast(changed, simulated(changed, usual_runs(changed, _QUERIES, 2, 8))))
 
-    with ThreadPoolExecutor(_THREADS) as pool:
-        points = list(pool.map(point, unknown.values(setting) if values is None else values))
-    return Tradeoff(unknown.name, unknown.label, tuple(one for one in points if one))
+    with ThreadPoolExecutor(_THREADS if any(changed.tail for changed in settings.values()) else 1) as pool:
+        return Tradeoff(unknown.name, unknown.label, tuple(pool.map(point, settings)))

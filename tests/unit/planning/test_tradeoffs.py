@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from blender_dp import ParameterError
 from blender_dp.parameters import Parameters
 from blender_dp.planning import UNKNOWNS, Setting, tradeoff
+from blender_dp.planning.sources import outline_of
 from blender_dp.planning.unknowns import unknown_of
 from tests.unit.planning.shapes import SHAPES, USERS
 
@@ -31,6 +34,21 @@ def test_values_that_a_collection_refuses_are_left_out_unless_they_were_asked_fo
     assert [point.value for point in tradeoff(paper, "epsilon").points] == [1, 2, 3, 4, 5, 6]
     with pytest.raises(ParameterError, match="ε > ln 2"):
         tradeoff(paper, "epsilon", [0.5])
+
+
+def test_a_tradeoff_without_a_valid_value_is_refused():
+    with pytest.raises(ParameterError, match="a collection of 4 users would accept none of the usual values of opt-in"):
+        tradeoff(replace(setting(), users=4), "opt-in")
+
+
+@pytest.mark.slow
+def test_every_point_is_what_a_single_value_gives():
+    """Long tails of rare queries are drawn in two threads."""
+    rare = replace(setting(profile="paper"), outline=outline_of("zipf:0.4"), users=1_000_000)
+    assert rare.tail
+    values = [0.05, 0.1, 0.2]
+    alone = [tradeoff(rare, "opt-in", [value]).points[0].to_document() for value in values]
+    assert [point.to_document() for point in tradeoff(rare, "opt-in", values).points] == alone
 
 
 @pytest.mark.parametrize("name", UNKNOWNS)
