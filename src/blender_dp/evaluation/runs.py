@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from multiprocessing import get_context
+from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ import pyarrow as pa
 from blender_dp.evaluation.cells import ROWS, run_cells
 from blender_dp.evaluation.code_digest import code_digest
 from blender_dp.evaluation.grid import Setting, by_population
+from blender_dp.evaluation.processes import processes
 from blender_dp.evaluation.sources import PopulationSource
 
 Progress = Callable[[int, int], None]
@@ -52,29 +53,27 @@ def finished_rows(
     jobs = list(by_population(dict.fromkeys(settings), seeds))
     total = sum(len(here) for _, _, here in jobs)
     rows: Rows = []
-    for done, finished in enumerate(_finished(jobs, folder, workers), 1):
-        rows += finished
-        progress(done, total)
+    with closing(_finished(jobs, folder, workers)) as parts:
+        for done, finished in enumerate(parts, 1):
+            rows += finished
+            progress(done, total)
     return sorted(rows, key=lambda row: (row["seed"], row["cell"]))
 
 
-def _finished(jobs: list[tuple[PopulationSource, int, list[Setting]]], folder: Path | None, workers: int) -> Iterator[Rows]:
+def _finished(jobs: list[tuple[PopulationSource, int, list[Setting]]], folder: Path | None, workers: int) -> Generator[Rows]:
     """The rows of one cell after the other, in any order."""
     if workers == 1:
         for source, seed, settings in jobs:
             yield from run_job(source, seed, settings, folder)
         return
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+    with processes(workers) as pool:
         waiting: set[Future[list[Rows]]] = {
             pool.submit(_part, source, seed, settings, folder) for source, seed, settings in jobs
         }
-        try:
-            while waiting:
-                ready, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-                for future in ready:
-                    yield from future.result()
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+        while waiting:
+            ready, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+            for future in ready:
+                yield from future.result()
 
 
 def _part(source: PopulationSource, seed: int, settings: list[Setting], folder: Path | None) -> list[Rows]:
