@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
 
 import pyarrow.csv
 import pytest
@@ -66,3 +71,23 @@ def test_the_demo_takes_the_same_parameters(command):
     assert manifest["settings"]["epsilon"] == "3"
     assert manifest["settings"]["estimator"] == "average"
     assert manifest["groups"][0]["users"] == pytest.approx(6000, rel=0.1)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(os, "killpg"), reason="only POSIX has process groups, which Ctrl-C in a terminal signals")
+def test_ctrl_c_ends_all_processes_at_once_and_keeps_what_is_finished(executable, tmp_path):
+    arguments = [executable, "reproduce", "figure-13", "--seeds", "2", "--workers", "2", "--out", "r"]
+    with subprocess.Popen(arguments, cwd=tmp_path, stderr=subprocess.PIPE, start_new_session=True) as running:
+        deadline = time.monotonic() + 120
+        while not _finished_cells(tmp_path):
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+        os.killpg(running.pid, signal.SIGINT)
+        _, errors = running.communicate(timeout=60)  # also waits for the workers, which have the pipe as well
+    assert running.returncode == 130
+    assert b"Traceback" not in errors
+    assert 0 < _finished_cells(tmp_path) < 200  # with each seed, 214 cells that take several seconds
+
+
+def _finished_cells(folder: Path) -> int:
+    return sum(file.read_text().count('"key"') for file in folder.glob("r/.cells/*"))

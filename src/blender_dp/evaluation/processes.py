@@ -17,7 +17,8 @@ def processes(count: int) -> Iterator[Executor]:
     pool = ProcessPoolExecutor(count, mp_context=get_context("spawn"))
     try:
         with _ignored_interrupts():
-            pool.submit(int)  # starts the processes
+            for _ in range(count):
+                pool.submit(int)  # starts a process
         yield pool
     except BaseException:
         for process in set(active_children()) - others:
