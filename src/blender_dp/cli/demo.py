@@ -50,21 +50,22 @@ def demo(
     from blender_dp.evaluation import Truth, score
     from blender_dp.logs import aol_like
     from blender_dp.pipeline.blender import Blender
+    from blender_dp.release.files import write_atomically
     from blender_dp.sampling import Entropy
 
     blender = Blender(**_PAPERS | given(parameters))  # checks the parameters before anything is written
     with output_folder(out_folder, replace=force), Steps(quiet=as_json).shown() as step:
         step(f"population: {users:,} synthetic users")
         population = aol_like(seed, users=users)
-        pq.write_table(population, out_folder / _LOG)
         truth = Truth.of(population)
         with privacy_warnings() as warned:
             release = blender.run_log(
                 population, opt_in, key=f"demo {seed}".encode(), entropy=Entropy.seeded(seed), progress=step
             )
-        step("writing the report")
+        step("writing the files")
         scores = score(release, truth)
-        files = {**write_folder(out_folder, release, truth, scores), "synthetic log": out_folder / _LOG}
+        log = write_atomically(out_folder / _LOG, lambda path: pq.write_table(population, path))
+        files = {**write_folder(out_folder, release, truth, scores), "synthetic log": log}
     if as_json:
         print_json({**_summary(release, truth, scores, files), "privacy_warnings": warned})
     else:
