@@ -90,10 +90,15 @@ def worst_error(setting: Setting, simulated: Simulated, top: int | None = None) 
 
 def usual_runs(setting: Setting, queries: int = _QUERIES, few: int = 6, many: int = 16, fewest: int = _FEWEST) -> int:
     """How many collections to simulate until this many queries are listed in all of them together, if that is affordable."""
-    listed, tail = setting.length.mean, setting.tail
+    affordable = max(_WORK / work(setting), fewest)
+    return round(min(max(queries / max(setting.length.mean, 1.0), few), many, affordable))
+
+
+def work(setting: Setting) -> float:
+    """What it takes to simulate one collection, in queries whose users are drawn."""
+    tail = setting.tail
     drawn = tail.first + _RARE * tail.expected if tail else setting.head
-    affordable = max(_WORK / (drawn + _FITTING * listed), fewest)
-    return round(min(max(queries / max(listed, 1.0), few), many, affordable))
+    return drawn + _FITTING * setting.length.mean
 
 
 def _ranks(setting: Setting, stated: StatedErrors, calibration: float) -> tuple[Rank, ...]:

@@ -16,27 +16,30 @@ from blender_dp.stages import Floats, Integers
 
 @dataclass(frozen=True, eq=False)
 class StatedErrors:
-    """By query, most popular first, up to the last one that any collection lists."""
+    """Of the queries that any collection lists, most popular first: a few of a million queries that are equally popular."""
 
+    ranks: Integers
+    """The places of these queries in the ranking, from 0."""
     listed: Integers
-    """In how many collections the query is listed."""
+    """In how many collections each query is listed."""
     mean: Floats
-    """Over the collections that list the query; NaN if none does."""
+    """Over the collections that list the query."""
     squares: Floats
     """The sum of the squared deviations from the mean, relative to the mean."""
 
     @classmethod
     def of(cls, stated: Sequence[Floats], ranks: Sequence[Integers]) -> StatedErrors:
         """Collect the `stated` errors of several collections' listed queries, and the `ranks` of these, from 0."""
-        numbers, errors = np.concatenate(ranks), np.concatenate(stated)
-        listed, total = np.bincount(numbers), np.bincount(numbers, weights=errors)
-        mean = np.divide(total, listed, out=np.full(listed.size, np.nan), where=listed > 0)
-        return cls(listed, mean, np.bincount(numbers, weights=(errors / mean[numbers] - 1) ** 2).astype(float))
+        errors = np.concatenate(stated)
+        queries, which, listed = np.unique(np.concatenate(ranks), return_inverse=True, return_counts=True)
+        mean = np.bincount(which, weights=errors) / listed
+        return cls(queries, listed, mean, np.bincount(which, weights=(errors / mean[which] - 1) ** 2).astype(float))
 
     def means(self, queries: int) -> Floats:
         """The mean for each of the first queries; NaN for one that was never listed."""
         means = np.full(queries, np.nan)
-        means[: self.mean.size] = self.mean[:queries]
+        first = int(np.searchsorted(self.ranks, queries))
+        means[self.ranks[:first]] = self.mean[:first]
         return means
 
     def expected(self, query: int) -> Expected | None:
@@ -46,27 +49,27 @@ class StatedErrors:
         to a tenth of the rank away, and further until there are as many degrees of freedom as for a query that is always
         listed.
         """
-        if query >= self.listed.size or not self.listed[query]:
+        place = int(np.searchsorted(self.ranks, query))
+        if place == self.ranks.size or self.ranks[place] != query:
             return None
         freedom, squares = self._sums
-        most, farthest = max(int(self.listed.max()) - 1, 0), max(query, self.listed.size - 1 - query)
-        enough = bisect_left(range(farthest), most, key=lambda reach: int(_around(freedom, query, reach)))
+        most, farthest = int(self.listed.max()) - 1, max(query, int(self.ranks[-1]) - query)
+        enough = bisect_left(range(farthest), most, key=lambda reach: int(self._around(freedom, query, reach)))
         reach = max(enough, (query + 1) // 10)
-        pooled = int(_around(freedom, query, reach))
-        spread = float(np.sqrt(_around(squares, query, reach) / max(pooled, 1)))
-        mean = float(self.mean[query])
-        return Expected.around(mean, int(self.listed[query]), mean * spread, pooled)
+        pooled = int(self._around(freedom, query, reach))
+        spread = float(np.sqrt(self._around(squares, query, reach) / max(pooled, 1)))
+        mean = float(self.mean[place])
+        return Expected.around(mean, int(self.listed[place]), mean * spread, pooled)
 
     @cached_property
     def _sums(self) -> tuple[Floats, Floats]:
         """The running sums of the degrees of freedom and of the squares."""
-        freedom = np.maximum(self.listed - 1, 0)
-        return np.append(0.0, np.cumsum(freedom)), np.append(0.0, np.cumsum(self.squares))
+        return np.append(0.0, np.cumsum(self.listed - 1)), np.append(0.0, np.cumsum(self.squares))
 
-
-def _around(sums: Floats, query: int, reach: int) -> float:
-    """The sum over all queries that are at most so many places away, from running sums."""
-    return float(sums[min(query + reach + 1, sums.size - 1)] - sums[max(query - reach, 0)])
+    def _around(self, sums: Floats, query: int, reach: int) -> float:
+        """The sum over all queries that are at most so many places away, from running sums."""
+        first, last = np.searchsorted(self.ranks, (query - reach, query + reach + 1))
+        return float(sums[last] - sums[first])
 
 
 def stated(outcome: Outcome) -> Floats:

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from blender_dp.errors import ParameterError
-from blender_dp.planning.forecasts import Forecast, forecast, usual_runs
+from blender_dp.planning.forecasts import Forecast, forecast, usual_runs, work
 from blender_dp.planning.setting import Setting
 from blender_dp.planning.simulation import simulated
 from blender_dp.planning.unknowns import unknown_of
 
 _QUERIES = 300  # listed in all simulated collections together; the same random numbers are used at every value
+_WORK = 1.8e7  # of simulating every value once: more takes too long
 _THREADS = 2  # for shapes with many rare queries: most of the work is numpy's, and runs beside that of another value
 
 
@@ -43,7 +44,10 @@ class Tradeoff:
 
 
 def tradeoff(setting: Setting, over: str, values: Sequence[float] | None = None) -> Tradeoff:
-    """Vary `opt-in`, `epsilon`, `users` or `max-queries`; values that the collection would refuse are left out."""
+    """Vary `opt-in`, `epsilon`, `users` or `max-queries`; values that the collection would refuse are left out.
+
+    By default the values are usual ones; every second of them, if lists of thousands of queries take too long to simulate.
+    """
     unknown = unknown_of(over, "over")
     settings = {value: unknown.set(setting, value) for value in (unknown.values(setting) if values is None else values)}
     if values is None:
@@ -51,6 +55,8 @@ def tradeoff(setting: Setting, over: str, values: Sequence[float] | None = None)
         if not settings:
             problem = f"a collection of {setting.users:,} users would accept none of the usual values of {unknown.name}"
             raise ParameterError("over", problem, "Plan with more users, or vary something else")
+        if len(settings) > 1 and sum(map(work, settings.values())) > _WORK:
+            settings = dict(list(settings.items())[1::2])
 
     def point(value: float) -> Point:
         changed = settings[value]

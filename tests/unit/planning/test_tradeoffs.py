@@ -6,7 +6,8 @@ import pytest
 
 from blender_dp import ParameterError
 from blender_dp.parameters import Parameters
-from blender_dp.planning import UNKNOWNS, Setting, tradeoff
+from blender_dp.planning import UNKNOWNS, Setting, tradeoff, tradeoffs
+from blender_dp.planning.forecasts import work
 from blender_dp.planning.sources import outline_of
 from blender_dp.planning.unknowns import unknown_of
 from tests.unit.planning.shapes import SHAPES, USERS
@@ -34,6 +35,13 @@ def test_values_that_a_collection_refuses_are_left_out_unless_they_were_asked_fo
     assert [point.value for point in tradeoff(paper, "epsilon").points] == [1, 2, 3, 4, 5, 6]
     with pytest.raises(ParameterError, match="ε > ln 2"):
         tradeoff(paper, "epsilon", [0.5])
+
+
+@pytest.mark.slow
+def test_every_second_value_is_enough_if_the_lists_take_too_long_to_simulate(monkeypatch):
+    monkeypatch.setattr(tradeoffs, "_WORK", 6 * work(setting()))
+    assert [point.value for point in tradeoff(setting(), "epsilon").points] == [1, 3, 5]
+    assert [point.value for point in tradeoff(setting(), "epsilon", [1, 2]).points] == [1, 2]
 
 
 def test_a_tradeoff_without_a_valid_value_is_refused():
