@@ -8,7 +8,6 @@ from collections.abc import Callable
 _STEP = math.log(8)  # of the search for a value that is enough, from the lowest one upwards
 _ASIDE = 0.4  # of the final interval: how far from the expected crossing to look, on the side whose end is older
 _LEAST = 0.02  # the part of an interval that every step cuts off, at least
-_PATIENCE = 3  # steps that may be taken until an interval is half as wide; then it is halved
 
 
 def crossing(shortfall: Callable[[float], float], low: float, high: float, precision: float) -> float:
@@ -16,7 +15,8 @@ def crossing(shortfall: Callable[[float], float], low: float, high: float, preci
 
     A shortfall is positive where a value is not enough, and falls with the value. Errors are nearly powers of what is
     varied, so on logarithmic scales the crossing is expected on the straight line between the ends of an interval. The next
-    value is chosen a little beyond it, in turn on both sides, so that soon both ends are close to the crossing.
+    value is chosen a little beyond it, in turn on both sides, so that soon both ends are close to the crossing. If the same
+    end moves twice, the line was misleading: the shortfall at the other end then counts half (the Illinois method).
     """
     narrow, last = math.log(precision), math.log(high)
 
@@ -28,14 +28,20 @@ def crossing(shortfall: Callable[[float], float], low: float, high: float, preci
         left, right = right, evaluated(min(right[0] + _STEP, last))
     if right[1] > 0 or right == left:
         return high if right[0] == last else low
-    side, widths = -1, [math.inf] * _PATIENCE
+    moved = 0
     while (width := right[0] - left[0]) > narrow:
-        is_slow, rise = width > widths[-_PATIENCE] / 2, left[1] - right[1]
-        widths.append(math.inf if is_slow else width)
-        if is_slow or not math.isfinite(rise) or width <= 2 * narrow:  # then either half is narrow enough
+        rise = left[1] - right[1]
+        if not math.isfinite(rise) or width <= 2 * narrow:  # then either half is narrow enough
             part = 0.5
         else:
-            part = left[1] / rise + side * _ASIDE * narrow / width
+            part = left[1] / rise + (_ASIDE if moved > 0 else -_ASIDE) * narrow / width
         middle = evaluated(left[0] + width * min(max(part, _LEAST), 1 - _LEAST))
-        left, right, side = (left, middle, -1) if middle[1] <= 0 else (middle, right, 1)
+        if middle[1] <= 0:
+            left, right, moved = (_halved(left) if moved < 0 else left), middle, -1
+        else:
+            left, right, moved = middle, (_halved(right) if moved > 0 else right), 1
     return high if right[0] == last else math.exp(right[0])
+
+
+def _halved(end: tuple[float, float]) -> tuple[float, float]:
+    return end[0], end[1] / 2

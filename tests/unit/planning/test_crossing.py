@@ -21,6 +21,18 @@ def test_the_crossing_of_a_power_is_found_in_a_few_steps(power):
     assert len(seen) <= 5
 
 
+def test_a_jump_is_found_although_the_line_through_it_is_misleading():
+    """Errors jump where a query starts to be listed. Without the Illinois method, this one takes 61 steps."""
+    seen: list[float] = []
+
+    def shortfall(value: float) -> float:
+        seen.append(value)
+        return 0.01 if value < 37 else -5.0
+
+    assert 37 <= crossing(shortfall, 1.0, 1e6, 1.05) <= 37 * 1.05
+    assert len(seen) <= 25
+
+
 def test_an_interval_of_twice_the_precision_is_halved():
     """A step close to one end would leave nearly all of it."""
     seen: list[float] = []
