@@ -21,6 +21,7 @@ _CONFIDENCE = 0.9
 _SEARCHING = {"few": 1, "many": 5, "fewest": 1}  # collections: a long list has many errors to average over
 _VERIFYING = {"queries": 3000, "few": 2, "many": 10}
 _PRECISION = 1.05
+_SOME = 0.5  # of the most popular queries, on average; if fewer of those wanted are listed, their errors are unknown
 _NUDGES = 4  # each twice as far as the last one
 
 
@@ -46,6 +47,12 @@ class Want:
     def lists_enough(self, setting: Setting) -> bool:
         """Whether the list is long enough, in closed form."""
         return self.queries is None or setting.length.at_least(self.queries) >= _CONFIDENCE
+
+    def is_possible(self, setting: Setting) -> bool:
+        """Whether simulations could show that it is met, in closed form: enough queries are listed, and the right ones."""
+        if not (setting.is_valid and self.lists_enough(setting)):
+            return False
+        return None in (self.queries, self.error) or float(setting.on_final_list[: self.queries].sum()) >= _SOME
 
     def missing(self, setting: Setting, predicted: Forecast) -> tuple[str, ...]:
         """What is not as wanted, in words."""
@@ -96,7 +103,7 @@ def solve(setting: Setting, want: Want, solved: str) -> Solution:
     if unknown.name == "max-queries":
         return _solve_length(setting, want, unknown)
     _check_length(setting, want)
-    low = _long_enough(unknown, setting, want)
+    low = _first_possible(unknown, setting, want)
     if low is None:
         return _outcome(unknown, unknown.highest, unknown.set(setting, unknown.highest), want)
     value = crossing(lambda one: _shortfall(unknown.set(setting, one), want), low, unknown.highest, _PRECISION)
@@ -112,25 +119,21 @@ def _solve_length(setting: Setting, want: Want, unknown: Unknown) -> Solution:
     return _verified(unknown, setting, want, unknown.rounded(max(1.0, longest / shorter), up=False), up=False)
 
 
-def _long_enough(unknown: Unknown, setting: Setting, want: Want) -> float | None:
-    """The smallest value whose list is long enough, to within 5 %; None if there is none. Closed forms are fast."""
+def _first_possible(unknown: Unknown, setting: Setting, want: Want) -> float | None:
+    """The smallest value that could be enough, to within 5 %; None if there is none. Closed forms are fast."""
     low, high = unknown.lowest, unknown.highest
 
-    def met(value: float) -> bool:
-        changed = unknown.set(setting, value)
-        return changed.is_valid and want.lists_enough(changed)
-
-    if not met(high):
+    if not want.is_possible(unknown.set(setting, high)):
         return None
     while high / low > _PRECISION:
         middle = math.sqrt(low * high)
-        low, high = (low, middle) if met(middle) else (middle, high)
+        low, high = (low, middle) if want.is_possible(unknown.set(setting, middle)) else (middle, high)
     return high
 
 
 def _shortfall(setting: Setting, want: Want) -> float:
     """How far a result is from what is wanted: 0 or below if it is good enough, logarithmic otherwise."""
-    if not (setting.is_valid and want.lists_enough(setting)):
+    if not want.is_possible(setting):
         return math.inf
     if want.ndcg is None and want.error is None:
         return -math.inf

@@ -14,8 +14,8 @@ from blender_dp.planning.simulation import simulated
 from blender_dp.planning.unknowns import unknown_of
 
 _QUERIES = 300  # listed in all simulated collections together; the same random numbers are used at every value
-_WORK = 1.8e7  # of simulating every value once: more takes too long
-_THREADS = 2  # for shapes with many rare queries: most of the work is numpy's, and runs beside that of another value
+_WORK = 6e6  # of simulating every value once: more takes too long
+_THREADS = 2  # where most of the work is numpy's, so that another value can be computed beside it
 
 
 @dataclass(frozen=True)
@@ -62,5 +62,7 @@ def tradeoff(setting: Setting, over: str, values: Sequence[float] | None = None)
         changed = settings[value]
         return Point(value, forecast(changed, simulated(changed, usual_runs(changed, _QUERIES, 2, 8))))
 
-    with ThreadPoolExecutor(_THREADS if any(changed.tail for changed in settings.values()) else 1) as pool:
+    # The estimator `average` ranks every query that discovery lists, so that it needs all of their users.
+    draws_most = setting.parameters.estimator == "average" and any(changed.tail for changed in settings.values())
+    with ThreadPoolExecutor(_THREADS if draws_most else 1) as pool:
         return Tradeoff(unknown.name, unknown.label, tuple(pool.map(point, settings)))

@@ -62,6 +62,18 @@ def test_the_list_is_as_long_as_wanted_or_as_possible():
     assert 2 <= longest.value < 20
 
 
+def test_errors_of_queries_that_are_hardly_ever_listed_are_not_simulated():
+    """Of many equally popular queries, a short list has others in every collection."""
+    flat = setting("uniform", max_queries=3)
+    assert Want(queries=3).is_possible(flat)
+    assert Want(error=0.1).is_possible(flat)
+    assert float(flat.on_final_list[:3].sum()) < 0.5
+    assert not Want(queries=3, error=0.1).is_possible(flat)
+    popular = setting()
+    assert Want(queries=20, error=0.1).is_possible(popular)
+    assert not Want(queries=20, error=0.1).is_possible(setting(epsilon="0.2"))
+
+
 def test_a_maximum_below_the_wanted_number_is_refused():
     with pytest.raises(ParameterError, match="max_queries: 20 is less than the 30 queries that are wanted"):
         solve(setting(), Want(queries=30), "opt-in")
