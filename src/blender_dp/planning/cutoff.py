@@ -7,24 +7,38 @@ import numpy as np
 from blender_dp.release.normal import normal_tail
 from blender_dp.stages import Floats
 
-_STEPS, _PARTS = 40, 4_000
+_RUNS = 1000  # of queries with similar shares
+_COUNTS = 200  # at which the number of queries with higher counts is computed
+_REACH, _MORE = 6.0, 16.0  # practically no number differs from its mean by so many standard deviations and this number
 
 
 def on_final_list(listed: Floats, shares: Floats, users: int, noise: float, max_queries: int) -> Floats:
     """The probability that each query is listed and is among the M queries with the highest noisy counts.
 
-    The count that separates the M-th query from the next one varies little, so it counts as fixed: it is the count that
-    M queries are expected to exceed. The counts of all queries are normal around their expectation.
+    A query remains if fewer than M others are listed with higher counts. All counts are treated as normal, and so is the
+    number of others with counts higher than a given one.
     """
     if listed.sum() <= max_queries:
         return listed
-    parts = np.unique(np.geomspace(1, shares.size, _PARTS).astype(np.int64)) - 1  # of queries with similar shares
-    sizes = np.diff(parts, append=shares.size)
-    weight, mean = np.add.reduceat(listed, parts), users * np.add.reduceat(shares, parts) / sizes
-    spread = np.sqrt(mean + noise)
-    low, high = 0.0, float((mean + 10 * spread).max())
-    for _ in range(_STEPS):
-        middle = (low + high) / 2
-        is_too_low = float(weight @ normal_tail((middle - mean) / spread)) > max_queries
-        low, high = (middle, high) if is_too_low else (low, middle)
-    return listed * np.repeat(normal_tail((low - mean) / spread), sizes)
+    firsts = np.unique(np.geomspace(1, shares.size, _RUNS).astype(np.int64)) - 1
+    sizes = np.diff(firsts, append=shares.size)
+    likely, means = (np.add.reduceat(values, firsts) / sizes for values in (listed, users * shares))
+    counts = _around_cutoff(sizes * likely, means, noise, max_queries)
+    above = normal_tail((counts - means[:, None]) / np.sqrt(means + noise)[:, None])
+    is_above = likely[:, None] * above
+    variance = is_above * (1 - is_above)
+    others = sizes @ is_above - is_above
+    spread = np.sqrt(np.maximum(sizes @ variance - variance, 1e-12))
+    remain = normal_tail((others - (max_queries - 0.5)) / spread)
+    between = (-np.diff(above) * (remain[:, 1:] + remain[:, :-1]) / 2).sum(axis=1)
+    chance = (1 - above[:, 0]) * remain[:, 0] + between + above[:, -1] * remain[:, -1]
+    return listed * np.repeat(chance, sizes)
+
+
+def _around_cutoff(queries: Floats, means: Floats, noise: float, max_queries: int) -> Floats:
+    """Noisy counts that between more than M and less than M of these queries reach, in steps of equal significance."""
+    reach = _REACH * np.sqrt(max_queries) + _MORE
+    reached = np.cumsum(queries)
+    first, last = np.searchsorted(reached, [max_queries - reach, max_queries + reach])
+    ends = np.sqrt(means[[first, min(last, means.size - 1)]] + noise) + [_REACH, -_REACH]
+    return np.linspace(*np.maximum(ends[::-1], 0.0), _COUNTS) ** 2 - noise
