@@ -34,6 +34,7 @@ _SCATTER = 7919  # coprime to the number of words, so neighbouring ranks get dif
 _ZIPF_QUERIES = 1_000_000
 _ZIPF_USERS = 1_000_000
 _FEWER_URLS = 0.3  # the number of a query's URLs is geometric with this parameter
+_EXPONENTS = (1.5, 3.0)  # the shares of its URLs fall with a power between these, all equally probable
 
 
 @dataclass(frozen=True)
@@ -100,15 +101,34 @@ def drawn_records(shape: Shape, seed: int) -> tuple[Integers, Integers]:
 def url_shares(queries: int, entropy: Entropy) -> tuple[Integers, Floats]:
     """Draw how many URLs each query has; return also the share of every URL within its query, query by query."""
     counts, exponents = _url_laws(queries, entropy)
+    return counts, _url_shares(counts, exponents)
+
+
+def _url_shares(counts: Integers, exponents: Floats) -> Floats:
     ranks = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts) + 1.0
-    shares = ranks ** -np.repeat(exponents, counts) / np.repeat(_totals(counts, exponents), counts)
-    return counts, shares
+    shares: Floats = ranks ** -np.repeat(exponents, counts) / np.repeat(_totals(counts, exponents), counts)
+    return shares
 
 
 def _url_laws(queries: int, entropy: Entropy) -> tuple[Integers, Floats]:
     """The number of URLs of each query, and the exponent of the power law of their shares."""
     counts = 1 + np.floor(np.log(uniform(queries, entropy)) / np.log(1 - _FEWER_URLS)).astype(np.int64)
-    return counts, 1.5 + 1.5 * uniform(queries, entropy)
+    lowest, highest = _EXPONENTS
+    return counts, lowest + (highest - lowest) * uniform(queries, entropy)
+
+
+def url_cases(most: int = 16, powers: int = 3) -> tuple[Floats, Integers, Floats]:
+    """Which URLs a query can have: probabilities, numbers of URLs, and the share of every URL, case by case.
+
+    A few cases stand for all of them: Gaussian quadrature over the exponents, and no more URLs than `most`.
+    """
+    urls = np.arange(1, most + 1)
+    nodes, weights = np.polynomial.legendre.leggauss(powers)
+    exponents = np.mean(_EXPONENTS) + np.diff(_EXPONENTS) / 2 * nodes
+    chances = _FEWER_URLS * (1 - _FEWER_URLS) ** (urls - 1)
+    chances[-1] /= _FEWER_URLS  # so many, or more
+    counts = np.repeat(urls, powers)
+    return np.outer(chances, weights / 2).ravel(), counts, _url_shares(counts, np.tile(exponents, most))
 
 
 def _totals(url_counts: Integers, exponents: Floats) -> Floats:

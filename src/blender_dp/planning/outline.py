@@ -13,12 +13,12 @@ from functools import lru_cache
 import numpy as np
 
 from blender_dp.evaluation.population import Population
-from blender_dp.logs.synthetic import Shape, url_shares
+from blender_dp.logs.synthetic import Shape, url_cases, url_shares
 from blender_dp.sampling import Entropy
 from blender_dp.stages import Floats, Integers
 
 TYPICAL = "0"
-"""The seed of the URLs that closed forms use. They need the same ones again and again."""
+"""The seed of the URLs of shapes where one draw of them is enough."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,6 +27,17 @@ class Records:
 
     query_of: Integers
     shares: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class PossibleUrls:
+    """Which URLs a query could have, the same for every query: several cases."""
+
+    probabilities: Floats
+    starts: Integers
+    """Of each case, in `shares`."""
+    shares: Floats
+    """Of each URL within the query."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +50,8 @@ class Outline:
     records: Callable[[Integers, str], Records]
     """From the numbers of some queries, in ascending order, and a seed: shapes leave open which URLs a query has."""
     levels: int = 2
+    possible_urls: PossibleUrls | None = None
+    """None if it is known which URLs each query has, so that `records` does not depend on the seed."""
 
     @classmethod
     def of_shape(cls, name: str, shape: Shape) -> Outline:
@@ -49,7 +62,7 @@ class Outline:
             query_of = np.repeat(queries, counts)
             return Records(query_of, shares * shape.query_shares[query_of])
 
-        return cls(name, shape.users, shape.query_shares, records)
+        return cls(name, shape.users, shape.query_shares, records, possible_urls=_possible_urls())
 
     @classmethod
     def of_population(cls, name: str, population: Population) -> Outline:
@@ -72,6 +85,12 @@ class Outline:
 def _urls(queries: int, seed: str) -> tuple[Integers, Floats]:
     """The number of URLs of so many queries, and their shares."""
     return url_shares(queries, Entropy.seeded(f"plan {seed}"))
+
+
+@lru_cache(maxsize=1)
+def _possible_urls() -> PossibleUrls:
+    probabilities, counts, shares = url_cases()
+    return PossibleUrls(probabilities, np.cumsum(counts) - counts, shares)
 
 
 @lru_cache(maxsize=16)

@@ -29,6 +29,8 @@ _LIFT = 6.0  # standard deviations of the noise on one query's count: it practic
 _EACH = 20_000  # of many more queries than this, some are looked at, and the others are like their neighbours
 _ITERATIONS = 4  # until the number of queries and the probability that they are listed agree
 _ALIKE = 50  # neighbours, whose URLs differ
+_APART = 0.04  # the logarithms of the shares for which listing probabilities are computed
+_LEAST = 1e-300  # a share or a probability that has a logarithm
 _COMMON = 1e-4  # the users of queries with larger shares are drawn together, because they exclude each other
 
 
@@ -166,6 +168,8 @@ class Setting:
 
     def _listed_with(self, count: float, first: int) -> float:
         """The probability that a query is listed, if so many discovery users have it, from this query on."""
+        if self.outline.possible_urls:
+            return float(self._listed_with_shares(np.array([count / self.sizes.discovery]))[0])
         some = np.unique(np.linspace(first, self.head - 1, _PROBES).astype(np.int64))
         records = self.outline.records(some, TYPICAL)
         within = records.shares / self.outline.query_shares[records.query_of]
@@ -216,7 +220,27 @@ class Setting:
         return self._listed_each(np.arange(_EACH))
 
     def _listed_each(self, queries: Integers) -> Floats:
+        if self.outline.possible_urls:
+            return self._listed_with_shares(self.outline.query_shares[queries])
         return self._any_listed(queries, self.outline.records(queries, TYPICAL))
+
+    def _listed_with_shares(self, shares: Floats) -> Floats:
+        """The probability that queries with these shares are listed, whichever URLs they have."""
+        probabilities: Floats = np.exp(np.interp(np.log(np.maximum(shares, _LEAST)), *self._listed_by_share))
+        return probabilities
+
+    @cached_property
+    def _listed_by_share(self) -> tuple[Floats, Floats]:
+        """The logarithms of some shares, and those of the probabilities that queries with these shares are listed."""
+        urls, of_queries = self.outline.possible_urls, self.outline.query_shares
+        if urls is None:
+            raise RuntimeError(f"the URLs of {self.outline.name} are known")
+        lowest, highest = float(of_queries[-1]), float(of_queries[0])
+        shares = np.unique(np.geomspace(lowest, highest, 2 + int(np.log(highest / lowest) / _APART)))
+        listed = listing_probabilities(np.outer(shares, urls.shares).ravel(), self.sizes.discovery, self.of_count)
+        missing = np.log1p(-np.minimum(listed, 1 - 1e-15)).reshape(shares.size, -1)
+        any_listed = -np.expm1(np.add.reduceat(missing, urls.starts, axis=1)) @ urls.probabilities
+        return np.log(shares), np.log(np.maximum(any_listed, _LEAST))
 
     def _any_listed(self, queries: Integers, records: Records) -> Floats:
         probable = listing_probabilities(records.shares, self.sizes.discovery, self.of_count)

@@ -4,12 +4,14 @@ import numpy as np
 import pytest
 
 from blender_dp import GroupError
+from blender_dp.logs.synthetic import url_shares
 from blender_dp.parameters import Parameters
 from blender_dp.planning.listing import any_of, listing_probabilities
 from blender_dp.planning.outline import TYPICAL
 from blender_dp.planning.setting import Setting
 from blender_dp.planning.simulation import simulated
 from blender_dp.planning.sources import outline_of
+from blender_dp.sampling import Entropy
 from tests.unit.planning.shapes import SHAPES, USERS, outline, zipf
 
 
@@ -75,6 +77,22 @@ def test_a_long_list_is_as_long_as_if_every_query_were_looked_at(shape, users, q
     assert flat.head == queries
     assert 0.02 * queries < each.sum() < 0.99 * queries
     assert flat.listed.sum() == pytest.approx(each.sum(), rel=0.03)
+
+
+@pytest.mark.parametrize(("shape", "users", "delta"), [("aol", 519_371, "1e-5"), ("zipf:3", 10**9, "1e-11")])
+def test_a_query_of_a_shape_is_listed_as_often_as_with_any_urls_that_it_could_have(shape: str, users: int, delta: str):
+    """The seed is fixed; the tolerance is 5.5 standard errors of the mean over 20,000 draws, or less."""
+    chosen = setting(shape, users, delta=delta, max_queries=500)
+    probable = chosen.listed
+    for likely in (0.01, 0.1, 0.5, 0.9):
+        query = int(np.argmax(probable < likely))
+        share = float(chosen.outline.query_shares[query])
+        urls, shares = url_shares(20_000, Entropy.seeded("urls"))
+        of_records = listing_probabilities(share * shares, chosen.sizes.discovery, chosen.of_count)
+        of_queries = any_of(of_records, np.repeat(np.arange(urls.size), urls), urls.size)
+        error = 5.5 * float(of_queries.std()) / np.sqrt(urls.size)
+        assert error < 0.015
+        assert probable[query] == pytest.approx(of_queries.mean(), abs=error)
 
 
 @pytest.mark.slow
