@@ -36,9 +36,10 @@ def on_final_list(listed: Floats, shares: Floats, users: int, noise: float, max_
 
 
 def _around_cutoff(queries: Floats, means: Floats, noise: float, max_queries: int) -> Floats:
-    """Noisy counts that between more than M and less than M of these queries reach, in steps of equal significance."""
+    """Noisy counts that between more than M and less than M of these queries reach, in equal steps of their square roots."""
     reach = _REACH * np.sqrt(max_queries) + _MORE
     reached = np.cumsum(queries)
     first, last = np.searchsorted(reached, [max_queries - reach, max_queries + reach])
-    ends = np.sqrt(means[[first, min(last, means.size - 1)]] + noise) + [_REACH, -_REACH]
-    return np.linspace(*np.maximum(ends[::-1], 0.0), _COUNTS) ** 2 - noise
+    highest = float(np.sqrt(means[first] + noise)) + _REACH
+    lowest = max(float(np.sqrt(means[min(last, means.size - 1)] + noise)) - _REACH, 0.0)
+    return np.linspace(lowest, highest, _COUNTS) ** 2 - noise
