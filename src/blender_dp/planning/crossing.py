@@ -14,9 +14,11 @@ def crossing(shortfall: Callable[[float], float], low: float, high: float, preci
     """The smallest value without a shortfall, to within a factor of `precision`; `high` if there is none.
 
     A shortfall is positive where a value is not enough, and falls with the value. Errors are nearly powers of what is
-    varied, so on logarithmic scales the crossing is expected on the straight line between the ends of an interval. The next
-    value is chosen a little beyond it, in turn on both sides, so that soon both ends are close to the crossing. If the same
-    end moves twice, the line was misleading: the shortfall at the other end then counts half (the Illinois method).
+    varied, so on logarithmic scales the crossing is expected on the straight line through two values. The search goes up
+    until a value is enough, at first in large steps, and then to where the line through the last two values ends. Within an
+    interval, the next value is chosen a little beyond the line, in turn on both sides, so that soon both ends are close to
+    the crossing. If the same end moves twice, the line was misleading: the shortfall at the other end then counts half (the
+    Illinois method).
     """
     narrow, last = math.log(precision), math.log(high)
 
@@ -24,8 +26,10 @@ def crossing(shortfall: Callable[[float], float], low: float, high: float, preci
         return logarithm, shortfall(high if logarithm == last else math.exp(logarithm))
 
     left = right = evaluated(math.log(low))
+    margin = narrow
     while right[1] > 0 and right[0] < last:
-        left, right = right, evaluated(min(right[0] + _STEP, last))
+        left, right = right, evaluated(min(right[0] + _step(left, right, margin), last))
+        margin *= 2
     if right[1] > 0 or right == left:
         return high if right[0] == last else low
     moved = 0
@@ -41,6 +45,14 @@ def crossing(shortfall: Callable[[float], float], low: float, high: float, preci
         else:
             left, right, moved = middle, (_halved(right) if moved > 0 else right), 1
     return high if right[0] == last else math.exp(right[0])
+
+
+def _step(before: tuple[float, float], now: tuple[float, float], margin: float) -> float:
+    """How far to go up: to the expected crossing and a margin beyond it, if it is near."""
+    fall = before[1] - now[1]
+    if not (math.isfinite(fall) and fall > 0):
+        return _STEP
+    return min(_STEP, now[1] / fall * (now[0] - before[0]) + margin)
 
 
 def _halved(end: tuple[float, float]) -> tuple[float, float]:

@@ -42,4 +42,5 @@ def _around_cutoff(queries: Floats, means: Floats, noise: float, max_queries: in
     first, last = np.searchsorted(reached, [max_queries - reach, max_queries + reach])
     highest = float(np.sqrt(means[first] + noise)) + _REACH
     lowest = max(float(np.sqrt(means[min(last, means.size - 1)] + noise)) - _REACH, 0.0)
-    return np.linspace(lowest, highest, _COUNTS) ** 2 - noise
+    counts: Floats = np.linspace(lowest, highest, _COUNTS) ** 2 - noise
+    return counts

@@ -20,7 +20,8 @@ from blender_dp.planning.unknowns import Unknown, unknown_of
 _CONFIDENCE = 0.9
 _SEARCHING = {"few": 1, "many": 5, "fewest": 1}  # collections: a long list has many errors to average over
 _VERIFYING = {"queries": 3000, "few": 2, "many": 10}
-_PRECISION = 1.05
+_LONG = 1000  # queries: simulating longer lists takes so long that fewer values can be tried
+_PRECISION, _PRECISION_FOR_LONG_LISTS = 1.05, 1.1
 _SOME = 0.5  # of the most popular queries, on average; if fewer of those wanted are listed, their errors are unknown
 _NUDGES = 4  # each twice as far as the last one
 
@@ -106,7 +107,8 @@ def solve(setting: Setting, want: Want, solved: str) -> Solution:
     low = _first_possible(unknown, setting, want)
     if low is None:
         return _outcome(unknown, unknown.highest, unknown.set(setting, unknown.highest), want)
-    value = crossing(lambda one: _shortfall(unknown.set(setting, one), want), low, unknown.highest, _PRECISION)
+    precision = _PRECISION if setting.parameters.max_queries <= _LONG else _PRECISION_FOR_LONG_LISTS
+    value = crossing(lambda one: _shortfall(unknown.set(setting, one), want), low, unknown.highest, precision)
     return _verified(unknown, setting, want, unknown.rounded(value))
 
 

@@ -7,6 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from blender_dp.errors import ParameterError
 from blender_dp.planning.forecasts import Forecast, forecast, usual_runs, work
 from blender_dp.planning.setting import Setting
@@ -14,7 +16,8 @@ from blender_dp.planning.simulation import simulated
 from blender_dp.planning.unknowns import unknown_of
 
 _QUERIES = 300  # listed in all simulated collections together; the same random numbers are used at every value
-_WORK = 6e6  # of simulating every value once: more takes too long
+_WORK = 4e6  # of simulating every value once: more takes too long
+_FEWEST = 2  # values
 _THREADS = 2  # where most of the work is numpy's, so that another value can be computed beside it
 
 
@@ -46,7 +49,7 @@ class Tradeoff:
 def tradeoff(setting: Setting, over: str, values: Sequence[float] | None = None) -> Tradeoff:
     """Vary `opt-in`, `epsilon`, `users` or `max-queries`; values that the collection would refuse are left out.
 
-    By default the values are usual ones; every second of them, if lists of thousands of queries take too long to simulate.
+    By default the values are usual ones; fewer of them, if lists of thousands of queries take too long to simulate.
     """
     unknown = unknown_of(over, "over")
     settings = {value: unknown.set(setting, value) for value in (unknown.values(setting) if values is None else values)}
@@ -55,8 +58,7 @@ def tradeoff(setting: Setting, over: str, values: Sequence[float] | None = None)
         if not settings:
             problem = f"a collection of {setting.users:,} users would accept none of the usual values of {unknown.name}"
             raise ParameterError("over", problem, "Plan with more users, or vary something else")
-        if len(settings) > 1 and sum(map(work, settings.values())) > _WORK:
-            settings = dict(list(settings.items())[1::2])
+        settings = _affordable(settings)
 
     def point(value: float) -> Point:
         changed = settings[value]
@@ -66,3 +68,11 @@ def tradeoff(setting: Setting, over: str, values: Sequence[float] | None = None)
     draws_most = setting.parameters.estimator == "average" and any(changed.tail for changed in settings.values())
     with ThreadPoolExecutor(_THREADS if draws_most else 1) as pool:
         return Tradeoff(unknown.name, unknown.label, tuple(pool.map(point, settings)))
+
+
+def _affordable(settings: dict[float, Setting]) -> dict[float, Setting]:
+    """As many of the settings as can be simulated in time, evenly spaced, with the last one."""
+    most = int(_WORK * len(settings) / sum(map(work, settings.values())))
+    chosen = max(min(most, len(settings)), min(_FEWEST, len(settings)))
+    values = list(settings)
+    return {values[one]: settings[values[one]] for one in (len(values) * (np.arange(chosen) + 1) // chosen - 1).tolist()}

@@ -38,9 +38,11 @@ def test_values_that_a_collection_refuses_are_left_out_unless_they_were_asked_fo
 
 
 @pytest.mark.slow
-def test_every_second_value_is_enough_if_the_lists_take_too_long_to_simulate(monkeypatch):
-    monkeypatch.setattr(tradeoffs, "_WORK", 6 * work(setting()))
-    assert [point.value for point in tradeoff(setting(), "epsilon").points] == [1, 3, 5]
+def test_fewer_values_are_simulated_if_the_lists_take_too_long(monkeypatch):
+    monkeypatch.setattr(tradeoffs, "_WORK", 3.5 * work(setting()))
+    assert [point.value for point in tradeoff(setting(), "epsilon").points] == [1, 3, 6]
+    monkeypatch.setattr(tradeoffs, "_WORK", 0)
+    assert [point.value for point in tradeoff(setting(), "epsilon").points] == [2, 6]
     assert [point.value for point in tradeoff(setting(), "epsilon", [1, 2]).points] == [1, 2]
 
 
