@@ -32,7 +32,8 @@ def on_final_list(listed: Floats, shares: Floats, users: int, noise: float, max_
     remain = normal_tail((others - (max_queries - 0.5)) / spread)
     between = (-np.diff(above) * (remain[:, 1:] + remain[:, :-1]) / 2).sum(axis=1)
     chance = (1 - above[:, 0]) * remain[:, 0] + between + above[:, -1] * remain[:, -1]
-    return listed * np.repeat(chance, sizes)
+    on_list: Floats = listed * np.repeat(chance, sizes)
+    return on_list
 
 
 def _around_cutoff(queries: Floats, means: Floats, noise: float, max_queries: int) -> Floats:
@@ -42,5 +43,4 @@ def _around_cutoff(queries: Floats, means: Floats, noise: float, max_queries: in
     first, last = np.searchsorted(reached, [max_queries - reach, max_queries + reach])
     highest = float(np.sqrt(means[first] + noise)) + _REACH
     lowest = max(float(np.sqrt(means[min(last, means.size - 1)] + noise)) - _REACH, 0.0)
-    counts: Floats = np.linspace(lowest, highest, _COUNTS) ** 2 - noise
-    return counts
+    return np.linspace(lowest, highest, _COUNTS) ** 2 - noise
