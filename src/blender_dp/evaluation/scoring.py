@@ -33,6 +33,8 @@ class Scorer:
 
     def _ndcg(self, query_shares: Floats, record_shares: Floats) -> float:
         total = int(self._top.sum())
+        if not total:  # a plan draws no query at all if none can be listed
+            return 0.0
         order = np.argsort(-query_shares, kind="stable")[: self._max_queries]
         quality = self._url_quality(record_shares)[order] if self._has_urls else 1.0
         gains = quality * (np.exp2(self._queries[order] / total) - 1) / _discount(np.arange(order.size))
