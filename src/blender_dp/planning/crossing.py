@@ -6,6 +6,8 @@ import math
 from collections.abc import Callable
 
 _STEP = math.log(8)  # of the search for a value that is enough, from the lowest one upwards
+_FIRST = math.log(2), math.log(64)  # the first step, if it is known how much is missing
+_POWER = 2  # errors fall at least about as fast as the square root of the number of users
 _ASIDE = 0.4  # of the final interval: how far from the expected crossing to look, on the side whose end is older
 _LEAST = 0.02  # the part of an interval that every step cuts off, at least
 
@@ -15,10 +17,10 @@ def crossing(shortfall: Callable[[float], float], low: float, high: float, preci
 
     A shortfall is positive where a value is not enough, and falls with the value. Errors are nearly powers of what is
     varied, so on logarithmic scales the crossing is expected on the straight line through two values. The search goes up
-    until a value is enough, at first in large steps, and then to where the line through the last two values ends. Within an
-    interval, the next value is chosen a little beyond the line, in turn on both sides, so that soon both ends are close to
-    the crossing. If the same end moves twice, the line was misleading: the shortfall at the other end then counts half (the
-    Illinois method).
+    until a value is enough: at first as far as errors usually require, then to where the line through the last two values
+    ends. Within an interval, the next value is chosen a little beyond the line, in turn on both sides, so that soon both
+    ends are close to the crossing. If the same end moves twice, the line was misleading: the shortfall at the other end then
+    counts half (the Illinois method).
     """
     narrow, last = math.log(precision), math.log(high)
 
@@ -48,11 +50,14 @@ def crossing(shortfall: Callable[[float], float], low: float, high: float, preci
 
 
 def _step(before: tuple[float, float], now: tuple[float, float], margin: float) -> float:
-    """How far to go up: to the expected crossing and a margin beyond it, if it is near."""
-    fall = before[1] - now[1]
-    if not (math.isfinite(fall) and fall > 0):
+    """How far to go up: to where the crossing is expected, and a margin beyond it."""
+    if not math.isfinite(now[1]):
         return _STEP
-    return min(_STEP, now[1] / fall * (now[0] - before[0]) + margin)
+    if before == now:
+        return min(max(_POWER * now[1], _FIRST[0]), _FIRST[1])
+    fall = before[1] - now[1]
+    expected = now[1] / fall * (now[0] - before[0]) if fall > 0 else math.inf
+    return min(_STEP, expected + margin)
 
 
 def _halved(end: tuple[float, float]) -> tuple[float, float]:
