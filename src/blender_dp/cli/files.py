@@ -64,10 +64,18 @@ def write_folder(
 
 
 def load_release(path: Path) -> Release:
-    """Load a release from its file or folder, and warn if it is from a seeded run."""
-    release = Release.load(path)
+    """Load a release from its file or folder, check its promises, and warn if it is from a seeded run."""
+    release = checked(Release.load(path), str(path))
     if release.manifest.is_seeded:
         note(seeded_warning())
+    return release
+
+
+def checked(release: Release, source: str) -> Release:
+    """The release, unless its promises do not follow from its parameters."""
+    from blender_dp.pipeline.manifest_check import check_manifest
+
+    check_manifest(release, source)
     return release
 
 

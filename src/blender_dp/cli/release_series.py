@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from blender_dp.cli.files import load_release
+from blender_dp.cli.files import checked, load_release
 from blender_dp.cli.operate import client
 from blender_dp.errors import BlenderError, DocumentError, ParameterError
 from blender_dp.release import Release
@@ -123,4 +123,5 @@ def _verified(body: bytes, one: dict[str, Any], key: str, campaign: str) -> tupl
     content, number = verified_content(body, "release", key, "release"), one["number"]
     if document_digest(body) != one["release"] or (content["campaign"], content["round"]) != (campaign, number):
         raise DocumentError("release", "is not the one that was requested", "Do not use it")
-    return f"round {number:d}", Release.from_document(content["release"], f"release of round {number:d}")
+    source = f"release of round {number:d}"
+    return f"round {number:d}", checked(Release.from_document(content["release"], source), source)

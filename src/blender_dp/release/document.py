@@ -35,6 +35,7 @@ _FLOATS = "blender-dp/release/1"  # this schema had parameters as floats
 FIX = "Use a release.json that blender-dp wrote"
 _ADAPTER = TypeAdapter(ReleaseDocument)
 _MOST_USERS = 10**12
+_ROUNDING = 1e-6  # projected shares may be this far outside 0 to 1
 
 
 def dump(release: Release) -> str:
@@ -52,6 +53,7 @@ def parse(value: object, source: str) -> ReleaseDocument:
         place = ".".join(str(part) for part in first["loc"]) or "the document"
         raise DocumentError(source, f"{place}: {first['msg']}", FIX) from None
     _check_groups(parts.manifest, source)
+    _check_shares(parts, source)
     return parts
 
 
@@ -62,6 +64,16 @@ def _check_groups(manifest: Manifest, source: str) -> None:
         raise DocumentError(source, "manifest.groups: not one central group and one local group", FIX)
     if not all(1 <= size <= _MOST_USERS for size in sizes) or not 0 <= manifest.reports <= _MOST_USERS:
         raise DocumentError(source, f"manifest: a group has less than 1 or more than {_MOST_USERS:,} users", FIX)
+
+
+def _check_shares(parts: ReleaseDocument, source: str) -> None:
+    """Refuse shares outside their own interval, and projected ones outside 0 to 1."""
+    for name, rows in (("queries", parts.queries), ("records", parts.records)):
+        for number, row in enumerate(rows):
+            if not row.low <= row.share <= row.high:
+                raise DocumentError(source, f"{name}.{number}.share: is not between low and high", FIX)
+            if parts.manifest.settings.project and not -_ROUNDING <= row.share <= 1 + _ROUNDING:
+                raise DocumentError(source, f"{name}.{number}.share: is not between 0 and 1", FIX)
 
 
 def _upgraded(value: object) -> object:

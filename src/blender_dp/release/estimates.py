@@ -14,8 +14,9 @@ from blender_dp.release.normal import Floats
 
 _Z = 1.959963984540054  # the normal quantile of 0.975: intervals cover the truth with 95 %
 
-Finite = Annotated[float, Field(allow_inf_nan=False)]
-Variance = Annotated[float, Field(allow_inf_nan=False, ge=0)]
+_LARGEST = 1e12  # no error is larger at the smallest ε and with a single user; squares of it are still finite
+Finite = Annotated[float, Field(allow_inf_nan=False, ge=-_LARGEST, le=_LARGEST)]
+Variance = Annotated[float, Field(allow_inf_nan=False, ge=0, le=_LARGEST**2)]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -109,6 +109,18 @@ def test_a_release_converts_to_an_arrow_table(release):
     assert first["share"] == release.queries[0].share
 
 
+def test_shares_that_were_not_projected_may_be_outside_0_to_1(release, tmp_path):
+    settings = dataclasses.replace(release.manifest.settings, project=False)
+    below = dataclasses.replace(release.queries[0], share=-0.01, low=-0.01, high=0.02)
+    unprojected = dataclasses.replace(
+        release,
+        manifest=dataclasses.replace(release.manifest, settings=settings),
+        queries=(below, *release.queries[1:]),
+    )
+    unprojected.save(tmp_path / "release.json")
+    assert Release.load(tmp_path / "release.json") == unprojected
+
+
 @pytest.mark.parametrize(
     ("spoil", "problem"),
     [
@@ -125,6 +137,16 @@ def test_a_release_converts_to_an_arrow_table(release):
         (lambda d: d["head_list"].update(queries=3), "needs schema, canonical_version and queries"),
         (lambda d: d["queries"][0].update(share=float("nan")), r"queries\.0\.share: "),
         (lambda d: d["queries"][0].update(variance=-1.0), r"queries\.0\.variance: "),
+        (
+            lambda d: d["queries"][0].update(share=1e308, variance=1e308),
+            r"queries\.0\.share: .*less than or equal to 10{12}",
+        ),
+        (lambda d: d["queries"][0].update(client_share=-1e13), r"queries\.0\.client_share: .*greater than or equal to"),
+        (lambda d: d["queries"][0].update(variance=1e300), r"queries\.0\.variance: .*less than or equal to 10{24}"),
+        (lambda d: d["queries"][0].update(share=5.0, low=4.9, high=5.1), r"queries\.0\.share: is not between 0 and 1"),
+        (lambda d: d["queries"][0].update(share=-50.0), r"queries\.0\.share: is not between low and high"),
+        (lambda d: d["queries"][0].update(low=0.9, high=0.1), r"queries\.0\.share: is not between low and high"),
+        (lambda d: d["records"][1].update(low=0.9), r"records\.1\.share: is not between low and high"),
         (lambda d: d["manifest"].update(head_list="0" * 64), "its manifest names another head list"),
         (lambda d: d["manifest"]["settings"].update(f_c="1/2"), "its manifest and its head list name different channels"),
         (lambda d: d["manifest"]["settings"].update(epsilon="2"), "its manifest and its head list name different channels"),
