@@ -8,7 +8,6 @@ import pytest
 
 from blender_dp.release.normal import normal_quantile, normal_tail, student_quantile
 
-
 # From tables: the two-sided probability, the degrees of freedom, and the quantile.
 STUDENT = [
     (0.95, 1, 12.7062),
