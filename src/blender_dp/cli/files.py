@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from blender_dp.cli.output import note
+from blender_dp.cli.output import check_writable, note
 from blender_dp.errors import BlenderError, ChartError, DocumentError, MissingExtraError
 from blender_dp.evaluation import Scores, Truth
 from blender_dp.privacy.statement import seeded_warning
 from blender_dp.release import Release
-from blender_dp.release.files import HEAD_LIST, RELEASE, save, write_atomically
+from blender_dp.release.files import ESTIMATES, HEAD_LIST, RELEASE, save, write_atomically
 from blender_dp_device.records.head_list import read_json
 from blender_dp_device.records.reporting_list import names_channel
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from blender_dp.report.figure import Draw
 
 _REPORT = "report.html"
+_WRITTEN = (RELEASE, HEAD_LIST, ESTIMATES, _REPORT)
 
 
 @contextmanager
@@ -38,6 +39,21 @@ def output_folder(folder: Path, *, replace: bool) -> Iterator[None]:
     finally:
         if not any(folder.iterdir()):
             folder.rmdir()
+
+
+def check_more_files(paths: Sequence[Path], folder: Path, reads: Sequence[Path]) -> None:
+    """Refuse more files of a run that cannot be written, or that would replace one that it reads or writes itself."""
+    taken = {_key(path) for path in (folder, *(folder / name for name in _WRITTEN), *reads)}
+    for path in paths:
+        check_writable(path, created=folder)
+        if _key(path) in taken:
+            raise DocumentError(str(path), "this run reads or writes it itself", "Use another name")
+        taken.add(_key(path))
+
+
+def _key(path: Path) -> str:
+    """What is equal for all names of a file, also where upper and lower case are the same."""
+    return str(path.resolve()).casefold()
 
 
 def write_folder(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import math
 import re
@@ -31,9 +32,26 @@ out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)
 
 
-def check_writable(path: Path) -> None:
-    """Refuse a file that cannot be written, before any work is done."""
-    if path.is_dir() or not path.parent.is_dir():
+def print_anything() -> None:
+    """Let every text be printed: a character that the console's encoding lacks is replaced, instead of an error."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+
+
+def can_print(text: str) -> bool:
+    """Whether the encoding of standard output has every character of the text."""
+    try:
+        text.encode(sys.stdout.encoding or "ascii")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def check_writable(path: Path, created: Path | None = None) -> None:
+    """Refuse a file that cannot be written, before any work is done; the folder `created` will exist by then."""
+    exists = path.parent.is_dir() or (created is not None and path.parent.resolve() == created.resolve())
+    if path.is_dir() or not exists:
         problem = "is a folder" if path.is_dir() else "its folder does not exist"
         raise DocumentError(str(path), problem, "Use a file in an existing folder")
 
@@ -92,6 +110,8 @@ def say(message: str = "") -> None:
 def print_json(value: Any) -> None:  # noqa: ANN401 (any JSON value)
     """Print one JSON document. Infinities and NaN, which JSON lacks, are null; control characters are escaped."""
     text = json.dumps(_finite(value), ensure_ascii=False, indent=2, allow_nan=False)
+    if not can_print(text):
+        text = json.dumps(_finite(value), indent=2, allow_nan=False)  # the same values, without a loss
     typer.echo(_HIDDEN.sub(lambda hidden: f"\\u{ord(hidden[0]):04x}", text))
 
 

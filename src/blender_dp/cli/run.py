@@ -13,7 +13,7 @@ import typer
 from blender_dp.cli.drawing_process import drawing_process
 from blender_dp.cli.loading import loading
 from blender_dp.cli.options import AsJson, Engine, Force, MaxBad, Memory, parameter_options
-from blender_dp.cli.output import Steps, check_writable, print_files, print_json, print_tally, privacy_warnings, say
+from blender_dp.cli.output import Steps, print_files, print_json, print_tally, privacy_warnings, say
 from blender_dp.cli.promise import print_promise
 from blender_dp.cli.reading_options import reading_of, reading_options
 from blender_dp.errors import LogError, ParameterError
@@ -36,7 +36,12 @@ def run(
         int | None, typer.Option(min=1, help="Expected number of users in the log, for checks before it is read.")
     ] = None,
     csv: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Also write the estimates to this file, as CSV for a spreadsheet.")
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Also write the estimates to this file, as CSV. Queries are unchanged: import them as text, because a "
+            "spreadsheet may take one for a formula.",
+        ),
     ] = None,
     max_bad: MaxBad = "0.01",
     bad_rows: Annotated[
@@ -71,18 +76,19 @@ def run(
     with drawing_process() as draw:  # before everything else is loaded
         with loading():
             from blender_dp.cli.engine import counted, watched, write_bad_rows
-            from blender_dp.cli.files import output_folder, write_folder
+            from blender_dp.cli.files import check_more_files, output_folder, write_folder
             from blender_dp.cli.outlook import Outlook
             from blender_dp.engines.choice import chosen_engine
             from blender_dp.pipeline.blender import Blender
 
-        if csv is not None:
-            check_writable(csv)
         reading, blender = reading_of(parameters), Blender(**parameters)
         opted_in, key_bytes = _opt_in(opt_in), _key(key)
         counting, outlook = chosen_engine(engine, memory), Outlook(blender.collection)
         outlook.before(opted_in, users, quiet=as_json)
         source = reading.find(log)
+        check_more_files(
+            [path for path in (csv, bad_rows) if path is not None], out_folder, [*map(Path, source.files), Path(opt_in)]
+        )
         started = time.monotonic()
         with output_folder(out_folder, replace=force), Steps(quiet=as_json).shown() as step, watched(counting, step):
             outcome = _Outcome(lambda tally: step.remark(counted(tally, time.monotonic() - started)))

@@ -109,6 +109,39 @@ def test_a_csv_file_that_cannot_be_written_is_refused_before_anything_is_read(fo
     assert [one.name for one in folder.iterdir()] == ["log.csv"]
 
 
+@pytest.mark.parametrize(
+    "files",
+    [
+        ("--csv", "release/release.json"), ("--csv", "x/../release/REPORT.html"), ("--bad-rows", "release/head-list.json"),
+        ("--csv", "release"), ("--csv", "log.csv"), ("--bad-rows", "ids.txt"), ("--csv", "a", "--bad-rows", "a"),
+    ],
+    ids=" ".join,
+)  # fmt: skip
+def test_no_file_of_the_run_is_replaced_by_another_one(folder, files):
+    """`--csv` used to replace the release that had just been made, or the log."""
+    write_log(folder, 600)
+    (folder / "x").mkdir()
+    (folder / "ids.txt").write_text("u1\nu2\n", encoding="utf-8")
+    before = {one: one.read_bytes() for one in folder.iterdir() if one.is_file()}
+    with pytest.raises(DocumentError, match="this run reads or writes it itself"):
+        command("run", "log.csv", *PRIVACY, "--opt-in", "ids.txt", *files)
+    assert {one: one.read_bytes() for one in folder.iterdir() if one.is_file()} == before
+    assert not (folder / "release").exists()
+
+
+def test_a_file_for_bad_rows_that_cannot_be_written_is_refused_before_anything_is_read(folder):
+    write_log(folder, 600)
+    with pytest.raises(DocumentError, match="its folder does not exist"):
+        command("run", "log.csv", *PRIVACY, "--opt-in", "0.5", "--bad-rows", "none/bad.jsonl")
+
+
+@pytest.mark.slow
+def test_more_files_may_be_in_the_new_folder_of_the_release(folder):
+    write_log(folder, 600)
+    command("run", "log.csv", *PRIVACY, "--opt-in", "0.5", "--csv", "release/shares.csv", "--bad-rows", "release/bad.jsonl")
+    assert {"release.json", "shares.csv", "bad.jsonl"} <= {one.name for one in (folder / "release").iterdir()}
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("character", ["\ufffe", "\uffff"])
 def test_a_query_with_a_character_that_svg_cannot_contain_is_shown(folder, character):
