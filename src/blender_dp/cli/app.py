@@ -19,7 +19,7 @@ from blender_dp.cli.help_text import help_text
 from blender_dp.cli.invite import invite
 from blender_dp.cli.ledger import ledger
 from blender_dp.cli.operate import campaign
-from blender_dp.cli.output import fail
+from blender_dp.cli.output import fail, print_anything
 from blender_dp.cli.pandas_import import avoid_pandas
 from blender_dp.cli.plan import plan
 from blender_dp.cli.quick_exit import quick_exit
@@ -93,6 +93,7 @@ def main() -> None:
 def run_command() -> NoReturn:
     """Run the command and raise `SystemExit` with its exit code."""
     avoid_pandas(sys.argv[1:])
+    print_anything()
     # numpy's threads wait for each other longer than they work on arrays of this size; it reads this when it is imported.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from blender_dp.cli.options import AsJson, given
-from blender_dp.cli.output import note, print_json
+from blender_dp.cli.output import can_print, note, print_json
 
 
 def registry(
@@ -53,6 +53,6 @@ def registry(
     if as_json:
         print_json(entry)
     else:
-        typer.echo(yaml_text(entry), nl=False)
+        typer.echo(yaml_text(entry, lambda text: text.isprintable() and can_print(text)), nl=False)
     if missing := list(placeholders(entry)):
         note(f"To fill in: {', '.join(missing)}.")

@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
+from dataclasses import replace
 
 import pytest
+import yaml
 
+from blender_dp import Release
 from blender_dp.cli.output import fail, note, print_json, print_table, say, warn
+from tests.conftest import ROOT
 
 HOSTILE = "a\x1b[2J\x9b1m\r\b\u202eb\u2066 [red]\tc\u200cd é 😀"
 SHOWN = "a�[2J�1m���b� [red]"
@@ -35,3 +42,46 @@ def test_json_escapes_them_without_a_loss(capsys):
     printed = capsys.readouterr().out
     assert json.loads(printed) == {HOSTILE: [HOSTILE]}
     assert not set(printed) & set("\x1b\x9b\r\b\u202e\u2066")
+
+
+def _command(folder, encoding, *arguments):
+    done = subprocess.run(
+        [sys.executable, "-m", "blender_dp", *arguments],
+        capture_output=True,
+        check=False,
+        cwd=folder,
+        env={**os.environ, "PYTHONIOENCODING": encoding},
+    )
+    assert (done.returncode, b"Traceback" in done.stderr) == (0, False), done.stderr
+    return done.stdout.decode(encoding)
+
+
+@pytest.fixture(scope="module")
+def two(tmp_path_factory):
+    """Two releases that differ in their errors only."""
+    path = tmp_path_factory.mktemp("two")
+    old = Release.load(ROOT / "tests/unit/release/data/release-1.json")
+    old = replace(old, manifest=replace(old.manifest, randomness="system"))
+    new = replace(old, queries=tuple(replace(row, variance=row.variance * 1.01) for row in old.queries))
+    for name, one in (("old", old), ("new", new)):
+        one.save(path / f"{name}.json")
+    return path
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("encoding", ["cp1252", "ascii"])
+def test_every_verb_works_on_a_console_without_unicode(two, encoding):
+    for arguments in (("trends", "old.json", "new.json"), ("compare", "old.json", "new.json"), ("disagreement", "old.json")):
+        assert _command(two, encoding, *arguments)
+    assert "trend" in _command(two, encoding, "trends", "old.json", "new.json").splitlines()[1]
+    assert "?" not in _command(two, encoding, "trends", "old.json", "new.json")
+    for verb in ((), ("trends",), ("plan",)):
+        assert "Usage" in _command(two, encoding, *verb, "--help")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("encoding", ["cp1252", "ascii"])
+def test_json_and_yaml_lose_nothing_on_a_console_without_unicode(two, encoding):
+    for read, arguments in ((json.loads, ("--json",)), (yaml.safe_load, ())):
+        entry = ("registry", "old.json", "--name", "Τάσεις 😀", *arguments)
+        assert read(_command(two, encoding, *entry)) == read(_command(two, "utf-8", *entry))

@@ -113,6 +113,11 @@ def test_sparklines_start_at_0(values, line):
     assert sparkline(values) == line
 
 
+def test_a_long_sparkline_shows_means_of_several_values():
+    assert sparkline([0.0] * 150 + [1.0] * 150) == "▁" * 20 + "█" * 20
+    assert len(sparkline([float(number) for number in range(41)])) == 40
+
+
 def test_one_release_or_several(folder):
     assert is_one_release([str(folder / "round-1")])
     assert is_one_release(["missing.json"])
