@@ -46,6 +46,8 @@ def test_options_replace_the_values_of_a_file(command, tmp_path):
         (("--epsilon", "4", "--delta", "1e-5", "--max-queries", "2.5"), "max_queries"),
         (("--epsilon", "4", "--delta", "1e-5", "--out", "grid.xlsx"), "out"),
         (("bing", "--epsilon", "4", "--delta", "1e-5", "--workers", "1"), "shape"),
+        (("aol", "--epsilon", "4", "--delta", "1e-5", "--user", "5000"), "--user says how to read a log"),
+        (("aol", "--epsilon", "4", "--delta", "1e-5", "--out", "/dev/null/grid.csv"), "out"),
     ],
 )
 def test_bad_input_is_one_line(command, tmp_path, arguments, subject):
@@ -54,6 +56,14 @@ def test_bad_input_is_one_line(command, tmp_path, arguments, subject):
     assert subject in done.stderr
     assert "Traceback" not in done.stderr
     assert not list(tmp_path.iterdir())
+
+
+def test_errors_of_an_empty_list_are_not_shown_as_perfect(command):
+    done = command(
+        "evaluate", "aol", "--users", "3000", "--epsilon", "1", "--delta", "1e-5", "--seeds", "1", "--workers", "1"
+    )
+    (blended,) = [line.split() for line in done.stdout.splitlines() if line.startswith("blended")]
+    assert blended == ["blended", "0.0", "-", "-", "-"]
 
 
 def test_a_demo_with_invalid_parameters_writes_nothing(command, tmp_path):

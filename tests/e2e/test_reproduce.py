@@ -22,7 +22,7 @@ def test_a_table_is_written_in_every_format(command, tmp_path):
     done = command("reproduce", "figure-11", "--out", "made")
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("agrees") == 2
-    assert {path.suffix for path in (tmp_path / "made").iterdir()} == {".csv", ".parquet", ".svg", ".png", ".html"}
+    assert {path.suffix for path in (tmp_path / "made").iterdir()} == {".csv", ".parquet", ".svg", ".png", ".json", ".html"}
     assert pyarrow.csv.read_csv(tmp_path / "made/figure-11.csv").num_rows == 16
 
 
@@ -35,10 +35,27 @@ def test_a_figure_is_made_from_a_log(command, log, tmp_path):
     )
     assert first.returncode == 0, first.stderr
     (figure,) = json.loads(first.stdout)["figures"]
-    assert len(figure["claims"]) == 3
+    assert len(figure["claims"]) == 4
     assert all(bool(claim["why"]) != claim["agrees"] for claim in figure["claims"])
     assert {row["line"] for row in figure["rows"]} >= {"paper", "tight", "printed"}
-    assert "log.csv" in (tmp_path / "made/index.html").read_text()
+    page = (tmp_path / "made/index.html").read_text()
+    assert "AOL: log.csv" in page
+    assert "do not publish them" in page
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (("--out", "file"), "out: 'file' is a file"),
+        (("--user", "who"), "user: --user says how to read a log"),
+    ],
+)
+def test_what_cannot_work_is_refused_at_once(command, tmp_path, arguments, text):
+    (tmp_path / "file").write_text("")
+    done = command("reproduce", "figure-11", *arguments)
+    assert done.returncode == 2
+    assert text in done.stderr
+    assert {path.name for path in tmp_path.iterdir()} == {"file"}
 
 
 def test_an_unknown_figure_is_refused(command, tmp_path):

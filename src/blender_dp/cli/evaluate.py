@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from blender_dp.cli.bars import progress_bar
+from blender_dp.cli.bars import progress_bar, resumable
+from blender_dp.cli.folders import check_folder
 from blender_dp.cli.options import AsJson, listed, parameter_options
 from blender_dp.cli.output import note, print_json, print_table
-from blender_dp.cli.reading_options import given_reading, reading_options
+from blender_dp.cli.reading_options import given_reading, reading_options, refuse_unused
 from blender_dp.parameters import PARTS
 from blender_dp.parameters.grid_axes import AXES
 
@@ -63,9 +65,13 @@ def evaluate(
     if out is not None:
         check_suffix(out)
     own = {"source": source, "opt_in": opt_in and opt_in.split(","), "users": users, "seeds": seeds}
-    given = {name: value for name, value in own.items() if value} | given_reading(axes)
+    reading = given_reading(axes)
+    given = {name: value for name, value in own.items() if value} | reading
     checked = Grid.of({**(read_grid(grid) if grid else {}), **given, **listed(axes)})
-    with progress_bar("collections", quiet=as_json) as show, cells_folder(out) as folder:
+    refuse_unused(reading, {setting.source.name for setting in checked.settings})
+    if out is not None:
+        check_folder(out.parent)
+    with progress_bar("collections", quiet=as_json) as show, cells_folder(out) as folder, resumable(out is not None):
         rows = run_settings(checked.settings, checked.seeds, folder=folder, workers=workers or cores(), progress=show)
         table = summarise(rows)
         if out is not None:
@@ -85,10 +91,12 @@ def _show(table: pa.Table) -> None:
     hidden = set() if any(row["profile"] == "mixed" for row in rows) else set(PARTS)  # otherwise the profile says it all
     axes = [name for name in names if name == "group" or (name not in hidden and len({row[name] for row in rows}) > 1)]
     lines: dict[tuple[Any, ...], dict[str, str]] = {}
+    empty = {_setting(row, names) for row in rows if row["measure"] == "listed" and not row["mean"]}
     for row in rows:
         key = tuple(row[name] for name in names)
         line = lines.setdefault(key, {name: _text(row[name]) for name in axes})
-        line[row["measure"]] = _with_error(row)
+        has_no_errors = row["measure"] != "listed" and _setting(row, names) in empty  # 0 would look like a perfect result
+        line[row["measure"]] = "-" if has_no_errors else _with_error(row)
     shown = [[*(line[name] for name in axes), *(line.get(measure, "") for measure in _MEASURES)] for line in lines.values()]
     columns = {name.replace("_", "-"): name not in {"source", "profile", "group", *PARTS} for name in axes}
     print_table(
@@ -97,6 +105,10 @@ def _show(table: pa.Table) -> None:
         shown,
         fold=False,
     )
+
+
+def _setting(row: dict[str, Any], names: Sequence[str]) -> tuple[Any, ...]:
+    return tuple(row[name] for name in names if name != "group")
 
 
 def _with_error(row: dict[str, Any]) -> str:

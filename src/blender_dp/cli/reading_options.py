@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from blender_dp.cli.options import Verb
+from blender_dp.errors import ParameterError
 
 if TYPE_CHECKING:
     from blender_dp.logs.reading import Reading
@@ -51,6 +53,18 @@ def given_reading(values: dict[str, Any]) -> dict[str, Any]:
     """Take the values of these options that were on the command line out of a verb's values."""
     given = {name: values.pop(name) for name in _OPTIONS}
     return {name: value for name, value in given.items() if value}
+
+
+def refuse_unused(values: dict[str, Any], sources: Iterable[str]) -> None:
+    """Refuse options for reading a log if there is none, instead of ignoring them: --user may be a typo for --users."""
+    from blender_dp.evaluation.shapes import is_shape
+
+    given = [name for name in _OPTIONS if values.get(name)]
+    if given and all(map(is_shape, sources)):
+        flag = f"--{given[0].replace('_', '-')}"
+        raise ParameterError(
+            given[0], f"{flag} says how to read a log, but there is none", f"Pass a log, or leave out {flag}"
+        )
 
 
 def reading_of(values: dict[str, Any]) -> Reading:

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from blender_dp.cli.bars import progress_bar
+from blender_dp.cli.bars import progress_bar, resumable
+from blender_dp.cli.folders import check_folder
 from blender_dp.cli.options import AsJson
 from blender_dp.cli.output import note, print_files, print_json, print_table, say
-from blender_dp.cli.reading_options import reading_of, reading_options
+from blender_dp.cli.reading_options import reading_of, reading_options, refuse_unused
 
 if TYPE_CHECKING:
-    from blender_dp.evaluation.reproduction.run import Finished
+    from blender_dp.evaluation.reproduction.finished import Finished
 
 
 @reading_options
@@ -31,7 +32,8 @@ def reproduce(
 ) -> None:
     """Reproduce the papers' tables and figures as data, pictures, and a page that says what agrees.
 
-    An interrupted run continues where it stopped.
+    An interrupted run continues where it stopped. The page shows every figure in the folder. The figures of a log contain
+    exact numbers about its users: do not publish them.
 
     \b
     Examples:
@@ -53,43 +55,32 @@ def reproduce(
         else:
             print_table("", {"name": False, "title": False, "source": False}, rows)
         return
+    refuse_unused(reading, [log] if log else [])
     own = None if log is None else PopulationSource(log, reading=reading_of(reading))
     wanted = chosen(figures, own)
+    check_folder(out_folder)
     cells = out_folder / ".cells"
-    with progress_bar("collections", quiet=as_json) as show:
+    with progress_bar("collections", quiet=as_json) as show, resumable():
         run = reproduce(wanted, seeds, log=own, folder=cells, workers=workers or cores(), progress=show, step=_step(as_json))
         finished = list(run)
-    population = (
-        "Synthetic populations with the shapes of the AOL and Yandex logs." if log is None else f"Population: {log}."
-    )
-    files = write_figures(finished, out_folder, seeds, population)
+    files = write_figures(finished, out_folder)
     if as_json:
         print_json(
-            {"figures": [_document(one) for one in finished], "files": {name: str(path) for name, path in files.items()}}
+            {
+                "figures": [{**one.to_document(), "rows": one.table.to_pylist()} for one in finished],
+                "files": {name: str(path) for name, path in files.items()},
+            }
         )
         return
     _show(finished)
     print_files(files)
+    if own:
+        note("The figures contain exact numbers about the users of the log: do not publish them.")
 
 
 def _step(quiet: bool) -> Callable[[str], None]:
     """Say what follows the collections, because the bar is then full."""
     return (lambda _: None) if quiet else (lambda what: note(f"The collections are finished. Next: {what}."))
-
-
-def _document(one: Finished) -> dict[str, object]:
-    claims = [
-        {
-            "claim": text,
-            "source": source,
-            "agrees": verdict.agrees,
-            "measured": verdict.measured,
-            "why": None if verdict.agrees else verdict.why,
-        }
-        for text, source, verdict in one.checked
-    ]
-    figure = {"name": one.figure.name, "title": one.figure.title, "remark": one.remark}
-    return {**figure, "claims": claims, "rows": one.table.to_pylist()}
 
 
 def _show(finished: list[Finished]) -> None:

@@ -5,16 +5,45 @@ from __future__ import annotations
 import signal
 import threading
 from collections.abc import Iterator
-from concurrent.futures import Executor, ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from multiprocessing import active_children, get_context
+from multiprocessing.queues import SimpleQueue
+
+_ticks: list[SimpleQueue[None]] = []  # in a process of a pool: where it reports to
+
+
+class Pool(ProcessPoolExecutor):
+    """New processes, which report every finished part of their work."""
+
+    def __init__(self, count: int) -> None:
+        context = get_context("spawn")
+        self._reported: SimpleQueue[None] = context.SimpleQueue()
+        self._done = 0
+        super().__init__(count, mp_context=context, initializer=_report_to, initargs=(self._reported,))
+
+    def done(self) -> int:
+        """The number of parts that were reported until now."""
+        while not self._reported.empty():
+            self._reported.get()
+            self._done += 1
+        return self._done
+
+
+def _report_to(queue: SimpleQueue[None]) -> None:
+    _ticks.append(queue)
+
+
+def tick() -> None:
+    """Report, from a process of a pool, that a part of its work is finished."""
+    _ticks[-1].put(None)
 
 
 @contextmanager
-def processes(count: int) -> Iterator[Executor]:
+def processes(count: int) -> Iterator[Pool]:
     """A pool of new processes. After Ctrl-C or an error they are terminated: work in progress may take minutes."""
     others = set(active_children())
-    pool = ProcessPoolExecutor(count, mp_context=get_context("spawn"))
+    pool = Pool(count)
     try:
         with _ignored_interrupts():
             for _ in range(count):

@@ -16,12 +16,16 @@ import pyarrow as pa
 from blender_dp.evaluation.cells import ROWS, run_cells
 from blender_dp.evaluation.code_digest import code_digest
 from blender_dp.evaluation.grid import Setting, by_population
-from blender_dp.evaluation.processes import processes
+from blender_dp.evaluation.processes import processes, tick
 from blender_dp.evaluation.sources import PopulationSource
+from blender_dp_device.records.checks import at_least_one
 
 Progress = Callable[[int, int], None]
 Rows = list[dict[str, Any]]
-_COMPLETE = {"cell", *ROWS.names}
+Job = tuple[PopulationSource, int, list[Setting]]
+"""Settings to run on the population of one seed."""
+
+_LOOK = 0.2  # seconds between two looks at the progress
 
 
 def cores() -> int:
@@ -50,34 +54,50 @@ def finished_rows(
     gets the number of finished cells and the number of all cells. More than one of the `workers` are processes of their
     own, which import the calling program: a script must start its work under `if __name__ == "__main__"`.
     """
-    jobs = list(by_population(dict.fromkeys(settings), seeds))
+    at_least_one(workers, "workers")
+    jobs = _divided(list(by_population(dict.fromkeys(settings), at_least_one(seeds, "seeds"))), workers)
     total = sum(len(here) for _, _, here in jobs)
     rows: Rows = []
-    with closing(_finished(jobs, folder, workers)) as parts:
-        for done, finished in enumerate(parts, 1):
+    with closing(_finished(jobs, folder, workers, lambda done: progress(done, total))) as cells:
+        for finished in cells:
             rows += finished
-            progress(done, total)
     return sorted(rows, key=lambda row: (row["seed"], row["cell"]))
 
 
-def _finished(jobs: list[tuple[PopulationSource, int, list[Setting]]], folder: Path | None, workers: int) -> Generator[Rows]:
-    """The rows of one cell after the other, in any order."""
+def _divided(jobs: list[Job], workers: int) -> list[Job]:
+    """Divide the jobs if there are fewer than workers. Each part draws or reads its population."""
+    parts = max(-(-workers // max(len(jobs), 1)), 1)
+    return [
+        (source, seed, settings[start::parts])
+        for source, seed, settings in jobs
+        for start in range(min(parts, len(settings)))
+    ]
+
+
+def _finished(jobs: list[Job], folder: Path | None, workers: int, report: Callable[[int], None]) -> Generator[Rows]:
+    """The rows of one cell after the other, in any order. `report` gets the number of finished cells."""
     if workers == 1:
-        for source, seed, settings in jobs:
-            yield from run_job(source, seed, settings, folder)
+        cells = (rows for job in jobs for rows in run_job(*job, folder))
+        for done, rows in enumerate(cells, 1):
+            report(done)
+            yield rows
         return
     with processes(workers) as pool:
-        waiting: set[Future[list[Rows]]] = {
-            pool.submit(_part, source, seed, settings, folder) for source, seed, settings in jobs
-        }
+        waiting: set[Future[list[Rows]]] = {pool.submit(_part, *job, folder) for job in jobs}
         while waiting:
-            ready, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+            ready, waiting = wait(waiting, timeout=_LOOK, return_when=FIRST_COMPLETED)
+            report(pool.done())
             for future in ready:
                 yield from future.result()
 
 
 def _part(source: PopulationSource, seed: int, settings: list[Setting], folder: Path | None) -> list[Rows]:
-    return list(run_job(source, seed, settings, folder))
+    """The rows of a job, in a process of the pool."""
+    cells = []
+    for rows in run_job(source, seed, settings, folder):
+        tick()
+        cells.append(rows)
+    return cells
 
 
 def run_job(source: PopulationSource, seed: int, settings: list[Setting], folder: Path | None) -> Iterator[Rows]:
@@ -110,23 +130,23 @@ def _digest(text: str) -> str:
 def _append(path: Path, key: str, rows: Rows) -> None:
     """Write one line per cell. It starts a new line, in case an interruption cut off the last one."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a", encoding="utf-8") as file:
-        file.write("\n" + json.dumps({"key": key, "rows": rows}, allow_nan=False))
+    line = json.dumps({"key": key, "digest": _digest_of(rows), "rows": rows}, allow_nan=False)
+    with path.open("ab", buffering=0) as file:
+        file.write(f"\n{line}".encode())  # at once: another process may write to the same file
 
 
-def _is_row(value: object) -> bool:
-    return isinstance(value, dict) and value.keys() >= _COMPLETE
+def _digest_of(rows: Rows) -> str:
+    return _digest(json.dumps(rows, allow_nan=False))
 
 
 def _read(path: Path) -> dict[str, Rows]:
-    """The cells of one file. A line that was cut off is not JSON, and a damaged one is not a cell: both are run again."""
+    """The cells of one file. A line that was cut off or damaged is left out, so that its cell is run again."""
     cells: dict[str, Rows] = {}
     for line in path.read_text(encoding="utf-8", errors="replace").split("\n") if path.exists() else ():
         try:
-            cell = json.loads(line)
-        except ValueError:
+            match json.loads(line):
+                case {"key": str(key), "digest": str(digest), "rows": [*rows]} if digest == _digest_of(rows):
+                    cells[key] = rows
+        except ValueError:  # no JSON, or not a number
             continue
-        match cell:
-            case {"key": str(key), "rows": [*rows]} if all(map(_is_row, rows)):
-                cells[key] = rows
     return cells

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from blender_dp.evaluation.reproduction.figure import TITLES, X_TITLES, Figure
-from blender_dp.evaluation.reproduction.run import Finished
+from blender_dp.evaluation.reproduction.finished import Finished
+from blender_dp.evaluation.reproduction.results import is_full
 from blender_dp.report.figure import Draw
 from blender_dp.report.lines import Axis, Point, line_chart
 from blender_dp.report.page import page
@@ -15,8 +16,7 @@ from blender_dp.report.table_chart import table_chart
 from blender_dp.report.theme import Spec
 
 _X_FORMATS = {"opt_in": ".1~%", "epsilon": "d", "f_c": ".2f"}
-_FULL = 0.95
-_COLUMNS_9 = ("truth", "blended", "opt-in", "client")
+_COLUMNS_9 = ("truth", "blended", "opt-in", "client")  # of Figure 9, each with a panel
 
 
 def chart_of(finished: Finished) -> Spec:
@@ -28,9 +28,10 @@ def chart_of(finished: Finished) -> Spec:
     return table_chart(finished.table)
 
 
-def page_of(figures: Sequence[Finished], seeds: int, population: str, *, draw: Draw | None = None) -> str:
+def page_of(figures: Sequence[Finished], *, draw: Draw | None = None) -> str:
     """One self-contained page: every figure with its pictures or its table, and its verdicts."""
-    return page("figures.html", sections=[_section(one, draw) for one in figures], seeds=seeds, population=population)
+    is_private = any(one.is_private for one in figures)
+    return page("figures.html", sections=[_section(one, draw) for one in figures], is_private=is_private)
 
 
 def _section(one: Finished, draw: Draw | None) -> dict[str, Any]:
@@ -39,9 +40,11 @@ def _section(one: Finished, draw: Draw | None) -> dict[str, Any]:
         "name": one.figure.name,
         "title": one.figure.title,
         "source": one.figure.source,
+        "seeds": one.seeds,
+        "population": one.population,
         "remark": one.remark,
         "picture": panels(chart, draw) if "concat" in chart else None,
-        "table": None if "concat" in chart else one.table.to_pylist(),
+        "table": None if isinstance(one.figure, Figure) else one.table.to_pylist(),
         "agrees": [claim for claim in one.checked if claim[2].agrees],
         "differs": [claim for claim in one.checked if not claim[2].agrees],
     }
@@ -63,8 +66,8 @@ def _y(measure: str, figure: Figure) -> Axis:
 
 
 def _is_short(row: dict[str, Any]) -> bool:
-    """Whether a list is too short for its L1 to be compared: fewer queries have a smaller L1. The papers omit it, too."""
-    return row["measure"] != "ndcg" and row["listed"] is not None and row["listed"] < _FULL * row["max_queries"]
+    """Whether a list is too short for its L1 to be compared."""
+    return row["measure"] != "ndcg" and row["listed"] is not None and not is_full(row["listed"], row["max_queries"])
 
 
 def _ticks(x: str, rows: Sequence[dict[str, Any]]) -> list[float] | None:
@@ -78,15 +81,18 @@ def _ticks(x: str, rows: Sequence[dict[str, Any]]) -> list[float] | None:
 
 
 def _top(rows: Sequence[dict[str, Any]]) -> Spec:
-    """Figure 9: for every column, the printed values and those here, with two standard deviations over the seeds."""
+    """Figure 9: for every column, the printed values and those here; ⋆ is so large that it has no place in a chart."""
     points = []
     for row in rows:
-        spread = 2 * row["standard_deviation"]
         panel = row["column"].removeprefix("tight, ")
+        if not row["rank"] or panel not in _COLUMNS_9:
+            continue
         name = "tight" if row["column"].startswith("tight") else "truth" if panel == "truth" else "paper"
-        points.append(Point(panel, name, row["rank"], row["mean"], max(row["mean"] - spread, 0.0), row["mean"] + spread))
+        if row["mean"] is not None:
+            points.append(Point(panel, name, row["rank"], row["mean"], row["low"], row["high"]))
         if row["printed"] is not None:
             points.append(Point(panel, "printed", row["rank"], row["printed"]))
-    ranks = sorted({row["rank"] for row in rows})
-    y = {panel: Axis("share of all users", ".1%", zero=True) for panel in _COLUMNS_9}
-    return line_chart(points, Axis("rank of the query", "d", ticks=ranks), y, columns=2, width=320, marks_only={"printed"})
+    ranks = sorted({row["rank"] for row in rows if row["rank"]})
+    drawn = {point.panel for point in points}
+    y = {panel: Axis("share of all users", ".1%", zero=True) for panel in _COLUMNS_9 if panel in drawn}
+    return line_chart(points, Axis("number in the table", "d", ticks=ranks), y, columns=2, width=320, marks_only={"printed"})

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import blender_dp
+from blender_dp import ParameterError
 from blender_dp.evaluation import runs
 from blender_dp.evaluation.grid import Grid
 from blender_dp.evaluation.runs import run_settings
@@ -82,6 +83,37 @@ def test_a_damaged_line_is_no_cell(tmp_path, damage):
         file.write(b"\n" + damage)
     runs._append(path, "also good", [])
     assert runs._read(path) == {"good": [], "also good": []}
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [('"ndcg": 0.', '"ndcg": 7.'), ('"cell": "', '"cell": "x'), ('"seed": 0', '"seed": null')]
+)
+def test_a_damaged_value_is_measured_again(tmp_path, old, new):
+    rows = run_settings(GRID.settings[:1], 1, folder=tmp_path)
+    (file,) = tmp_path.iterdir()
+    assert old in file.read_text()
+    file.write_text(file.read_text().replace(old, new, 1))
+    assert run_settings(GRID.settings[:1], 1, folder=tmp_path).equals(rows)
+
+
+@pytest.mark.slow
+def test_several_workers_divide_one_population_and_report_every_cell(tmp_path, monkeypatch):
+    monkeypatch.setattr(runs, "_LOOK", 0.001)
+    seen = []
+    rows = run_settings(
+        GRID.settings, 1, workers=2, folder=tmp_path, progress=lambda done, total: seen.append((done, total))
+    )
+    assert rows.equals(run_settings(GRID.settings, 1))
+    assert seen[-1] == (4, 4)
+    assert {(1, 4), (2, 4), (3, 4)} & set(seen)
+    assert [len(settings) for _, _, settings in runs._divided([(None, 0, [1, 2, 3])], 2)] == [2, 1]
+    assert [len(settings) for _, _, settings in runs._divided([(None, 0, [1]), (None, 1, [1, 2])], 2)] == [1, 2]
+
+
+@pytest.mark.parametrize(("name", "value"), [("workers", 0), ("workers", -1), ("seeds", 0)])
+def test_numbers_of_workers_and_seeds_are_checked(name, value):
+    with pytest.raises(ParameterError, match=name):
+        blender_dp.evaluate("zipf:1.1", epsilon=4, **{**SMALL, name: value})
 
 
 def test_a_changed_log_is_measured_again(tmp_path):

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+import pyarrow as pa
+
 from blender_dp.evaluation.grid import Setting
+from blender_dp.evaluation.reproduction.data import Populations
 from blender_dp.evaluation.reproduction.results import Results
 
 JOURNAL, USENIX = "the journal paper", "the USENIX Security 2017 paper"
@@ -74,3 +77,26 @@ class Figure:
         """Everything that has to be run, without repeats."""
         lines = (line for panel in self.panels for line in panel.lines)
         return list(dict.fromkeys(setting for line in lines for setting in line.settings.values()))
+
+
+Checked = tuple[str, str, Verdict]
+"""A claim, its source, and whether it holds."""
+
+
+@dataclass(frozen=True)
+class Tabulated:
+    """The values of a table, its claims, checked, and what else a reader should know."""
+
+    table: pa.Table
+    checked: list[Checked]
+    remark: str = ""
+
+
+@dataclass(frozen=True)
+class TableFigure:
+    """A table of a paper, and how to reproduce it from the populations of some seeds."""
+
+    name: str
+    title: str
+    source: str
+    make: Callable[[Populations, int], Tabulated]

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from blender_dp.evaluation.grid import Setting
+from blender_dp.evaluation.sources import PopulationSource
 
 Values = list[float]
+_BAND = (5, 95)  # percentiles of the seeds
+_FULL = 0.95  # of M queries: the L1 of a shorter list is not comparable, because fewer queries have a smaller L1
 
 
 @dataclass(frozen=True)
@@ -21,9 +24,6 @@ class Results:
     """By the name of the setting and the group, one row per seed."""
     rivals: Mapping[tuple[str, float], Values] = field(default_factory=dict)
     """NDCG by the number of candidates and ε, one value per seed."""
-    seeds: int = 1
-    synthetic: bool = True
-    """Whether the populations are built-in shapes."""
 
     @classmethod
     def of(cls, rows: Iterable[dict[str, Any]], **more: Any) -> Results:  # noqa: ANN401 (the other fields)
@@ -41,12 +41,32 @@ class Results:
         """The mean over the seeds."""
         return float(np.mean(self.values(setting, group, measure)))
 
-    @property
-    def reason(self) -> str:
-        """Why results may differ from a paper's."""
-        if self.synthetic:
-            return (
-                "The population is synthetic: it has the size and the top shares that the papers print, but other shares "
-                "further down, and other URLs."
-            )
-        return "The population is the log that was passed, one random record per user."
+    def listed(self, setting: Setting) -> float:
+        """The mean number of listed queries."""
+        return self.mean(setting, "blended", "listed")
+
+    def has_full_list(self, setting: Setting) -> bool:
+        """Whether the list is so long that its L1 can be compared."""
+        return is_full(self.listed(setting), setting.parameters.max_queries)
+
+
+def is_full(listed: float, max_queries: int) -> bool:
+    """Whether a list of so many queries is practically as long as it may be."""
+    return listed >= _FULL * max_queries
+
+
+def spread(values: Sequence[float]) -> dict[str, Any]:
+    """The mean over the seeds, its standard error, and the band that contains the central 90 % of the seeds."""
+    low, high = np.percentile(values, _BAND)
+    error = float(np.std(values, ddof=1) / len(values) ** 0.5) if len(values) > 1 else None
+    return {"mean": float(np.mean(values)), "standard_error": error, "low": low, "high": high, "seeds": len(values)}
+
+
+def reason(sources: Iterable[PopulationSource]) -> str:
+    """Why results on these populations may differ from a paper's."""
+    if any(source.varies for source in sources):
+        return (
+            "A possible reason is the population: it is synthetic, with the size and the top shares that the papers print, "
+            "but with other shares further down, and other URLs."
+        )
+    return "A possible reason is the population: it is the log or release that was passed, with one record per user."

@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from blender_dp.errors import ParameterError
 from blender_dp.evaluation.population import Population
 from blender_dp.evaluation.reproduction.curves import RIVALS, curves
-from blender_dp.evaluation.reproduction.figure import Figure, Line
-from blender_dp.evaluation.reproduction.results import Results
-from blender_dp.evaluation.reproduction.sweeps import Data
-from blender_dp.evaluation.reproduction.tables import Checked, Populations, TableFigure, tables
+from blender_dp.evaluation.reproduction.data import Data, Populations, description, logs
+from blender_dp.evaluation.reproduction.figure import Figure, Line, TableFigure
+from blender_dp.evaluation.reproduction.finished import Finished
+from blender_dp.evaluation.reproduction.results import Results, spread
+from blender_dp.evaluation.reproduction.tables import tables
 from blender_dp.evaluation.rivals import local_hashing, query_ndcg
 from blender_dp.evaluation.runs import Progress, finished_rows, silent
 from blender_dp.evaluation.sources import PopulationSource
 from blender_dp.sampling import Entropy
 
-_BAND = (5, 95)  # percentiles of the seeds
 _LIST = 10  # queries in Figure 12
 _POINTS = pa.schema(
     [
@@ -33,30 +32,6 @@ _POINTS = pa.schema(
         ("max_queries", pa.int64()),
     ]
 )  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Finished:
-    """A figure with its values, and what agrees with the papers."""
-
-    figure: Figure | TableFigure
-    table: pa.Table
-    checked: list[Checked]
-    remark: str = ""
-
-
-def logs(log: PopulationSource | None = None) -> tuple[Data, Data]:
-    """The papers' two logs: the built-in shapes, or a log of your own.
-
-    A log in the format of AOL's or Yandex's stands for that one, and any other log for both.
-    """
-    kind = None if log is None else log.reading.find(log.name).format
-    aol = PopulationSource("aol") if log is None or kind == "yandex" else log
-    yandex = PopulationSource("yandex") if log is None or kind == "aol" else log
-    return (
-        Data("AOL", aol, "1e-5", "0.05", 50, (10, 25, 50)),
-        Data("Yandex", yandex, "1e-7", "0.03", 500, (10, 25, 50, 100, 500)),
-    )
 
 
 def catalogue(log: PopulationSource | None = None) -> dict[str, Figure | TableFigure]:
@@ -90,14 +65,17 @@ def reproduce(
     rows = finished_rows(settings, seeds, folder=folder, workers=workers, progress=progress)
     if settings:
         step("tables and rivals")
-    populations = _populations()
-    rivals = _run_rivals(populations, logs(log)[0], seeds) if _needs_rivals(figures) else {}
-    results = Results.of(rows, rivals=rivals, seeds=seeds, synthetic=log is None)
+    populations, both = _populations(), logs(log)
+    rivals = _run_rivals(populations, both[0], seeds) if _needs_rivals(figures) else {}
+    results, about = Results.of(rows, rivals=rivals), description(both)
     for one in figures:
-        if isinstance(one, Figure):
-            yield finished(one, results)
-        else:
-            yield Finished(one, *one.make(populations, seeds, results))
+        made = finished(one, results) if isinstance(one, Figure) else _tabulated(one, populations, seeds)
+        yield replace(made, seeds=seeds, population=about, is_private=log is not None)
+
+
+def _tabulated(figure: TableFigure, populations: Populations, seeds: int) -> Finished:
+    made = figure.make(populations, seeds)
+    return Finished(figure, made.table, made.checked, made.remark)
 
 
 def finished(figure: Figure, results: Results) -> Finished:
@@ -146,16 +124,10 @@ def _line(line: Line, measure: str, results: Results) -> Iterator[dict[str, Any]
     if line.rival:
         for (candidates, epsilon), values in results.rivals.items():
             if candidates == line.rival:
-                yield {"x": epsilon, **_spread(values)}
+                yield {"x": epsilon, **spread(values)}
     for x, setting in line.settings.items():
         length = {"listed": results.mean(setting, "blended", "listed"), "max_queries": setting.parameters.max_queries}
-        yield {"x": x, **_spread(results.values(setting, line.group, measure)), **length}
-
-
-def _spread(values: Sequence[float]) -> dict[str, Any]:
-    low, high = np.percentile(values, _BAND)
-    error = float(np.std(values, ddof=1) / len(values) ** 0.5) if len(values) > 1 else None
-    return {"mean": float(np.mean(values)), "standard_error": error, "low": low, "high": high, "seeds": len(values)}
+        yield {"x": x, **spread(results.values(setting, line.group, measure)), **length}
 
 
 def _order(name: str) -> tuple[bool, int]:

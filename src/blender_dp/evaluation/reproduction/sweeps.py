@@ -3,44 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from fractions import Fraction
 
-from blender_dp.evaluation.grid import Setting
+from blender_dp.evaluation.reproduction.data import Data
 from blender_dp.evaluation.reproduction.figure import TITLES, Line, Panel
-from blender_dp.evaluation.sources import PopulationSource
-from blender_dp.parameters import Parameters
-
-
-@dataclass(frozen=True)
-class Data:
-    """One of the papers' logs, or what stands for it, with the papers' parameters (Figure 11)."""
-
-    label: str
-    source: PopulationSource
-    delta: str
-    opt_in: str
-    max_queries: int
-    sizes: tuple[int, ...]
-
-    def setting(self, profile: str, **changed: str | int) -> Setting:
-        """The defaults of Figure 11, except what is changed: opt_in, epsilon, max_queries or f_c."""
-        values: dict[str, str | int] = {"opt_in": self.opt_in, "epsilon": "4", "max_queries": self.max_queries, **changed}
-        return Setting(
-            self.source,
-            Fraction(values["opt_in"]),
-            Parameters(
-                profile=profile,
-                epsilon=values["epsilon"],
-                delta=self.delta,
-                max_queries=int(values["max_queries"]),
-                f_c=values.get("f_c"),
-            ),
-        )
-
-    def sweep(self, profile: str, x: str, values: Sequence[str], **fixed: str | int) -> dict[float, Setting]:
-        """One setting for every value of the axis."""
-        return {float(value): self.setting(profile, **{x: value, **fixed}) for value in values}
 
 
 def profiles(data: Data, x: str, values: Sequence[str], **fixed: str | int) -> list[Line]:

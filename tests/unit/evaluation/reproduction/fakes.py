@@ -20,4 +20,4 @@ def made_up(figure: Figure, *, useless: bool = False, seeds: int = 2) -> Results
             measured = {"query_l1": l1, "record_l1": l1, "ndcg": ndcg, "listed": 0 if useless else p.max_queries}
             rows += [{"cell": setting.name, "group": group, "seed": seed, **measured} for seed in range(seeds)]
     rivals = {(name, float(epsilon)): [0.5] * seeds for name in RIVALS.values() for epsilon in range(1, 6)}
-    return Results.of(rows, rivals=rivals, seeds=seeds)
+    return Results.of(rows, rivals=rivals)
