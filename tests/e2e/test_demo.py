@@ -33,6 +33,13 @@ def test_demo_is_repeatable_and_prints_json(command):
     assert summary["top"][0]["true_share"] > 0.01
 
 
+def test_the_errors_of_an_empty_list_are_not_shown_as_perfect(command):
+    done = command("demo", "--users", "2000", "--epsilon", "1", "--profile", "paper")
+    assert "0 listed queries" in done.stdout
+    (blended,) = [line.split() for line in done.stdout.splitlines() if line.startswith("blended ")]
+    assert blended == ["blended", "-", "-", "-"]
+
+
 def test_a_seeded_release_warns_wherever_it_is_read(command):
     assert command("demo", "--users", "60000", "--out", "made").returncode == 0
     for arguments in (("trends", "made"), ("search", "made", "goo")):

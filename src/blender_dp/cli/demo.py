@@ -87,7 +87,11 @@ def _show(release: Release, truth: Truth, scores: Mapping[str, Scores], files: M
     print_table(f"Top {len(rows)} of {len(release.head_list)} listed queries, share of all users", columns, rows)
     say()
     columns = {"estimates of": False, "query L1": True, "record L1": True, "NDCG": True}
-    rows = [[name, f"{s.query_l1:.4f}", f"{s.record_l1:.4f}", f"{s.ndcg:.4f}"] for name, s in scores.items()]
+    is_empty = not len(release.head_list)  # errors of 0 would look like a perfect result
+    rows = [
+        [name, *("-" if is_empty else f"{value:.4f}" for value in (s.query_l1, s.record_l1, s.ndcg))]
+        for name, s in scores.items()
+    ]
     print_table("Distance from the truth (L1: lower is better; NDCG: 1 is best)", columns, rows)
     say()
     print_promise(release.manifest)
