@@ -25,7 +25,7 @@ from blender_dp.report.theme import FONT
 from tests.unit.evaluation.reproduction.fakes import made_up
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-EVIL = '<img src="https://evil.example/x" onerror="document.title=\'pwned\'"> a very long query ' + "x" * 200
+EVIL = '<img src="https://evil.example/x" onerror="document.title=\'pwned\'"> a very long query ' + "x" * 5000
 
 if CHROMIUM is None and not os.environ.get("BLENDER_DP_NEEDS_BROWSER"):
     pytest.skip("no Chromium on this machine (Debian: apt-get install chromium)", allow_module_level=True)
@@ -71,7 +71,7 @@ def trends(tmp_path_factory):
     collection = Collection(Parameters(epsilon=4, delta="1e-6", max_queries=30))
     factors = drift(population.top_queries.size, 5, 0.3, 1)
     rounds = collect_rounds(collection, population, factors, users=60_000, opt_in=0.2, seed=3)
-    names = ["a name that is rather long", "February", "March", "April", "November 2026"]
+    names = ["a name that is rather long: " + "W" * 130, "February", "March", "April", "November 2026"]
     releases = [one.release for one in rounds]
     return written(tmp_path_factory, "trends.html", render_trends(releases, trends_over(releases, names)))
 
@@ -168,6 +168,11 @@ def test_user_input_is_not_executed(page: Page):
     assert page.title().startswith("BLENDER release")
     assert page.locator("img").count() == 0
     assert page.locator("td", has_text="onerror").is_visible()
+
+
+def test_long_queries_do_not_make_the_page_long(page: Page):
+    assert page.locator(".list td.name").filter(has_text="onerror").bounding_box()["height"] < 150
+    assert page.locator(".list td.urls").first.bounding_box()["width"] > 200
 
 
 def test_the_page_never_scrolls_sideways(any_page: Page):

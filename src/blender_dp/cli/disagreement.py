@@ -8,8 +8,9 @@ from typing import Annotated
 
 import typer
 
+from blender_dp.brief import brief
 from blender_dp.cli.options import AsJson
-from blender_dp.cli.output import print_json, print_table, say
+from blender_dp.cli.output import note, print_json, print_table, say
 
 
 def disagreement(
@@ -26,6 +27,7 @@ def disagreement(
     """
     from blender_dp.cli.files import load_release
     from blender_dp.poisoning.prediction import poisoning, response_of
+    from blender_dp.release.explanation import why_empty
 
     loaded = load_release(release)
     report, forging = loaded.disagreement(), poisoning(loaded, response_of(loaded))
@@ -40,15 +42,19 @@ def disagreement(
                 [
                     [
                         row.query if row.url is None else f"{row.query} → {row.url}",
-                        "" if row.opt_in_share is None else f"{row.opt_in_share:.4f}",
-                        f"{row.client_share:.4f}",
-                        "" if row.score is None else f"{row.score:+.1f}",
+                        "" if row.opt_in_share is None else f"{row.opt_in_share:z.4f}",
+                        f"{row.client_share:z.4f}",
+                        "" if row.score is None else f"{row.score:+z.1f}",
                         "differs" if row.is_plain else "",
                     ]
                     for row in rows[:n]
                 ],
             )
             say()
+    if not len(loaded.head_list):
+        say("No overall comparison is possible: no query is listed.")
+        note(why_empty(loaded.manifest))
+        return
     if not report.degrees:
         say(
             "No overall comparison is possible: as in the papers, the opt-in users' shares of queries exclude unlisted URLs."
@@ -61,6 +67,6 @@ def disagreement(
     cheapest = next((one for one in forging.queries if one.forged is not None), None)
     if cheapest:
         say(
-            f"An attacker could bring {cheapest.query} into the top {forging.top} with about {cheapest.forged:,} forged "
-            f"reports in addition to the {forging.reports:,} received. No other query needs fewer."
+            f"An attacker could bring {brief(cheapest.query)} into the top {forging.top} with about {cheapest.forged:,} "
+            f"forged reports in addition to the {forging.reports:,} received. No other query needs fewer."
         )

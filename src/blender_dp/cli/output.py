@@ -19,6 +19,7 @@ from rich.console import Console
 from rich.markup import escape as without_markup
 from rich.table import Table
 
+from blender_dp.brief import LONGEST, brief
 from blender_dp.errors import DocumentError, PrivacyWarning
 
 if TYPE_CHECKING:
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 _HIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 """Characters that control a terminal, or change the order of the text around them."""
 _WIDEST = 1000  # characters in a line of a table that is not folded
+_LONGEST = {"query": LONGEST, "record": 2 * LONGEST, "URL": 200}
+"""Characters in a cell of the columns that show text from people; a URL is worth copying."""
 
 out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)
@@ -126,18 +129,26 @@ def _finite(value: Any) -> Any:  # noqa: ANN401 (any JSON value)
 def print_table(
     title: str, columns: dict[str, bool], rows: list[list[str]], console: Console = out, *, fold: bool = True
 ) -> None:
-    """Print a table for people; `columns` maps each name to whether it is numeric. Without `fold`, every row is one line."""
+    """Print a table for people; `columns` maps each name to whether it is numeric. Without `fold`, every row is one line.
+
+    Long queries and URLs are shortened.
+    """
     table = Table(box=None, pad_edge=False, header_style="dim")
     for name, is_number in columns.items():
         table.add_column(name, justify="right" if is_number else "left", overflow="fold")
     for row in rows:
-        table.add_row(*(escape(cell.replace("\n", "\\n")) for cell in row))  # a line break would look like another row
+        table.add_row(*(_cell(name, text) for name, text in zip(columns, row, strict=True)))
     if title:
         console.print(f"[bold]{escape(title)}[/]")
     if not fold:
         console = Console(width=_WIDEST, highlight=False)
         console.width = console.measure(table).maximum
     console.print(table)
+
+
+def _cell(column: str, text: str) -> str:
+    line = text.replace("\n", "\\n")  # a line break would look like another row
+    return escape(brief(line, _LONGEST[column]) if column in _LONGEST else line)
 
 
 def print_tally(tally: Tally, title: str) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from blender_dp.brief import brief
 from blender_dp.cli.operate import Name
 from blender_dp.cli.options import AsJson
 from blender_dp.cli.output import check_writable, note, print_json, print_table, say
@@ -88,7 +89,7 @@ _COLUMNS = {"query": False, "trend": False, "share": True, "95 % interval": True
 
 
 def _title(over: Trends) -> str:
-    return f"Smoothed shares over {len(over.names)} releases, {over.names[0]} to {over.names[-1]}"
+    return f"Smoothed shares over {len(over.names)} releases, {brief(over.names[0])} to {brief(over.names[-1])}"
 
 
 def _row(one: Series) -> list[str]:

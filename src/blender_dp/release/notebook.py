@@ -5,6 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
+from blender_dp.brief import brief
 from blender_dp.privacy.rounding import readable
 from blender_dp.privacy.statement import seeded_warning
 
@@ -35,16 +36,19 @@ def html(release: Release) -> str:
     heads = zip(("", "query", "share", "95 % interval", ""), ("right", "left", "right", "left", "left"), strict=True)
     head = "".join(f'<th style="{_CELL}{side}">{escape(name)}</th>' for name, side in heads)
     warning = f"<p><strong>Not private.</strong> {escape(seeded_warning())}</p>" if release.manifest.is_seeded else ""
+    summary = f"<strong>{escape(_listed(release))}</strong> · {escape(_promise(release))} · {escape(_groups(release))}"
     return (
-        f"<div><p><strong>{escape(_listed(release))}</strong> · {escape(_promise(release))} · {escape(_groups(release))}</p>"
+        f'<div style="overflow-x: auto"><p>{summary}</p>'
         f'{warning}<table style="{_TABLE}"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>'
     )
 
 
 def _row(rank: int, row: QueryEstimate, widest: float) -> str:
     width = _BAR_EM * max(row.share, 0.0) / widest if widest > 0 else 0.0
-    cells = (("right", str(rank)), ("left", row.query or ""), ("right", f"{row.share:.4f}"))
-    text = "".join(f'<td style="{_CELL}{side}">{escape(value)}</td>' for side, value in cells)
+    query = row.query or ""
+    title = "" if query == brief(query) else f' title="{escape(query)}"'
+    named = f'<td style="{_CELL}left"{title}>{escape(brief(query))}</td>'
+    text = f'<td style="{_CELL}right">{rank}</td>{named}<td style="{_CELL}right">{row.share:.4f}</td>'
     interval = f'<td style="{_CELL}left">{row.low:.4f} to {row.high:.4f}</td>'
     return f'<tr>{text}{interval}<td style="{_CELL}left"><span style="{_BAR}; width: {width:.2f}em"></span></td></tr>'
 

@@ -6,7 +6,9 @@ import json
 from collections.abc import Mapping
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 
+from blender_dp.brief import LONGEST, brief
 from blender_dp.evaluation import Scores, Truth
 from blender_dp.privacy.rounding import readable
 from blender_dp.privacy.statement import seeded_warning
@@ -59,4 +61,11 @@ def page(template: str, **values: object) -> str:
         loader=PackageLoader("blender_dp.report"),
     )
     environment.globals |= {"colours": colours, "theme": theme}
+    environment.filters |= {"brief": brief, "name": _name}
     return environment.get_template(template).render(values)
+
+
+def _name(text: str, longest: int = LONGEST) -> Markup | str:
+    """A query or another name; if it is long, its beginning, and all of it for a pointer that rests there."""
+    short = brief(text, longest)
+    return text if short == text else Markup('<span title="{}">{}</span>').format(text, short)

@@ -7,12 +7,13 @@ import os
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import yaml
 
 from blender_dp import Release
-from blender_dp.cli.output import fail, note, print_json, print_table, say, warn
+from blender_dp.cli.output import fail, note, print_files, print_json, print_table, say, warn
 from tests.conftest import ROOT
 
 HOSTILE = "a\x1b[2J\x9b1m\r\b\u202eb\u2066 [red]\tc\u200cd é 😀"
@@ -35,6 +36,23 @@ def test_control_characters_are_replaced_and_other_text_is_kept(show, capsys):
 def test_a_line_break_does_not_break_a_row(capsys):
     print_table("", {"query": False, "share": True}, [["one\ntwo", "0.1"]])
     assert capsys.readouterr().out.splitlines()[1] == "one\\ntwo    0.1"
+
+
+@pytest.mark.parametrize("fold", [True, False])
+def test_long_queries_do_not_make_every_row_long(capsys, fold):
+    """A row of another query used to have 1,000 characters."""
+    rows = [["q" * 5000, "https://x.example/" + "u" * 5000, "0.1"], ["google", "https://g.example/", "0.2"]]
+    print_table("", {"query": False, "URL": False, "share": True}, rows, fold=fold)
+    printed = capsys.readouterr().out
+    assert max(map(len, printed.splitlines())) <= 60 + 2 + 200 + 2 + 5
+    assert printed.count("q") == 59 + 1  # and the name of the column
+    assert printed.count("u") <= 200
+
+
+def test_paths_are_never_shortened(capsys):
+    path = Path("folder/" * 40, "release.json")
+    print_files({"release": path})
+    assert "".join(capsys.readouterr().out.split()).endswith(str(path))
 
 
 def test_json_escapes_them_without_a_loss(capsys):

@@ -87,3 +87,13 @@ def test_a_seeded_release_is_marked_and_an_empty_one_has_a_table(release):
     assert "Not private." in seeded._repr_html_()
     assert "Not private." not in honest._repr_html_()
     assert "<table" in dataclasses.replace(release, queries=release.queries[-1:])._repr_html_()
+
+
+def test_a_long_query_is_shortened_and_a_narrow_notebook_scrolls(release):
+    query = "q" * 5000
+    page = changed(release, query)._repr_html_()
+    assert page.startswith('<div style="overflow-x: auto">')
+    assert f'title="{query}"' in page
+    assert query not in Page(page).text
+    assert "q" * 59 + "…" in Page(page).text
+    assert page.count("title=") == 1

@@ -103,3 +103,17 @@ def test_an_empty_release_has_a_page():
     rows = [(str(i), f"q{i}", "https://u.example/") for i in range(600)]
     release = Blender(epsilon=4, delta=1e-5).run(rows[:300], rows[300:])
     assert "<h2>Trends</h2>" in render(release)
+
+
+def test_a_long_query_and_a_long_url_are_shortened_and_complete_for_a_pointer(release):
+    query, url = "q" * 5000, "https://x.example/" + "u" * 5000
+    queries = tuple(dataclasses.replace(row, query=query if row.query == "google" else row.query) for row in release.queries)
+    records = tuple(
+        dataclasses.replace(row, query=query, url=row.url and url) if row.query == "google" else row
+        for row in release.records
+    )
+    page = render(dataclasses.replace(release, queries=queries, records=records))
+    body = page[page.index("The top of the list") :]
+    assert f'<td class="name"><span title="{query}">{"q" * 59}…</span></td>' in body
+    assert f'<span title="{url}">{url[:79]}…</span>' in body
+    assert not re.findall("q{60}|u{80}", re.sub(' title="[^"]*"', "", page))

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-import dataclasses
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -67,10 +67,7 @@ def test_the_page_says_when_nothing_changed(releases):
 
 def test_one_seeded_release_marks_the_page(page, releases):
     assert "Not private." in page
-    honest = {
-        name: dataclasses.replace(one, manifest=dataclasses.replace(one.manifest, randomness="system"))
-        for name, one in releases.items()
-    }
+    honest = {name: replace(one, manifest=replace(one.manifest, randomness="system")) for name, one in releases.items()}
     assert "Not private." not in rendered(honest)
     assert "Not private." in rendered({**honest, "July": releases["July"]})
 
@@ -80,3 +77,11 @@ def test_one_release_has_a_page_without_changes(releases):
     assert "Privacy promise" in page
     assert "What changed" not in page
     assert "releases together" not in page
+
+
+def test_long_names_of_queries_and_releases_are_shortened(releases):
+    query, name = "q" * 5000, "n" * 130
+    page = rendered({name: releases["May"], "July": released(9, POPULAR | {query: 0.2})})
+    assert f'<figcaption class="name"><span title="{query}">{"q" * 59}…</span></figcaption>' in page
+    assert f'change since <span title="{name}">{"n" * 23}…</span>' in page
+    assert not re.findall("q{60}|n{60}", re.sub(' title="[^"]*"', "", page))
