@@ -46,7 +46,8 @@ def render(
         shares=figure(lambda width: charts.shares(release, truth, width), draw),
         against_truth=figure(lambda width: charts.against_truth(release, truth, width), draw) if truth else None,
         weights=figure(lambda width: charts.weights(release, width), draw),
-        statements=statements(manifest),
+        promise_title="Privacy promise",
+        promises=[(None, statements(manifest))],
         warning=seeded_warning() if manifest.is_seeded else None,
     )
 

@@ -15,13 +15,13 @@ EVIL = '<script>document.title="pwned"</script>'
 POPULAR = {"weather": 0.3, "news": 0.2, "maps": 0.1, EVIL: 0.05}
 
 
-def released(month: int, popular: dict[str, float]) -> Release:
+def released(month: int, popular: dict[str, float], epsilon: int = 4) -> Release:
     """A release of queries with these shares; everyone else has a query of their own."""
     common = [query for query, share in popular.items() for _ in range(round(4000 * share))]
     queries = [*common, *(f"own {i}" for i in range(len(common), 4000))]
     rows = [(str(i), query, "https://x.example/") for i, query in enumerate(queries)]
     opt_in, clients = rows[::4], [row for i, row in enumerate(rows) if i % 4]
-    return Blender(epsilon=4, delta=1e-5).run(opt_in, clients, key=b"k", entropy=Entropy.seeded(month))
+    return Blender(epsilon=epsilon, delta=1e-5).run(opt_in, clients, key=b"k", entropy=Entropy.seeded(month))
 
 
 @pytest.fixture(scope="module")
@@ -45,6 +45,35 @@ def test_the_page_begins_with_the_promise_and_the_total_of_all_releases(page, re
     text = " ".join(page.split())
     assert "All 3 releases together: someone who participated in every one" in text
     assert "at most ε = 12 and δ = 3e-05." in text
+
+
+def test_a_common_promise_is_stated_once_without_the_sizes_of_the_groups(page):
+    assert "<h2>Privacy promise of each release</h2>" in page
+    assert page.count("(e^4)") == 2
+    assert "Opt-in users: changing one person&#39;s data" in page
+    assert page.count("That is the release with the most discovery users.") == 1
+
+
+def test_every_different_promise_is_stated_with_its_releases(releases):
+    """Only the promise of the last release used to be stated, as if it held for all of them."""
+    weak = {"August": released(8, POPULAR, 8), "September": released(9, POPULAR, 8)}
+    page = rendered({**releases, **weak, "October": released(10, POPULAR)})
+    promise = " ".join(page[page.index('class="promise"') : page.index("What changed")].split())
+    assert "<h2>Privacy promises: the releases differ</h2>" in promise
+    assert re.findall("<h3>(.*?)</h3>", promise) == ["May to July, October", "August, September", "Together"]
+    assert (promise.count("(e^4)"), promise.count("(e^8)")) == (2, 2)
+    assert "ε = 32 and" in promise
+
+
+def test_releases_without_queries_are_explained(releases):
+    release = releases["May"]
+    nothing = replace(release.reporting_list, head_list=release.head_list.restrict([]))
+    empty = replace(release, reporting_list=nothing, queries=release.queries[-1:], records=())
+    page = rendered({"May": empty, "June": empty})
+    assert "No release lists a query." in page
+    assert "What would help" in page
+    assert "<table" not in page
+    assert "No query changed" not in page
 
 
 def test_changes_are_named_with_both_shares(page):
@@ -77,6 +106,16 @@ def test_one_release_has_a_page_without_changes(releases):
     assert "Privacy promise" in page
     assert "What changed" not in page
     assert "releases together" not in page
+    assert "One release, May." in page
+    assert "to May" not in page
+
+
+def test_a_change_of_nearly_0_has_no_negative_sign(releases):
+    trends = trends_over([releases["May"], releases["June"]], ["May", "June"])
+    tiny = replace(trends.series[0], change=-1e-6, change_low=-2e-6, change_high=-1e-7)
+    page = render_trends([releases["May"], releases["June"]], replace(trends, series=(tiny,)), draw=lambda _: "<svg></svg>")
+    assert "+0.0000 to +0.0000" in page
+    assert "-0.0000" not in page
 
 
 def test_long_names_of_queries_and_releases_are_shortened(releases):
