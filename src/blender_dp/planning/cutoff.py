@@ -2,45 +2,88 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
+from blender_dp.planning.noisy_counts import Mixed
 from blender_dp.release.normal import normal_tail
-from blender_dp.stages import Floats
+from blender_dp.stages import Floats, Integers
 
-_RUNS = 1000  # of queries with similar shares
-_COUNTS = 200  # at which the number of queries with higher counts is computed
-_REACH, _MORE = 6.0, 16.0  # practically no number differs from its mean by so many standard deviations and this number
+_SURE = 6.0  # standard deviations: practically no number differs from its mean by so many
+_ALONE, _GROWTH = 30, 1.04  # queries on either side of the cutoff that are looked at one by one, and how runs grow beyond
+_SIMILAR = 0.9  # the ratio of shares within a run
+_TRIED = 60  # counts that are tried in order to find where the list is full
+_SPREAD = np.linspace(-5.0, 5.0, 21)  # standard deviations of a count that could be at the cutoff
+_COUNTS = 120  # at which the number of queries with higher counts is computed
+_HALVINGS, _STEEPEST = 40, 32.0
 
 
-def on_final_list(listed: Floats, shares: Floats, users: int, noise: float, max_queries: int) -> Floats:
+def on_final_list(
+    listed: Floats, shares: Floats, noisy_counts: Callable[[Integers], Mixed], max_queries: int, expected: float
+) -> Floats:
     """The probability that each query is listed and is among the M queries with the highest noisy counts.
 
-    A query remains if fewer than M others are listed with higher counts. All counts are treated as normal, and so is the
-    number of others with counts higher than a given one.
+    A query remains if fewer than M others are listed with higher counts. The number of these others is treated as normal,
+    apart from its skewness. The sum over all queries is then made equal to the `expected` length of the list.
     """
-    if listed.sum() <= max_queries:
+    if listed.sum() + _SURE * np.sqrt((listed * (1 - listed)).sum()) < max_queries:
         return listed
-    firsts = np.unique(np.geomspace(1, shares.size, _RUNS).astype(np.int64)) - 1
-    sizes = np.diff(firsts, append=shares.size)
-    likely, means = (np.add.reduceat(values, firsts) / sizes for values in (listed, users * shares))
-    counts = _around_cutoff(sizes * likely, means, noise, max_queries)
-    above = normal_tail((counts - means[:, None]) / np.sqrt(means + noise)[:, None])
-    is_above = likely[:, None] * above
-    variance = is_above * (1 - is_above)
-    others = sizes @ is_above - is_above
-    spread = np.sqrt(np.maximum(sizes @ variance - variance, 1e-12))
-    remain = normal_tail((others - (max_queries - 0.5)) / spread)
+    firsts, sizes = _runs(listed, shares, max_queries)
+    likely, counts = np.add.reduceat(listed, firsts) / sizes, noisy_counts(firsts + sizes // 2)
+    above = counts.above(_around_cutoff(sizes, likely, counts, max_queries))
+    remain = _remaining(sizes, likely[:, None] * above, max_queries)
     between = (-np.diff(above) * (remain[:, 1:] + remain[:, :-1]) / 2).sum(axis=1)
     chance = (1 - above[:, 0]) * remain[:, 0] + between + above[:, -1] * remain[:, -1]
-    on_list: Floats = listed * np.repeat(chance, sizes)
+    on_list: Floats = listed * np.repeat(_scaled(sizes * likely, np.clip(chance, 0.0, 1.0), expected), sizes)
     return on_list
 
 
-def _around_cutoff(queries: Floats, means: Floats, noise: float, max_queries: int) -> Floats:
-    """Noisy counts that between more than M and less than M of these queries reach, in equal steps of their square roots."""
-    reach = _REACH * np.sqrt(max_queries) + _MORE
-    reached = np.cumsum(queries)
-    first, last = np.searchsorted(reached, [max_queries - reach, max_queries + reach])
-    highest = float(np.sqrt(means[first] + noise)) + _REACH
-    lowest = max(float(np.sqrt(means[min(last, means.size - 1)] + noise)) - _REACH, 0.0)
-    return np.linspace(lowest, highest, _COUNTS) ** 2 - noise
+def _runs(listed: Floats, shares: Floats, max_queries: int) -> tuple[Integers, Integers]:
+    """Runs of queries with similar shares, short ones near the cutoff: the first query of each, and its length."""
+    middle = min(int(np.searchsorted(np.cumsum(listed), max_queries)), listed.size - 1)
+    growth = np.arange(1, max(np.log(listed.size / _ALONE) / np.log(_GROWTH), 0) + 2)
+    apart = np.append(np.arange(_ALONE), (_ALONE * _GROWTH**growth).astype(np.int64))
+    jumps = np.flatnonzero(shares[1:] < _SIMILAR * shares[:-1]) + 1
+    firsts = np.unique(np.clip(np.concatenate([[0], middle - apart, middle + apart, jumps]), 0, listed.size - 1))
+    return firsts, np.diff(firsts, append=listed.size)
+
+
+def _remaining(sizes: Integers, is_above: Floats, max_queries: int) -> Floats:
+    """The probability that less than M others are above each count: normal, with the skewness of the sum (Edgeworth)."""
+    variance = is_above * (1 - is_above)
+    third = variance * (1 - 2 * is_above)
+    others, spread, skew = (sizes @ values - values for values in (is_above, variance, third))
+    error = np.sqrt(np.maximum(spread, 1e-12))
+    z = (max_queries - 0.5 - others) / error
+    bend = skew / error**3 / 6 * (z**2 - 1) * np.exp(-np.minimum(z**2, 1000.0) / 2) / np.sqrt(2 * np.pi)
+    remaining: Floats = np.clip(1 - normal_tail(z) - bend, 0.0, 1.0)
+    return remaining
+
+
+def _around_cutoff(sizes: Integers, likely: Floats, of_runs: Mixed, max_queries: int) -> Floats:
+    """Noisy counts between one that the list practically always reaches and one that it practically never does.
+
+    They are those of the queries that could have such counts: evenly spread over each query's own distribution. Equal steps
+    would be too coarse if millions of users have these queries.
+    """
+    tried = np.sort(of_runs.quantiles(_SPREAD[:: _SPREAD.size // 2]).ravel())
+    tried = tried[np.unique(np.linspace(0, tried.size - 1, _TRIED).astype(np.int64))]
+    is_above = likely[:, None] * of_runs.above(tried)
+    reached, reach = sizes @ is_above, _SURE * np.sqrt(sizes @ (is_above * (1 - is_above)))
+    full, free = tried[reached - 1 - reach > max_queries], tried[reached + reach < max_queries - 1]
+    lowest, highest = float(full.max(initial=tried[0])), float(free.min(initial=tried[-1]))
+    spread = of_runs.quantiles(_SPREAD).reshape(-1, _SPREAD.size)
+    counts = np.sort(spread[(spread[:, -1] >= lowest) & (spread[:, 0] <= highest)].ravel())
+    counts = np.concatenate([[lowest], counts[(counts > lowest) & (counts < highest)], [highest]])
+    return counts[np.unique(np.linspace(0, counts.size - 1, _COUNTS).astype(np.int64))]
+
+
+def _scaled(queries: Floats, chance: Floats, expected: float) -> Floats:
+    """The chances to the power at which so many queries remain on average: certain ones stay certain."""
+    low, high = 0.0, _STEEPEST
+    for _ in range(_HALVINGS):
+        power = (low + high) / 2
+        low, high = (power, high) if queries @ chance**power > expected else (low, power)
+    scaled: Floats = chance**high
+    return scaled

@@ -30,20 +30,29 @@ def needed_count(of_count: Floats, probability: float = 0.5) -> int:
 
 def listing_probabilities(shares: Floats, users: int, of_count: Floats) -> Floats:
     """The probability that each record is listed, if this many discovery users have records with these shares."""
+    return np.clip(1 - expected_values(shares, users, (1 - of_count)[:, None])[:, 0], 0.0, 1.0)
+
+
+def expected_values(shares: Floats, users: int, of_count: Floats) -> Floats:
+    """What each record is worth on average: a row for each share, a column for each kind of value.
+
+    `of_count` has a row for each number of users who have the record; larger numbers are worth nothing.
+    """
     if shares.size > _NODES:
         lowest, highest = (max(float(end), _LEAST) for end in (shares.min(), shares.max()))
         nodes = np.geomspace(lowest, highest, _NODES)
-        return np.interp(shares, nodes, listing_probabilities(nodes, users, of_count))
-    counts = np.arange(of_count.size)
+        of_nodes = expected_values(nodes, users, of_count)
+        return np.stack([np.interp(shares, nodes, values) for values in of_nodes.T], axis=1)
+    counts = np.arange(len(of_count))
     ways = np.concatenate([[0.0], np.cumsum(np.log(np.maximum(users - counts[:-1], 1e-300) / (counts[:-1] + 1)))])
-    order, result = np.argsort(shares), np.empty(shares.size)
+    order, result = np.argsort(shares), np.empty((shares.size, of_count.shape[1]))
     for part in np.array_split(order, max(1, shares.size // _PART)):
         p = np.clip(shares[part], _LEAST, 1 - 1e-15)
         low, high = (int(users * end + sign * (10 * np.sqrt(users * end) + 20)) for sign, end in ((-1, p[0]), (1, p[-1])))
         some = counts[max(low, 0) : min(high, users) + 1]  # the other counts practically do not occur
         weights = np.exp(ways[some] + np.outer(np.log(p), some) + np.outer(np.log1p(-p), users - some))
-        result[part] = 1 - weights @ (1 - of_count[some])
-    return np.clip(result, 0.0, 1.0)
+        result[part] = weights @ of_count[some]
+    return result
 
 
 def any_of(probabilities: Floats, query_of: Integers, queries: int) -> Floats:

@@ -117,7 +117,8 @@ def planned_list(setting: Setting, collection: Collection, seed: str, entropy: E
     if setting.parameters.estimator == "likelihood":
         most = collection.parameters.max_queries
         totals = np.bincount(found.query_of, np.nan_to_num(found.noisy_counts), found.sizes.size)
-        found = _kept(found, largest(totals, most)).with_users(2, entropy)
+        order = np.argsort(uniform(totals.size, entropy))  # of queries with equal counts, names decide, not popularity
+        found = _kept(found, order[largest(totals[order], most)]).with_users(2, entropy)
         groups, ranks, listed = _listed(setting, found, popular)
         discovered, cells = _discovery(found, listed), groups.calibration.on(listed)
         calibrated = collection.estimator.calibrate(cells, discovered, collection.calibration, most, entropy)

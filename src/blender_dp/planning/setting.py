@@ -15,6 +15,7 @@ from blender_dp.planning.calibrated_reach import Reach
 from blender_dp.planning.cutoff import on_final_list
 from blender_dp.planning.levels import level
 from blender_dp.planning.listing import Length, any_of, listing_probabilities
+from blender_dp.planning.noisy_counts import Contributions, Mixed, by_calibration, by_discovery
 from blender_dp.planning.outline import TYPICAL, Outline, Records
 from blender_dp.planning.rare_listing import listable
 from blender_dp.planning.tail import Tail, at
@@ -23,6 +24,7 @@ from blender_dp.stages import Flags, Floats, Integers
 
 _OVERLOOKED, _NONE = 0.005, 0.001  # the part of a list that may be overlooked, and so few queries that they are none
 _PROBES, _RUNS = 400, 1200
+_NODES = 128  # shares for which noisy counts are computed
 _URLS = 2  # of a query near the end of a list, each with its own noise
 _REACH = 4.0  # standard deviations, of both counts: practically no two queries that far apart change places
 _LIFT = 6.0  # standard deviations of the noise on one query's count: it practically never makes up for a larger difference
@@ -205,7 +207,25 @@ class Setting:
     def on_final_list(self) -> Floats:
         """The probability that each query is on the list after it is cut off."""
         shares = self.outline.query_shares[: self.head]
-        return on_final_list(self.listed, shares, *self.cutoff, self.parameters.max_queries)
+        return on_final_list(self.listed, shares, self._noisy_counts, self.parameters.max_queries, self.length.mean)
+
+    def _noisy_counts(self, queries: Integers) -> Mixed:
+        """The noisy counts that rank some queries, given that they are listed."""
+        shares, urls = self.outline.query_shares[queries], self.outline.possible_urls
+        if urls is None:
+            records = self.outline.records(queries, TYPICAL)
+            return self._contributions(records.shares).given_listed(np.searchsorted(records.query_of, queries))
+        nodes = np.geomspace(max(float(shares.min()), _LEAST), float(shares.max()), _NODES)
+        starts = (np.arange(_NODES)[:, None] * urls.shares.size + urls.starts).ravel()
+        of_nodes = self._contributions(np.outer(nodes, urls.shares).ravel()).given_listed(starts, urls.probabilities)
+        return of_nodes.between(np.log(nodes), np.log(np.maximum(shares, _LEAST)))
+
+    def _contributions(self, shares: Floats) -> Contributions:
+        """What records contribute to the noisy counts that rank their queries."""
+        (users, noise), discovery = self.cutoff, self.sizes.discovery
+        if self.parameters.estimator == "likelihood":
+            return by_discovery(shares, users, self.of_count, noise)
+        return by_calibration(shares, users, discovery, self.of_count, noise)
 
     def _listed(self, queries: int) -> Floats:
         """The same for so many queries; of many rare ones, for some of them and what lies between."""

@@ -48,8 +48,11 @@ def brute_force(setting: Setting, seed: int) -> Outcome:
     held = np.flatnonzero(counts)
     query_of = records.query_of[held]
 
+    # Of equal counts, the first name in the alphabet is kept, which is not that of the more popular query.
+    name_of = np.argsort(uniform(setting.outline.query_shares.size, entropy))
+
     def names(wanted):
-        return [(f"q{query_of[record]:05}", f"u{record:06}") for record in wanted.tolist()]
+        return [(f"q{name_of[query_of[record]]:05}", f"u{record:06}") for record in wanted.tolist()]
 
     people = Population(setting.users, query_of, counts[held], names)
     groups = Groups.of(people, setting.opt_in, float(setting.parameters.f_o), seed)
