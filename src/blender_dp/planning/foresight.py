@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-
-import numpy as np
+from functools import cached_property
 
 from blender_dp.evaluation.shapes import shape_of
 from blender_dp.mechanisms.listing_by_count import by_count
 from blender_dp.pipeline.collection import Collection
-from blender_dp.planning.listing import listing_probabilities, needed_count
+from blender_dp.planning.listing import needed_count
 from blender_dp.planning.outline import Outline
+from blender_dp.planning.setting import Setting
 from blender_dp.privacy.rounding import readable
-from blender_dp.stages import Floats
+from blender_dp.release.manifest import Sizes
 
-_REFERENCE, _QUERIES = "aol", 200
+_REFERENCE = "aol"
 _PROBABLE = 0.5
 
 
@@ -58,18 +58,31 @@ class Foresight:
         )
 
 
-def foresee(collection: Collection, discovery_users: int | None) -> Foresight:
+def foresee(collection: Collection, discovery_users: int | None, levels: int = 2) -> Foresight:
     """Everything that is known without any data. With public candidates no list is empty."""
-    of_count, parameters = by_count(collection.discovery), collection.parameters
+    parameters = collection.parameters
     listed_anyway = parameters.candidates is not None and len(parameters.candidates) > 0
     return Foresight(
-        needed_count=needed_count(of_count),
+        needed_count=needed_count(by_count(collection.discovery)),
         discovery_users=discovery_users,
-        empty=None if discovery_users is None or listed_anyway else _chance_of_nothing(discovery_users, of_count),
+        empty=_chance_of_nothing(discovery_users, collection, levels)
+        if discovery_users is not None and not listed_anyway
+        else None,
         budget=f"ε = {readable(parameters.epsilon)} and δ = {readable(parameters.delta)}",
     )
 
 
-def _chance_of_nothing(discovery_users: int, of_count: Floats) -> float:
-    records = Outline.of_shape(_REFERENCE, shape_of(_REFERENCE)).records(np.arange(_QUERIES), "0")
-    return float(np.prod(1 - listing_probabilities(records.shares, discovery_users, of_count)))
+class _Discovery(Setting):
+    """A setting in which only the number of discovery users matters: the other groups may be too small for a plan."""
+
+    @cached_property
+    def sizes(self) -> Sizes:
+        """As many users in every group."""
+        return Sizes(self.users, self.users, self.users)
+
+
+def _chance_of_nothing(discovery_users: int, collection: Collection, levels: int) -> float:
+    """The probability that nothing is listed, as `blender-dp plan` computes it."""
+    outline = Outline.of_shape(_REFERENCE, shape_of(_REFERENCE), levels)
+    setting = _Discovery(outline, max(discovery_users, 1), 1.0, collection.parameters)
+    return float(setting.length.probabilities[0])

@@ -54,8 +54,10 @@ class Outline:
     """None if it is known which URLs each query has, so that `records` does not depend on the seed."""
 
     @classmethod
-    def of_shape(cls, name: str, shape: Shape) -> Outline:
-        """The outline of a synthetic population."""
+    def of_shape(cls, name: str, shape: Shape, levels: int = 2) -> Outline:
+        """The outline of a synthetic population; with one level, its queries have no URLs."""
+        if levels == 1:
+            return cls(name, shape.users, shape.query_shares, lambda q, _: Records(q, shape.query_shares[q]), levels)
 
         def records(queries: Integers, seed: str) -> Records:
             counts, shares = _typical_urls(queries.size) if seed == TYPICAL else _urls(queries.size, seed)

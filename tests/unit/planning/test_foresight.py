@@ -3,9 +3,12 @@ from __future__ import annotations
 import pytest
 
 from blender_dp import HeadList
+from blender_dp.evaluation.shapes import shape_of
 from blender_dp.parameters import Parameters
 from blender_dp.pipeline.collection import Collection
 from blender_dp.planning.foresight import foresee
+from blender_dp.planning.outline import Outline
+from blender_dp.planning.setting import Setting
 
 
 def collection(**parameters):
@@ -45,3 +48,14 @@ def test_fewer_users_than_needed_will_probably_find_nothing():
 def test_a_list_with_candidates_is_not_empty():
     public = HeadList.of([("weather", "https://weather.example/")])
     assert foresee(collection(candidates=public), 5).warning is None
+
+
+@pytest.mark.parametrize("users", [4_000, 8_000, 20_000])
+@pytest.mark.parametrize("profile", ["tight", "paper"])
+@pytest.mark.parametrize("levels", [1, 2])
+def test_a_list_is_empty_as_often_as_in_a_plan(users: int, profile: str, levels: int):
+    """A single draw of the URLs used to decide, so that 380 discovery users had a probability of 0.43 instead of 0.62."""
+    made = collection(profile=profile)
+    setting = Setting(Outline.of_shape("aol", shape_of("aol"), levels), users, 0.05, made.parameters)
+    empty = foresee(made, setting.sizes.discovery, levels).empty
+    assert empty == pytest.approx(setting.length.probabilities[0], rel=1e-3, abs=1e-9)
