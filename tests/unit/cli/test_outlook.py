@@ -8,7 +8,11 @@ import pytest
 from typer.testing import CliRunner
 
 from blender_dp.cli.app import app
+from blender_dp.cli.outlook import Outlook
 from blender_dp.errors import ParameterError
+from blender_dp.parameters import Parameters
+from blender_dp.pipeline.collection import Collection
+from blender_dp.release.manifest import Sizes
 from tests.unit.cli.test_run import write_log
 
 RUN = ("run", "log.csv", "--epsilon", "4", "--out", "release", "--key", "01")  # the same groups in every run
@@ -73,3 +77,25 @@ def test_a_good_plan_causes_no_warning():
     # The log is smaller than expected: that is noticed once the users are counted.
     assert made["outlook"]["needed_count"] == 8
     assert len(made["outlook"]["warnings"]) == 1
+
+
+def test_a_warning_that_proves_wrong_is_withdrawn():
+    """Far more users than expected: before they are counted, the list seems to be empty."""
+    outlook = Outlook(Collection(Parameters(epsilon=4, delta="1e-6")))
+    outlook.before("0.5", 20, quiet=True)
+    assert len(outlook.to_document()["warnings"]) == 1
+    outlook.add_sizes(Sizes(24_671, 1_298, 493_402))
+    assert outlook.to_document()["warnings"] == []
+
+
+@pytest.mark.parametrize("share", ["1.5", "0", "-1"])
+def test_a_share_that_is_none_is_refused_before_the_log_is_read(folder, share: str):
+    (folder / "log.csv").unlink()
+    with pytest.raises(ParameterError, match=r"opt_in: .* is not between 0 and 1"):
+        command(*RUN, "--delta", "1e-6", f"--opt-in={share}", "--users", "20")
+
+
+def test_an_epsilon_without_meaning_is_refused_before_the_log_is_read(folder):
+    (folder / "log.csv").unlink()
+    with pytest.raises(ParameterError, match="epsilon: 25 is above 20"):
+        command("run", "log.csv", "--epsilon", "25", "--delta", "1e-6", "--opt-in", "0.05", "--out", "release")
