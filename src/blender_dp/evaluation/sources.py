@@ -49,18 +49,18 @@ class PopulationSource:
         stats = [(str(one), one.stat()) for one in files if one.is_file()]
         return " ".join(f"{name} {stat.st_size} {stat.st_mtime_ns}" for name, stat in stats)
 
-    def population(self, seed: int = 0) -> Population:
-        """The users' records as counts."""
+    def population(self, seed: int = 0, *, listed_only: bool = False) -> Population:
+        """The users' records as counts; of a release, if so chosen, only those of listed queries."""
         if self.varies:
             return Population.of_shape(shape_of(self.name, self.users), seed)
-        whole = self._read()
+        whole = self._read(listed_only=listed_only)
         return whole if self.users is None else whole.resized(self.users, seed)
 
-    def _read(self) -> Population:
+    def _read(self, *, listed_only: bool) -> Population:
         path = Path(self.name)
         release = path / "release.json" if path.is_dir() else path
         if release.suffix == ".json" and release.is_file():
-            return population_of_release(Release.load(release))
+            return population_of_release(Release.load(release), listed_only=listed_only)
         if not path.exists() and "*" not in self.name and "://" not in self.name:
             fix = "Use aol, yandex, zipf:EXPONENT, a release or a log"
             raise ParameterError("shape", f"{self.name!r} is neither a shape nor a file", fix)
@@ -83,11 +83,12 @@ def population_of_log(
     return Population.of_counts(counted, group.users)
 
 
-def population_of_release(release: Release) -> Population:
+def population_of_release(release: Release, *, listed_only: bool = False) -> Population:
     """The population that a release describes, in whole users.
 
     A release does not say what is behind ⋆, so everyone there gets a record that no one else has. A list with more queries
-    or a lower threshold than that of the release is therefore predicted to be too short.
+    or a lower threshold than that of the release is therefore predicted to be too short. With `listed_only`, users without
+    a listed query have no record at all: of more users than the release's, many would have the same made-up one.
     """
     users = sum(group.users for group in release.manifest.groups)
     levels, left = release.head_list.levels, users
@@ -97,6 +98,8 @@ def population_of_release(release: Release) -> Population:
         counts.append(left if row.query is None else min(round(max(row.share, 0.0) * users), left))
         left -= counts[-1]
         named.append(None if row.query is None or (levels == 2 and row.url is None) else (row.query, row.url))
+    if listed_only:
+        counts[-1] = 0
     return _population(users, levels, [row.query for row in rows], named, np.array(counts))
 
 

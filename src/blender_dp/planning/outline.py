@@ -7,7 +7,7 @@ when they are needed.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -19,6 +19,9 @@ from blender_dp.stages import Floats, Integers
 
 TYPICAL = "0"
 """The seed of the URLs of shapes where one draw of them is enough."""
+
+_NOTHING = np.array([1e-15])
+"""The shares of a population without any known query: one query that practically nobody has."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +55,19 @@ class Outline:
     levels: int = 2
     possible_urls: PossibleUrls | None = None
     """None if it is known which URLs each query has, so that `records` does not depend on the seed."""
+    singles: int = 0
+    """How many of the last queries only one user has: this says nothing about their shares in a larger population."""
+    whole: Outline | None = None
+    """The outline with these queries, if they were left out."""
+
+    def for_users(self, users: int) -> Outline:
+        """The outline for so many users: of more users than were counted, without the queries that only one user has."""
+        whole = self.whole or self
+        if users <= whole.users or not whole.singles:
+            return whole
+        shares = whole.query_shares[: -whole.singles]
+        without = replace(whole, query_shares=shares, singles=0, whole=whole)
+        return without if shares.size else replace(without, query_shares=_NOTHING, records=_no_records)
 
     @classmethod
     def of_shape(cls, name: str, shape: Shape, levels: int = 2) -> Outline:
@@ -80,8 +96,15 @@ class Outline:
             wanted = np.isin(query_of, queries)
             return Records(query_of[wanted], shares[wanted])
 
-        query_shares = population.query_counts[order] / population.users
-        return cls(name, population.users, query_shares, records, population.levels)
+        counts = population.query_counts[order]
+        query_shares, singles = counts / population.users, int(np.count_nonzero(counts == 1))
+        if not order.size:
+            return cls(name, population.users, _NOTHING, _no_records, population.levels)
+        return cls(name, population.users, query_shares, records, population.levels, singles=singles)
+
+
+def _no_records(queries: Integers, _: str) -> Records:
+    return Records(queries, _NOTHING[queries])
 
 
 def _urls(queries: int, seed: str) -> tuple[Integers, Floats]:

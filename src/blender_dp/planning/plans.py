@@ -112,5 +112,14 @@ def plan_of(setting: Setting, runs: int | None = None, rounds: int = ROUNDS) -> 
             *(statement(promise, size, rounds) for promise, size in zip(promises, members, strict=True)),
             exposure_statement(p.delta, sizes.discovery),
         ),
-        warnings=tuple(map(str, weaknesses(p.epsilon, p.delta, opt_in_users))),
+        warnings=(*map(str, weaknesses(p.epsilon, p.delta, opt_in_users)), *_extrapolated(setting)),
     )
+
+
+def _extrapolated(setting: Setting) -> tuple[str, ...]:
+    """What a plan cannot know, if it is for more users than were counted."""
+    counted = setting.outline.whole
+    if counted is None:
+        return ()
+    problem = f"only {counted.users:,} were counted. The {counted.singles:,} queries that only one of them has are left out"
+    return (f"users: {problem}, because their shares among more users are unknown, so the list may become longer.",)

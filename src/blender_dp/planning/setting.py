@@ -45,6 +45,9 @@ class Setting:
     opt_in: float
     parameters: Parameters
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "outline", self.outline.for_users(self.users))
+
     @cached_property
     def collection(self) -> Collection:
         """The mechanisms and the estimator."""

@@ -20,8 +20,8 @@ def outline_of(planned: Planned) -> Outline:
     if isinstance(planned, Population):
         return Outline.of_population("population", planned)
     if isinstance(planned, Release):
-        return Outline.of_population("release", population_of_release(planned))
+        return Outline.of_population("release", population_of_release(planned, listed_only=True))
     source = planned if isinstance(planned, PopulationSource) else PopulationSource(str(planned))
     if is_shape(source.name):
         return Outline.of_shape(source.name, shape_of(source.name, source.users))
-    return Outline.of_population(source.name, source.population())
+    return Outline.of_population(source.name, source.population(listed_only=True))

@@ -1,13 +1,18 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 import pytest
 
-from blender_dp import ParameterError
+from blender_dp import Blender, Entropy, ParameterError, aol_like
 from blender_dp.evaluation.population import Population
 from blender_dp.evaluation.shapes import shape_of
+from blender_dp.parameters import Parameters
+from blender_dp.planning import Setting
 from blender_dp.planning.outline import Outline
+from blender_dp.planning.plans import plan_of
 from blender_dp.planning.sources import outline_of
 
 TABLE = pa.table({"query": ["a", "b", "b", "c"], "url": ["x", "y", "z", "x"], "count": [100, 300, 250, 50]})
@@ -43,3 +48,42 @@ def test_counted_users_are_sorted_by_popularity():
 def test_an_unknown_shape_is_refused():
     with pytest.raises(ParameterError, match="neither a shape nor a file"):
         outline_of("nothing")
+
+
+def planned(outline: Outline, users: int) -> Setting:
+    return Setting(outline, users, 0.05, Parameters(epsilon=4, delta="1e-8", max_queries=50))
+
+
+def test_queries_of_one_user_are_unknown_in_a_larger_population():
+    """Each of them used to be listed as soon as enough users were planned, although nobody else may have it."""
+    counts = pa.table({"query": ["a", *map(str, range(900))], "url": ["x"] * 901, "count": [100, *[1] * 900]})
+    outline = outline_of(Population.of_counts(counts, 1_000))
+    assert outline.singles == 900
+    assert planned(outline, 1_000).outline.query_shares.size == 901
+    many = planned(outline, 10_000_000)
+    assert many.outline.query_shares.tolist() == [0.1]
+    assert many.length.mean == pytest.approx(1)
+    assert "users: only 1,000 were counted. The 900 queries" in plan_of(many, 1).warnings[-1]
+    assert replace(many, users=900).outline is outline
+    alone = outline_of(Population.of_counts(counts.slice(1), 900))
+    assert planned(alone, 10_000_000).length.mean < 1e-6
+
+
+def test_an_empty_release_lists_nothing_however_many_users_are_planned():
+    table = aol_like(1, users=2_000)
+    release = Blender(epsilon=1, delta="1e-9").run(
+        table.slice(0, 200), table.slice(200), key=b"1", entropy=Entropy.seeded(1)
+    )
+    assert release.head_list.queries == ()
+    empty = outline_of(release)
+    assert empty.users == 2_000
+    assert planned(empty, 2_000_000).length.mean < 1e-6
+    assert plan_of(planned(empty, 2_000_000), 2).forecast.queries.mean < 1e-6
+
+
+def test_a_release_has_its_listed_queries():
+    table = aol_like(1, users=20_000)
+    blender = Blender(epsilon=4, delta="1e-5", max_queries=10)
+    release = blender.run(table.slice(0, 4000), table.slice(4000), key=b"1", entropy=Entropy.seeded(1))
+    many = planned(outline_of(release), 20_000_000)
+    assert many.length.mean == pytest.approx(len(release.head_list.queries), abs=0.01)
