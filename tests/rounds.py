@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from blender_dp import Blender
+from blender_dp import Blender, Release
 from blender_dp.evaluation.drift import Round, collect_rounds, head_of
 from blender_dp.evaluation.population import Population
 from blender_dp.logs.synthetic import Shape, aol_shape
@@ -28,3 +29,11 @@ def rounds(
     factors = [np.array([change.get(query, 1.0) for query in QUERIES]) for change in changes]
     collection = Blender(**({"epsilon": 4, "delta": "1e-5", "max_queries": 30} | parameters)).collection
     return list(collect_rounds(collection, HEAD, factors, users=users, opt_in=opt_in, seed=seed, reuse_lists=reuse_lists))
+
+
+def emptied(release: Release) -> Release:
+    """The release as if its list were empty."""
+    nothing = replace(release.reporting_list, head_list=release.head_list.restrict([]))
+    manifest = replace(release.manifest, head_list=nothing.digest)
+    rows = release.queries[-1:], release.records[-1:]
+    return replace(release, manifest=manifest, reporting_list=nothing, queries=rows[0], records=rows[1])

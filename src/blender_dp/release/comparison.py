@@ -17,7 +17,7 @@ from blender_dp.errors import ParameterError
 from blender_dp.release.estimates import QueryEstimate, margin
 from blender_dp.release.membership import Membership, Spread, spreads_of
 from blender_dp.release.normal import normal_nodes, two_sided
-from blender_dp.release.population import check_comparable, sampling_variance
+from blender_dp.release.population import check_comparable, check_different, sampling_variance
 
 if TYPE_CHECKING:
     from blender_dp.release.release import Release
@@ -67,7 +67,7 @@ class Comparison:
 
 
 def compare(old: Release, new: Release, *, fdr: float = 0.05, same_users: bool = False) -> Comparison:
-    """Compare two releases, query by query.
+    """Compare two releases, query by query. The same release twice is refused: it would count as two independent ones.
 
     By default, a change is one of the population that each round's users are drawn from. With `same_users`, it is one of
     the users themselves, who then must be the same in both rounds.
@@ -75,6 +75,7 @@ def compare(old: Release, new: Release, *, fdr: float = 0.05, same_users: bool =
     if not 0 < fdr < 1:
         raise ParameterError("fdr", f"{fdr} is not between 0 and 1", "Use a value such as 0.05")
     check_comparable([old, new])
+    check_different([old, new], ["the older release", "the newer one"])
     tested = sorted(_tests(old, new, same_users=same_users), key=lambda change: change.p_value)
     count = _discoveries([change.p_value for change in tested], fdr)
     changes = [replace(change, kind=_kind(change)) for change in tested[:count]] + tested[count:]

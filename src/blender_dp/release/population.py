@@ -26,6 +26,17 @@ def check_comparable(releases: Sequence[Release]) -> None:
         raise ParameterError("releases", "their users report different numbers of records", "Use releases with the same m_c")
 
 
+def check_different(releases: Sequence[Release], names: Sequence[str]) -> None:
+    """Refuse the same release twice: it would count as two independent ones. Empty lists may well be equal."""
+    seen: dict[object, str] = {}
+    for name, one in zip(names, releases, strict=True):
+        contents = one.manifest.head_list, one.queries
+        if len(one.head_list) and contents in seen:
+            which = f"{seen[contents]} and {name} are the same" if seen[contents] != name else f"{name} is there twice"
+            raise ParameterError("releases", which, "Pass every release once")
+        seen[contents] = name
+
+
 def are_comparable(releases: Sequence[Release]) -> bool:
     """Whether the shares of all releases measure the same thing."""
     try:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from blender_dp.errors import ParameterError
-from blender_dp.release.population import check_comparable
+from blender_dp.release.population import check_comparable, check_different
 from blender_dp.release.smoothing import Smoothed, smooth
 from blender_dp.release.tracks import tracks_of
 
@@ -67,22 +67,15 @@ def trends_over(releases: Sequence[Release], names: Sequence[str] | None = None,
     if not releases:
         raise ParameterError("releases", "there are none", "Pass at least one release")
     check_comparable(releases)
-    _check_different(releases)
     labels = tuple(names) if names is not None else tuple(str(number) for number in range(1, len(releases) + 1))
     if len(labels) != len(releases):
         raise ParameterError("names", f"{len(labels)} names for {len(releases)} releases", "Pass one name for each release")
+    check_different(releases, labels)
     tracks = tracks_of(releases, most)
     if not tracks:
         return Trends(labels, ())
     series = [_series(smoothed) for smoothed in smooth(tracks)[0]]
     return Trends(labels, tuple(sorted(series, key=lambda one: -one.points[-1].smoothed)))
-
-
-def _check_different(releases: Sequence[Release]) -> None:
-    """Refuse the same release twice: it would count as two independent ones. Empty lists may well be equal."""
-    contents = [(one.manifest.head_list, one.queries) for one in releases if len(one.head_list)]
-    if len(set(contents)) < len(contents):
-        raise ParameterError("releases", "two of them are the same", "Pass every release once")
 
 
 def _series(smoothed: Smoothed) -> Series:

@@ -59,9 +59,15 @@ def test_the_opposite_comparison_has_the_opposite_changes(releases):
         assert (back.low, back.high, back.p_value) == pytest.approx((-change.high, -change.low, change.p_value))
 
 
-def test_a_release_has_not_changed_since_itself(releases):
-    comparison = releases[0].compare(releases[0])
+def test_equal_shares_have_not_changed(releases):
+    """Only an error differs: the same release twice is refused."""
+    comparison = releases[0].compare(changed(releases[0], "google", client_variance=1.0))
     assert {(change.kind, change.difference, change.p_value) for change in comparison.changes} == {("unchanged", 0.0, 1.0)}
+
+
+def test_a_release_is_not_compared_with_itself(releases):
+    with pytest.raises(ParameterError, match="releases: the older release and the newer one are the same"):
+        releases[0].compare(releases[0])
 
 
 def test_a_listed_query_has_the_difference_with_a_normal_interval(releases):
@@ -155,5 +161,6 @@ def test_estimates_without_error_are_compared_exactly(releases):
     google = next(row for row in releases[0].queries if row.query == "google")
     exact = changed(releases[0], "google", variance=0.0)
     other = changed(exact, "google", share=google.share * 2)
-    compared = (exact.compare(exact, same_users=True), exact.compare(other, same_users=True))
+    same = changed(exact, "google", client_variance=1.0)
+    compared = (exact.compare(same, same_users=True), exact.compare(other, same_users=True))
     assert [next(c.p_value for c in one.changes if c.query == "google") for one in compared] == [1.0, 0.0]
