@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import date
 from fractions import Fraction
 from typing import Any
@@ -59,6 +59,11 @@ class Deployment:
 
     def __post_init__(self) -> None:
         """Refuse values that the registry does not accept."""
+        for field in fields(self):
+            if field.name != "url" and not getattr(self, field.name).strip():
+                raise ParameterError(field.name, "is empty", "Leave it out to fill it in later")
+        if self.url and not re.fullmatch(r"https?://[^\s/]+\S*", self.url):
+            raise ParameterError("url", f"{self.url!r} is not a web address", "Write it as https://example.org/release")
         for name, values in _ALLOWED.items():
             if (value := getattr(self, name)) not in values and not value.startswith(TODO):
                 raise ParameterError(name, f"{value!r} is unknown to the registry", f"Use one of: {', '.join(values)}")
@@ -133,10 +138,11 @@ def _variant(manifest: Manifest) -> dict[str, str]:
 def _loss(manifest: Manifest) -> dict[str, Any]:
     groups = manifest.groups
     units = sorted({f"{group.unit}; {group.neighbours}" for group in groups})
+    records = f"m is {manifest.settings.m_o} for opt-in users and {manifest.settings.m_c} for clients"
     epsilon, delta = max(group.epsilon for group in groups), max(group.delta for group in groups)
     return {
         "privacy_unit": "User-level",
-        "privacy_unit_details": "\n".join(units),
+        "privacy_unit_details": "\n".join([*units, records]),
         "number_of_privacy_units": sum(group.users for group in groups),
         "privacy_parameters": {"epsilon": _above(epsilon), **({"delta": _above(delta)} if delta else {})},
         "privacy_parameters_details": _list(statements(manifest)),
@@ -177,7 +183,8 @@ def _utility(release: Release) -> str:
     margins = sorted(row.margin for row in release.trends(len(release.queries)))
     if not margins:
         return "No query was listed."
-    return f"The 95 % intervals of the listed queries' shares are between ±{margins[0]:.2g} and ±{margins[-1]:.2g} wide."
+    least, most = margins[0], margins[-1]
+    return f"The 95 % intervals around the listed queries' shares are ±{least:.2g} to ±{most:.2g}."
 
 
 def _versions(manifest: Manifest) -> str:

@@ -118,3 +118,23 @@ def test_a_seeded_release_is_no_deployment(release):
 def test_values_that_the_registry_does_not_accept_are_refused(field, value, problem):
     with pytest.raises(ParameterError, match=problem):
         Deployment(**{field: value})
+
+
+def test_the_number_of_records_and_the_intervals_are_stated(release):
+    deployment = registry_entry(release, COMPLETE)["deployment"]
+    assert deployment["privacy_loss"]["privacy_unit_details"].endswith("m is 1 for opt-in users and 1 for clients")
+    margins = sorted(row.margin for row in release.trends(1000))
+    expected = f"around the listed queries' shares are ±{margins[0]:.2g} to ±{margins[-1]:.2g}."
+    assert expected in deployment["implementation"]["utility"]
+
+
+@pytest.mark.parametrize(
+    ("values", "problem"),
+    [
+        ({"region": ""}, "region: is empty"), ({"author": " "}, "author: is empty"),
+        ({"url": "notaurl"}, "url: 'notaurl' is not a web address"), ({"url": "https://"}, "url: .* is not a web address"),
+    ],
+)  # fmt: skip
+def test_an_empty_text_and_an_invalid_address_are_refused(values, problem):
+    with pytest.raises(ParameterError, match=problem):
+        Deployment(**values)
