@@ -51,7 +51,7 @@ def parse(value: object, source: str) -> ReleaseDocument:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         place = ".".join(str(part) for part in first["loc"]) or "the document"
-        raise DocumentError(source, f"{place}: {first['msg']}", FIX) from None
+        raise DocumentError(source, f"{place}: {first['msg'].removesuffix('.')}", FIX) from None
     _check_groups(parts.manifest, source)
     _check_shares(parts, source)
     return parts

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from blender_dp.errors import DocumentError
 from blender_dp.release import document
 
 if TYPE_CHECKING:
@@ -41,10 +42,16 @@ def write_csv(release: Release, path: Path) -> None:
 
 def write_atomically(path: Path, write: Callable[[Path], None]) -> Path:
     """Write a file atomically: either all of it or nothing."""
+    if not path.parent.is_dir():
+        raise DocumentError(str(path), "cannot be written, because its folder does not exist", "Create the folder first")
     partial = path.with_name(f".{path.name}.partial")
     try:
         write(partial)
         partial.replace(path)
+    except OSError as error:
+        if error.filename == str(partial):
+            error.filename = str(path)  # the name that the caller knows
+        raise
     finally:
         partial.unlink(missing_ok=True)
     return path

@@ -81,3 +81,17 @@ def test_without_the_library_one_line_says_what_to_install(release, monkeypatch,
     monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(MissingExtraError, match=rf"pip install 'blender-dp\[{name}\]'"):
         getattr(release, f"to_{name}")()
+
+
+def test_the_error_for_a_missing_folder_names_the_file_that_was_meant(release, tmp_path):
+    for write in (release.to_csv, release.save):
+        with pytest.raises(DocumentError, match=r"/none/x\.json: cannot be written, because its folder does not exist"):
+            write(tmp_path / "none" / "x.json")
+
+
+def test_the_error_for_a_file_that_cannot_be_written_names_it(tmp_path):
+    def fail(partial: Path) -> None:
+        raise PermissionError(13, "Permission denied", str(partial))
+
+    with pytest.raises(PermissionError, match=r"/x\.csv'$"):
+        write_atomically(tmp_path / "x.csv", fail)

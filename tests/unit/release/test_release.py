@@ -257,3 +257,14 @@ def test_a_release_of_the_first_schema_is_read_and_written_as_a_new_one(tmp_path
     assert new["schema"] == "blender-dp/release/2"
     assert not list(SCHEMA.iter_errors(new))
     assert Release.load(tmp_path / "release.json") == loaded
+
+
+def test_the_error_for_an_invalid_file_ends_in_one_full_stop(release, tmp_path):
+    path = tmp_path / "release.json"
+    release.save(path)
+    document = json.loads(path.read_text(encoding="utf-8"))
+    document["manifest"]["settings"]["epsilon"] = "-4"
+    path.write_text(json.dumps(document), encoding="utf-8")
+    with pytest.raises(DocumentError) as raised:
+        Release.load(path)
+    assert ".." not in str(raised.value).replace("...", "").removeprefix(str(path))
