@@ -15,6 +15,8 @@ from blender_dp.cli.output import print_json, print_table, say
 if TYPE_CHECKING:
     from blender_dp.release import Change, Comparison
 
+_CERTAIN = 0.995  # is printed as 1
+
 
 def compare(
     old: Annotated[Path, typer.Argument(help="The older release: its folder or its release.json.")],
@@ -39,6 +41,9 @@ def compare(
     if as_json:
         print_json(asdict(comparison))
         return
+    if not comparison.changes:
+        say("Neither release lists a query.")
+        return
     columns = {"query": False, "change": False, "old": True, "new": True, "difference": True, "95 % interval": True}
     print_table("", columns, [_row(change) for change in comparison.changes[:n]], fold=False)
     say()
@@ -47,13 +52,13 @@ def compare(
 
 
 def _row(change: Change) -> list[str]:
-    difference = "" if change.difference is None else f"{change.difference:+.4f}"
-    interval = f"{change.low:+.4f} to {change.high:+.4f}"
+    difference = "" if change.difference is None else f"{change.difference:+z.4f}"
+    interval = f"{change.low:+z.4f} to {change.high:+z.4f}"
     return [change.query, change.kind, _share(change.old_share), _share(change.new_share), difference, interval]
 
 
 def _share(share: float | None) -> str:
-    return "not listed" if share is None else f"{share:.4f}"
+    return "not listed" if share is None else f"{share:z.4f}"
 
 
 def _summary(comparison: Comparison) -> list[str]:
@@ -65,8 +70,9 @@ def _summary(comparison: Comparison) -> list[str]:
     noise = [change for change in comparison.changes if change.kind == "unchanged" and change.chance_missing is not None]
     if noise:
         left = sum(change.new_share is None for change in noise)
-        lines.append(
-            f"Noise explains why {left} left the list and {len(noise) - left} joined it: with an unchanged share, each "
-            f"is missing from the other list with a probability of {min(c.chance_missing or 0 for c in noise):.2g} or more."
-        )
+        moved = {"left the list": left, "joined it" if left else "joined the list": len(noise) - left}
+        what = " and ".join(f"{count} {how}" for how, count in moved.items() if count)
+        least = min(change.chance_missing or 0.0 for change in noise)
+        chance = "almost certainly" if least >= _CERTAIN else f"with a probability of {least:.2g} or more"
+        lines.append(f"Noise explains why {what}: with an unchanged share, each is missing from the other list {chance}.")
     return lines

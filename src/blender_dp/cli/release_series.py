@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -64,6 +65,8 @@ def read_series(sources: Sequence[str], campaign: str | None, key: str | None = 
 
     The releases of a collector are verified with `key`; without it, with the key that the collector itself publishes.
     """
+    if not all(sources):
+        raise ParameterError("releases", "one of them has an empty name", "Use . for the current folder")
     urls = [source for source in sources if is_url(source)]
     if urls and len(sources) > 1:
         raise ParameterError("releases", "a collector and other sources", "Pass either the URL of a collector or files")
@@ -71,7 +74,12 @@ def read_series(sources: Sequence[str], campaign: str | None, key: str | None = 
         return _from_collector(urls[0], campaign, None if key is None else checked_key(key))
     if key is not None:
         raise ParameterError("key", "files are not signed", "Leave it out, or pass the URL of a collector")
-    return Collected([(_name(path), load_release(path)) for source in sources for path in _releases(Path(source))])
+    if campaign is not None:
+        raise ParameterError("campaign", "files have no campaigns", "Leave it out, or pass the URL of a collector")
+    paths = [path for source in sources for path in _releases(Path(source))]
+    named = set(map(Path, sources))
+    releases = [_loaded(path, is_named=path in named) for path in paths]
+    return Collected(list(zip(_names(paths), releases, strict=True)))
 
 
 def _releases(path: Path) -> list[Path]:
@@ -83,13 +91,35 @@ def _releases(path: Path) -> list[Path]:
     return sorted(paths, key=_natural)
 
 
+def _loaded(path: Path, *, is_named: bool) -> Release:
+    try:
+        return load_release(path)
+    except DocumentError as error:
+        if is_named or path.is_dir():
+            raise
+        fix = f"{error.fix}, or move this file out of the folder of releases"
+        raise DocumentError(error.subject, error.problem, fix) from None
+
+
 def _natural(path: Path) -> list[tuple[int, str]]:
     """`round-2` before `round-10`."""
     return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", path.name)]
 
 
-def _name(path: Path) -> str:
-    return path.resolve().parent.name if path.name == RELEASE else path.stem if path.is_file() else path.resolve().name
+def _names(paths: Sequence[Path]) -> list[str]:
+    """The names of files or folders, with as many parent folders as it takes to make them different."""
+    parts = [_parts(path) for path in paths]
+    names = {one: one[-1] for one in parts}
+    for depth in range(2, max(map(len, parts), default=0) + 1):
+        often = Counter(names.values())
+        names = {one: "/".join(one[-depth:]) if often[name] > 1 else name for one, name in names.items()}
+    return [names[one] for one in parts]
+
+
+def _parts(path: Path) -> tuple[str, ...]:
+    if path.name == RELEASE:
+        return path.resolve().parent.parts
+    return path.absolute().with_suffix("").parts if path.is_file() else path.resolve().parts
 
 
 def _from_collector(url: str, campaign: str | None, pinned: str | None) -> Collected:

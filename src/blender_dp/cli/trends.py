@@ -11,7 +11,7 @@ import typer
 from blender_dp.brief import brief
 from blender_dp.cli.operate import Name
 from blender_dp.cli.options import AsJson
-from blender_dp.cli.output import check_writable, note, print_json, print_table, say
+from blender_dp.cli.output import check_writable, err, note, print_json, print_table, say
 from blender_dp.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -23,7 +23,11 @@ _PLOTS = (".svg", ".png", ".html")
 
 def trends(
     releases: Annotated[
-        list[str], typer.Argument(help="Releases, oldest first; or a folder of releases, or the URL of a collector.")
+        list[str],
+        typer.Argument(
+            help="Releases, oldest first; or a folder of releases; or the URL of a collector, for at most the latest 52 "
+            "releases that can be compared."
+        ),
     ],
     name: Name = None,
     n: Annotated[int, typer.Option("-n", min=1, help="Number of queries to show.")] = 10,
@@ -36,6 +40,8 @@ def trends(
 ) -> None:
     """Show the most popular queries of a release, or their trends over several. This spends no privacy budget.
 
+    With --json, one release is a list of its queries; several, or a folder of releases, are one object with their series.
+
     \b
     Examples:
       blender-dp trends blender-demo -n 50 --json
@@ -44,22 +50,28 @@ def trends(
       blender-dp trends https://collector.example --campaign searches --key KEY
     """
     from blender_dp.cli.release_series import is_one_release, read_series
+    from blender_dp.release.explanation import why_empty
     from blender_dp.release.series import trends_over
 
     _check_plot(plot)
-    if is_one_release(releases) and plot is None and key is None:
+    if is_one_release(releases) and plot is None and key is None and name is None:
         _show_release(Path(releases[0]), n, as_json=as_json)
         return
     collected = read_series(releases, name, key)
     loaded = [release for _, release in collected.releases]
-    over = trends_over(loaded, [label for label, _ in collected.releases])
+    with err.status(f"smoothing the queries of {len(loaded)} releases"):
+        over = trends_over(loaded, [label for label, _ in collected.releases])
     if plot is not None:
-        _draw(loaded, over, n, plot)
+        with err.status("drawing"):
+            _draw(loaded, over, n, plot)
+    if not over.series:
+        note(f"No release lists a query. {why_empty(loaded[-1].manifest)}")
     if as_json:
         signed = {} if collected.key is None else {"key": collected.key, "key_is_pinned": collected.is_pinned}
         print_json({**signed, "releases": over.names, "series": [asdict(one) for one in over.series[:n]]})
         return
-    print_table(_title(over), _COLUMNS, [_row(one) for one in over.series[:n]], fold=False)
+    if over.series:
+        print_table(_title(over), _COLUMNS, [_row(one) for one in over.series[:n]], fold=False)
     if plot is not None:
         say(f"Drawn: {plot}")
     if collected.note:
@@ -79,7 +91,7 @@ def _show_release(path: Path, n: int, *, as_json: bool) -> None:
         return
     columns = {"": True, "query": False, "share": True, "95 % interval": True, "opt-in weight": True}
     rows = [
-        [str(rank), row.query or "", f"{row.share:.4f}", f"{row.low:.4f} to {row.high:.4f}", f"{row.opt_in_weight:.2f}"]
+        [str(rank), row.query or "", f"{row.share:z.4f}", f"{row.low:z.4f} to {row.high:z.4f}", f"{row.opt_in_weight:.2f}"]
         for rank, row in enumerate(top, 1)
     ]
     print_table("", columns, rows)
@@ -89,6 +101,8 @@ _COLUMNS = {"query": False, "trend": False, "share": True, "95 % interval": True
 
 
 def _title(over: Trends) -> str:
+    if len(over.names) == 1:
+        return f"Smoothed shares of {brief(over.names[0])}"
     return f"Smoothed shares over {len(over.names)} releases, {brief(over.names[0])} to {brief(over.names[-1])}"
 
 
@@ -101,15 +115,15 @@ def _row(one: Series) -> list[str]:
         sparkline([point.smoothed for point in one.points]),
         f"{last.smoothed:.4f}",
         f"{last.smoothed_low:.4f} to {last.smoothed_high:.4f}",
-        f"{one.change:+.4f}",
-        f"{one.change_low:+.4f} to {one.change_high:+.4f}",
+        f"{one.change:+z.4f}",
+        f"{one.change_low:+z.4f} to {one.change_high:+z.4f}",
     ]
 
 
 def _check_plot(plot: Path | None) -> None:
     if plot is None:
         return
-    if plot.suffix not in _PLOTS:
+    if plot.suffix.lower() not in _PLOTS:
         raise ParameterError("plot", f"{plot.name!r} has an unknown format", f"Use a name that ends in {', '.join(_PLOTS)}")
     check_writable(plot)
 
@@ -120,10 +134,11 @@ def _draw(releases: list[Release], over: Trends, n: int, path: Path) -> None:
     from blender_dp.report.lines import png, svg
     from blender_dp.report.trend_charts import trend_chart
 
-    if path.suffix == ".png":
+    suffix = path.suffix.lower()
+    if suffix == ".png":
         content = png(trend_chart(over, n))
     else:
-        content = (svg(trend_chart(over, n)) if path.suffix == ".svg" else render_trends(releases, over, n)).encode()
+        content = (svg(trend_chart(over, n)) if suffix == ".svg" else render_trends(releases, over, n)).encode()
     write_atomically(path, lambda partial: _write(partial, content))
 
 

@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 from blender_dp import Blender, Entropy, Release, aol_like
 from blender_dp.cli.app import app
+from tests.rounds import emptied
 
 
 @pytest.fixture(scope="module")
@@ -80,3 +81,10 @@ def test_a_paper_release_compares_records_only(shown):
     assert (report["degrees"], report["queries"]) == (0, [])
     assert all(row["score"] is not None for row in report["records"])
     assert "No overall comparison is possible" in shown(release)
+
+
+def test_an_empty_list_is_the_reason_why_nothing_is_compared(tmp_path, release):
+    emptied(release).save(tmp_path / "r")
+    done = CliRunner().invoke(app, ["disagreement", str(tmp_path / "r")], catch_exceptions=False)
+    assert done.stdout == "No overall comparison is possible: no query is listed.\n"
+    assert "What would help" in done.stderr

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import asdict
+import shutil
+from dataclasses import asdict, replace
 
 import pytest
 from typer.testing import CliRunner
@@ -14,9 +15,10 @@ from blender_dp.cli import release_series
 from blender_dp.cli.app import app
 from blender_dp.cli.release_series import is_one_release
 from blender_dp.cli.sparkline import sparkline
+from blender_dp.cli.trends import _row
 from blender_dp.errors import BlenderError
 from blender_dp.release import trends_over
-from tests.rounds import rounds
+from tests.rounds import emptied, rounds
 
 
 @pytest.fixture(scope="module")
@@ -102,8 +104,66 @@ def test_a_key_for_files_is_refused(folder):
 
 
 def test_the_same_release_twice_is_refused(folder):
-    with pytest.raises(BlenderError, match="two of them are the same"):
+    with pytest.raises(BlenderError, match="releases: round-1 is there twice"):
         run(folder / "round-1", folder / "round-1")
+
+
+def test_the_error_for_a_copy_names_both(folder, tmp_path):
+    Release.load(folder / "round-1").save(tmp_path / "copy.json")
+    with pytest.raises(BlenderError, match="releases: round-1 and copy are the same"):
+        run(folder / "round-1", folder / "round-2", tmp_path / "copy.json")
+
+
+def test_releases_with_the_same_name_are_named_with_their_folders(folder, tmp_path):
+    shutil.copytree(folder / "round-2", tmp_path / "x" / "round-1")
+    shutil.copytree(folder / "round-10", tmp_path / "y" / "x" / "other")
+    names = json.loads(run(folder / "round-1", tmp_path / "x" / "round-1", tmp_path / "y/x/other", "-n", "1", "--json"))[
+        "releases"
+    ]
+    assert names == [f"{folder.name}/round-1", "x/round-1", "other"]
+    both = [tmp_path / "x" / "round-1", tmp_path / "y" / "x" / "round-1"]
+    shutil.copytree(folder / "round-10", both[1])
+    assert json.loads(run(*both, "-n", "1", "--json"))["releases"] == [f"{tmp_path.name}/x/round-1", "y/x/round-1"]
+
+
+def test_a_stray_file_in_a_folder_is_named_with_the_fix(folder, tmp_path):
+    shutil.copytree(folder / "round-1", tmp_path / "round-1")
+    (tmp_path / "notes.json").write_text("{}", encoding="utf-8")
+    with pytest.raises(BlenderError, match=r"notes\.json: .*, or move this file out of the folder of releases\.$"):
+        run(tmp_path)
+    with pytest.raises(BlenderError, match=r"notes\.json: .*Use a release\.json that blender-dp wrote\.$"):
+        run(tmp_path / "round-1", tmp_path / "notes.json")
+
+
+def test_a_campaign_of_files_and_an_empty_name_are_refused(folder):
+    for sources in ((folder,), (folder / "round-1",)):
+        with pytest.raises(BlenderError, match="campaign: files have no campaigns"):
+            run(*sources, "--campaign", "foo")
+    with pytest.raises(BlenderError, match="releases: one of them has an empty name"):
+        run("")
+
+
+def test_the_ending_of_a_plot_may_be_in_capitals(folder, tmp_path):
+    run(folder / "round-1", "-n", "1", "--plot", tmp_path / "T.SVG")
+    assert (tmp_path / "T.SVG").read_bytes().startswith(b"<svg")
+
+
+def test_the_title_of_one_release_is_not_a_range(folder, tmp_path):
+    assert run(folder / "round-1", "-n", "1", "--plot", tmp_path / "t.svg").startswith("Smoothed shares of round-1\n")
+
+
+def test_several_releases_without_queries_are_explained(folder, tmp_path):
+    for name in ("round-1", "round-2"):
+        emptied(Release.load(folder / name)).save(tmp_path / name)
+    done = CliRunner().invoke(app, ["trends", str(tmp_path)], catch_exceptions=False)
+    assert done.stdout == ""
+    assert "No release lists a query. " in done.stderr
+    assert "What would help" in done.stderr
+
+
+def test_a_change_of_nearly_0_has_no_negative_sign(expected):
+    tiny = replace(expected.series[0], change=-1e-6, change_low=-2e-6, change_high=1e-7)
+    assert _row(tiny)[-2:] == ["+0.0000", "+0.0000 to +0.0000"]
 
 
 @pytest.mark.parametrize(
