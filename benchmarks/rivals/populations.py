@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import json
+import hashlib
+import shutil
 import string
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,10 +14,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from benchmarks.rivals.cache import HOME, digest, environment, source_of
 from benchmarks.rivals.settings import Setting
+from blender_dp.evaluation.code_digest import code_digest
 
-HOME = Path(".bench/rivals")
-
+_FILES = ("everyone.parquet", "counts.parquet", "values.npy", "codes.txt", "opt-in.txt")
 _LETTERS = np.frombuffer(string.ascii_lowercase.encode(), "S1")
 _LENGTH = 6
 _CODES = len(_LETTERS) ** _LENGTH
@@ -32,17 +34,33 @@ class Population:
 
     @property
     def folder(self) -> Path:
-        s = self.setting
-        return HOME / "data" / f"{s.name.lower()}-{s.users}-{s.opt_in:g}-{s.max_queries}-{self.seed}"
+        return HOME / "data" / f"{self.setting.name.lower()}-{self.seed}"
 
     def write(self) -> None:
-        """Write the files, unless they exist."""
-        if self.folder.exists():
+        """Write the files, unless they were written by the same code for the same setting."""
+        made_from, wanted = self.folder / "made-from.txt", self._made_from()
+        if made_from.exists() and made_from.read_text(encoding="utf-8") == wanted:
             return
         unfinished = self.folder.with_suffix(".unfinished")
-        unfinished.mkdir(parents=True, exist_ok=True)
+        for folder in (unfinished, self.folder):
+            shutil.rmtree(folder, ignore_errors=True)
+        unfinished.mkdir(parents=True)
         _write(self.setting.make(self.seed, users=self.setting.users), self.setting, unfinished)
+        (unfinished / "made-from.txt").write_text(wanted, encoding="utf-8")
         unfinished.rename(self.folder)
+
+    def _made_from(self) -> str:
+        s = self.setting
+        values = f"{s.make.__name__} {s.users} {s.opt_in} {s.max_queries}"
+        return digest(code_digest(), source_of(Path("benchmarks/rivals/populations.py")), environment(), values)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A digest of the users: results for other users must not be used."""
+        found = hashlib.sha256()
+        for name in _FILES:
+            found.update((self.folder / name).read_bytes())
+        return found.hexdigest()
 
     @cached_property
     def counts(self) -> Mapping[str, int]:
@@ -68,7 +86,6 @@ def _write(table: pa.Table, setting: Setting, folder: Path) -> None:
     (folder / "codes.txt").write_bytes(b"\n".join(codes(rank)))
     opt_in = table["query"][: setting.opt_in_users].to_pylist()
     (folder / "opt-in.txt").write_text("\n".join(opt_in) + "\n", encoding="utf-8")
-    (folder / "setting.json").write_text(json.dumps({"users": table.num_rows}), encoding="utf-8")
 
 
 def codes(numbers: np.ndarray) -> list[bytes]:
