@@ -44,11 +44,14 @@ def bytes_of(reports: Iterable[object]) -> float:
     return sum(sizes) / len(sizes)
 
 
-def finish(shares: Mapping[str, float], rows: int, seconds: float, report_bytes: float | None = None) -> None:
-    """Print the estimated shares and what they cost."""
+def finish(
+    shares: Mapping[str, float], rows: int, seconds: float, report_bytes: float | None = None, **more: object
+) -> None:
+    """Print the estimated shares and what they cost, and what else is known about the run."""
     print(json.dumps({
         "shares": {name: float(share) for name, share in shares.items()},
         "rows": rows, "seconds": seconds, "report_bytes": report_bytes, "peak_bytes": _peak_bytes(),
+        **more,
     }))  # fmt: skip
 
 
