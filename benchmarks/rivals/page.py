@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from benchmarks import peers
-from benchmarks.rivals.promises import Finding, broken
+from benchmarks.peers.evidence import LOSS, NOISE, OTHER
+from benchmarks.rivals.promises import Answer, Finding, answer
 from benchmarks.rivals.runs import Failure
 from benchmarks.rivals.settings import EVIDENCE, GIVEN, OURS, SETTINGS, Rival, Setting
-from benchmarks.rivals.summary import MEASURES, Measure, Row, Win, chance, closest, wins
+from benchmarks.rivals.summary import MEASURES, QUERY_L1, Comparison, Measure, Row, closest, wins
 
-_MARK = "\\*"
+_MARKS = {LOSS: "†", NOISE: "\\*"}
+_PROMISES = {LOSS: "keeps ε and δ", NOISE: "unpredictable noise"}
+_CHANCE = "the difference may be chance"
 _NAMES = ("pure-ldp", "multi-freq-ldpy", "opendp", "python-dp", "pipeline-dp")
 
 _TITLE = f"""\
@@ -42,15 +46,38 @@ _MEASURED = """\
   compare orders of magnitude. **Bytes per report** is the size of a report as the library returns it, pickled. **Peak
   memory** is that of the whole process, including imports and data. Baselines show what is possible; their costs are not
   measured.
-- A rival wins if it is better by more than two standard errors of the difference; speed and size have no
-  error bars.
+- **±** is a standard error over populations. **A rival wins** if it is better by more than chance: every method gets the
+  same populations, so we average the differences from ours population by population, and zero must be outside their 95 %
+  confidence interval by Student's t distribution for that number of populations. Of the rivals that are exactly as good as
+  we are, one in 40 would be shown as better, and one in 40 as worse. Speed and size are compared without error bars.
+"""
+
+_CHECKED = """\
+The last two columns of the tables above list the numbers of these claims; if some do not hold, only those. A row says that
+it keeps ε and δ only if its own method was checked at its own ε and δ. Baselines consist of our mechanisms, and all of their
+runs were audited as well.
+
+- An **exact audit** computes the largest ε and δ from the integers that decide everything random in our runs: it is a proof.
+- The other checks are **tests of a black box**: they can refute a promise, but not prove it. Each one accuses a library that
+  keeps its promise with a probability of 1e-6 at most. What it could have missed is in its evidence: a number of releases
+  that would still pass, or the largest ε that the counts show.
+- **Noise is unpredictable** if nobody can repeat it by seeding a generator, and if two processes never draw the same noise.
+  Someone who repeats the noise can remove it, even if its probabilities are those of ε.
 """
 
 
-def written(
-    rows: Sequence[Row], findings: Sequence[Finding], failures: Sequence[Failure], machine: Mapping[str, str | int]
-) -> str:
+@dataclass(frozen=True)
+class Evidence:
+    """What was found about promises, what did not run, and on which days the results were measured."""
+
+    findings: Sequence[Finding]
+    failures: Sequence[Failure] = ()
+    days: Sequence[str] = field(default_factory=tuple)
+
+
+def written(rows: Sequence[Row], evidence: Evidence, machine: Mapping[str, str | int]) -> str:
     """The whole page."""
+    findings = evidence.findings
     parts = [
         _TITLE,
         "## Where a rival wins\n",
@@ -59,11 +86,12 @@ def written(
         "![NDCG and query L1 of every row](figures/rivals.svg)\n",
         *(_results(setting, rows, findings) for setting in SETTINGS),
         "## Which promises are kept\n",
+        _CHECKED,
         "\n".join(_promises(findings)),
         "## What did not run\n",
-        "\n".join(_failed(failures)),
+        "\n".join(_failed(evidence.failures)),
         "## How it was measured\n",
-        _MEASURED + "\n".join(_versions(machine)),
+        _MEASURED + "\n".join((*_reused(evidence.days), *_versions(machine))),
     ]
     return "\n".join(parts)
 
@@ -75,38 +103,42 @@ def _winners(rows: Sequence[Row], findings: Sequence[Finding]) -> Iterator[str]:
         here = [win for win in found if win.row.setting == setting]
         for measure in MEASURES:
             if better := [win for win in here if win.measure == measure]:
-                yield f"- {measure.name} (ours: {measure.text(better[0].ours)})"
+                yield f"- {measure.name} (ours: {_figure(measure, better[0].ours)})"
                 for trust in dict.fromkeys(win.row.rival.trust for win in better):
                     names = [_win(win, findings) for win in better if win.row.rival.trust == trust]
                     yield f"  - {trust}: {', '.join(names)}"
         if rest := [measure.name for measure in MEASURES if measure not in {win.measure for win in here}]:
             yield f"- nobody wins in {', '.join(rest)}"
-        if pair := closest(rows, setting):
-            yield _nearest(*pair)
+        if best := closest(rows, setting):
+            yield _nearest(best)
         yield ""
-    yield f"{_MARK} breaks a promise, see below.\n"
+    yield f"{_MARKS[LOSS]} does not keep ε and δ. {_MARKS[NOISE]} Its noise can be predicted. See below.\n"
 
 
-def _nearest(ours: Row, other: Row) -> str:
-    """How sure our smallest error is."""
-    gap, limit = other.query_l1.value - ours.query_l1.value, chance(ours.query_l1, other.query_l1)
-    verdict = "that is worse by more than chance" if gap > limit else "the difference may be chance"
-    text = MEASURES[1].text
+def _nearest(best: Comparison) -> str:
+    """How sure the order of our error and the smallest other one is."""
+    gap = best.advantage
+    if gap is None:
+        return ""
+    verdict = "that is better" if best.rival_wins else "that is worse" if best.we_win else ""
     return (
-        f"- the smallest query L1 without a curator for everyone, besides ours ({text(ours.query_l1)}), is that of "
-        f"*{other.rival.name}*, {text(other.query_l1)}; {verdict}"
+        f"- the smallest query L1 without a curator for everyone, besides ours ({_figure(QUERY_L1, best.ours)}), is that of "
+        f"*{best.row.rival.name}*, {_figure(QUERY_L1, best.row)}, a difference of {-gap.value:.4f} ± {gap.margin:.4f} "
+        f"(95 % confidence, {len(best.row.runs)} populations); {verdict + ' by more than chance' if verdict else _CHANCE}"
     )
 
 
-def _win(win: Win, findings: Sequence[Finding]) -> str:
-    rival = win.row.rival
+def _figure(measure: Measure, row: Row) -> str:
+    mean = measure.of(row)
+    return measure.text(mean) if mean else "–"
+
+
+def _win(win: Comparison, findings: Sequence[Finding]) -> str:
+    rival, setting = win.row.rival, win.row.setting
     name = rival.method if rival.is_baseline else f"{rival.tool}'s {rival.method}"
-    return f"{name if rival.tool != rival.method else rival.tool}{_MARK if broken(rival, findings) else ''} {_short(win)}"
-
-
-def _short(win: Win) -> str:
-    """The figure without its error."""
-    return win.measure.text(win.theirs).partition(" ±")[0]
+    answers = {promise: answer(promise, rival, setting, findings) for promise in _MARKS}
+    marks = "".join(mark for promise, mark in _MARKS.items() if answers[promise].kept is False)
+    return f"{name if rival.tool != rival.method else rival.tool}{marks} {_figure(win.measure, win.row).partition(' ±')[0]}"
 
 
 def _described(setting: Setting) -> str:
@@ -120,14 +152,14 @@ def _results(setting: Setting, rows: Sequence[Row], findings: Sequence[Finding])
     here = [row for row in rows if row.setting == setting]
     if not here:
         return ""
-    names = ("what", "needs", "seeds", *(measure.name for measure in MEASURES), "promise")
+    names = ("what", "needs", "populations", *(measure.name for measure in MEASURES), *_PROMISES.values())
     body = [
         [
             _emphasised(row.rival),
             row.rival.trust,
             str(row.seeds),
             *(_cell(measure, row) for measure in MEASURES),
-            _kept(row.rival, findings),
+            *(_kept(answer(promise, row.rival, setting, findings)) for promise in _PROMISES),
         ]
         for row in here
     ]
@@ -139,31 +171,37 @@ def _emphasised(rival: Rival) -> str:
 
 
 def _cell(measure: Measure, row: Row) -> str:
-    mean = measure.of(row)
-    if mean is None:
-        return "–"
-    return "given" if measure.is_given and row.rival.trust == GIVEN else measure.text(mean)
+    return "given" if measure.is_given and row.rival.trust == GIVEN else _figure(measure, row)
 
 
-def _kept(rival: Rival, findings: Sequence[Finding]) -> str:
-    """Whether a rival keeps its promises, with the numbers of those that it breaks."""
-    failed = broken(rival, findings)
-    if failed is None:
+def _kept(found: Answer) -> str:
+    """Whether a row keeps a promise, and the numbers of the claims that say so."""
+    if found.kept is None:
         return "not checked"
-    numbers = [str(i) for i, finding in enumerate(findings, 1) if finding.concerns(rival) and not finding.holds]
-    return f"**broken** ({', '.join(numbers)})" if failed else "kept"
+    see = f"; see also {_numbers(found.see)}" if found.see else ""
+    return f"{'yes' if found.kept else '**no**'} ({_numbers(found.claims)}{see})"
+
+
+def _numbers(claims: Iterable[int]) -> str:
+    return ", ".join(map(str, claims))
 
 
 def _promises(findings: Sequence[Finding]) -> Iterator[str]:
-    yield "Every claim was checked in the same run; the numbers are those of the tables above.\n"
-    names = ("", "what", "claim", "holds", "evidence", "where")
-    yield from _table(names, ([str(i), *_promise(finding)] for i, finding in enumerate(findings, 1)))
-    yield ""
+    titles = {LOSS: "Keeping ε and δ", NOISE: "Unpredictable noise", OTHER: "What else we found"}
+    numbered = list(enumerate(findings, 1))
+    for promise, title in titles.items():
+        if here := [(i, finding) for i, finding in numbered if finding.promise == promise]:
+            yield f"### {title}\n"
+            names = ("", "what", "at", "claim", "holds", "evidence", "where")
+            yield from _table(names, ([str(i), *_promise(finding)] for i, finding in here))
+            yield ""
 
 
 def _promise(finding: Finding) -> list[str]:
-    what = f"{finding.tool}: {', '.join(finding.methods)}" if finding.methods else finding.tool
-    return [what, finding.claim, "yes" if finding.holds else "**no**", finding.evidence, finding.source]
+    methods = "; ".join(method for method in finding.methods if method != finding.tool)
+    what = f"{finding.tool}: {methods}" if methods else finding.tool
+    at = f"ε = {finding.setting['epsilon']:g}, δ = {finding.setting['delta']:g}" if finding.setting else "any"
+    return [what, at, finding.claim, "yes" if finding.holds else "**no**", finding.evidence, finding.source]
 
 
 def _failed(failures: Sequence[Failure]) -> Iterator[str]:
@@ -172,6 +210,17 @@ def _failed(failures: Sequence[Failure]) -> Iterator[str]:
     else:
         yield "Every environment installed, and every rival ran."
     yield ""
+
+
+def _reused(days: Sequence[str]) -> Iterator[str]:
+    """What the page can guarantee about figures that an earlier run measured."""
+    when = days[0] if len(set(days)) == 1 else f"between {days[0]} and {days[-1]}" if days else "never"
+    yield (
+        f"- **When**: our own noise and lists were tested when this page was written; all else was measured {when}. An\n"
+        "  earlier result is used again only if nothing that it depends on has changed: the content of its population, the\n"
+        "  script and the pinned versions of the library (for our rows, all of our code that simulates, counts or\n"
+        "  estimates), Python, numpy, DuckDB, PyArrow and the processor. Scores are computed anew every time."
+    )
 
 
 def _versions(machine: Mapping[str, str | int]) -> Iterator[str]:
