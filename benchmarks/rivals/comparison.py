@@ -10,7 +10,7 @@ from benchmarks.rivals import page, promises
 from benchmarks.rivals.figure import draw
 from benchmarks.rivals.runs import run_all
 from benchmarks.rivals.settings import SEEDS, SETTINGS, Setting
-from benchmarks.rivals.summary import MEASURES, Row, closest, summarise
+from benchmarks.rivals.summary import MEASURES, Row, closest, ratio, summarise
 
 PAGE = Path("docs/rivals.md")
 FIGURE = Path("docs/figures/rivals.svg")
@@ -18,15 +18,16 @@ FIGURE = Path("docs/figures/rivals.svg")
 
 def measure() -> Result:
     """Compare, and write the page; what was measured before is not measured again."""
-    outcomes, found, failures = run_all()
-    rows = summarise(outcomes)
-    findings = [*promises.ours(), *map(promises.Finding.of, found)]
+    results = run_all()
+    rows = summarise(results.outcomes)
+    findings = [*promises.ours(results.outcomes), *map(promises.Finding.of, results.findings)]
+    evidence = page.Evidence(promises.sorted_findings(findings), results.failures, sorted(results.days))
     FIGURE.write_text(draw(rows), encoding="utf-8")
-    PAGE.write_text(page.written(rows, findings, failures, machine.description()), encoding="utf-8")
+    PAGE.write_text(page.written(rows, evidence, machine.description()), encoding="utf-8")
     return Result(
         "rivals",
         "other libraries and simple baselines, on the same users and with the same promise",
-        f"Means over {SEEDS} populations ± standard errors; see {PAGE} for what each row was given, and for the promises.",
+        f"Means over up to {SEEDS} populations ± standard errors; {PAGE} says what each row was given, and its promises.",
         [_cells(row) for row in rows],
         [verdict for setting in SETTINGS for verdict in _verdicts(setting, rows)],
     )
@@ -40,9 +41,8 @@ def _cells(row: Row) -> dict[str, Cell]:
 
 def _verdicts(setting: Setting, rows: list[Row]) -> list[Verdict]:
     """How the error compares with the best rival's that does not ask everyone to trust a curator."""
-    pair = closest(rows, setting)
-    if pair is None:
+    best = closest(rows, setting)
+    if best is None:
         return []
-    ours, best = pair
-    claim = f"{setting.name}: query L1 relative to the best rival without a curator for everyone ({best.rival.name})"
-    return [Verdict(claim, ours.query_l1.value / best.query_l1.value, 1, "at most")]
+    claim = f"{setting.name}: query L1 relative to the best rival without a curator for everyone ({best.row.rival.name})"
+    return [Verdict(claim, ratio(best), 1, "at most")]

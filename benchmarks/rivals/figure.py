@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,7 +21,7 @@ _POWERS = (0.0001, 0.001, 0.01, 0.1, 1.0)
 
 
 def draw(rows: Sequence[Row]) -> str:
-    """NDCG and query L1 of all rows, one line of charts per setting, with bars of two standard errors."""
+    """NDCG and query L1 of all rows, one line of charts per setting, with bars of 95 % confidence."""
     charts = [_chart(rows, name, measure) for name in _settings(rows) for measure in _SHOWN]
     placed = layout(_TRUST, len(_SHOWN), _WIDTH, CONFIG)
     room = {"left": 8 + 0.2 * widest(row.rival.name for row in rows), "top": 8, "right": 16, "bottom": 8}
@@ -63,6 +64,7 @@ def _x(measure: Measure, field: str) -> dict[str, Any]:
 
 def _point(row: Row, measure: Measure) -> dict[str, Any]:
     mean = measure.of(row)
-    value, error = (mean.value, mean.error) if mean else (0.0, 0.0)
-    low, high = max(value - 2 * error, value / 4), value + 2 * error
+    value = mean.value if mean else 0.0
+    margin = mean.margin if mean and math.isfinite(mean.margin) else 0.0
+    low, high = max(value - margin, value / 4), value + margin
     return {"what": row.rival.name, "trust": row.rival.trust, "mean": value, "low": low, "high": high}

@@ -9,8 +9,8 @@ import pyarrow as pa
 
 from blender_dp import aol_like, yandex_like
 
-SEEDS = 3
-FEW = 2  # seeds of what takes half a minute
+SEEDS = 8
+FEW = 4  # populations for rivals that take more than ten seconds each
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,11 @@ class Setting:
     @property
     def opt_in_users(self) -> int:
         return round(self.users * self.opt_in)
+
+    @property
+    def promise(self) -> dict[str, float]:
+        """What every rival promises on this population, and the length of its list."""
+        return {"epsilon": self.epsilon, "delta": self.delta, "max_queries": self.max_queries}
 
 
 SETTINGS = (
@@ -80,8 +85,8 @@ RIVALS = (
     Rival(BASELINE, "clients only", GIVEN, "ours"),
     Rival(BASELINE, "central DP with everyone", EVERYONE, "ours"),
     Rival("pure-LDP", "direct encoding", GIVEN, "oracles_pure_ldp.py", "local"),
-    Rival("pure-LDP", "OUE", GIVEN, "oracles_pure_ldp.py", "local"),
-    Rival("pure-LDP", "OLH", GIVEN, "oracles_pure_ldp.py", "local"),
+    Rival("pure-LDP", "OUE", GIVEN, "oracles_pure_ldp.py", "local", FEW),
+    Rival("pure-LDP", "OLH", GIVEN, "oracles_pure_ldp.py", "local", FEW),
     Rival("pure-LDP", "Hadamard response", GIVEN, "oracles_pure_ldp.py", "local"),
     Rival("multi-freq-ldpy", "GRR", GIVEN, "oracles_multi_freq_ldpy.py", "local"),
     Rival("multi-freq-ldpy", "OUE", GIVEN, "oracles_multi_freq_ldpy.py", "local"),
