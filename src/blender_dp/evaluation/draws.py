@@ -58,6 +58,12 @@ def spread(total: Integers, ways: Integers, entropy: Entropy) -> Integers:
 
 def inverted(trials: Integers, p: Floats, word: Floats) -> Integers:
     """Binomial counts by inversion: the first count at which the distribution function reaches the uniform number."""
+    flipped = p > 0.5
+    if flipped.any():  # count the failures: otherwise no success would be too improbable to start with
+        failures = inverted(trials[flipped], 1 - p[flipped], 1 - word[flipped])
+        drawn = inverted(trials, np.where(flipped, 0.0, p), word)
+        drawn[flipped] = trials[flipped] - failures
+        return drawn
     drawn = np.zeros(trials.size, np.int64)
     mass = np.exp(trials * np.log1p(-p))
     going = np.flatnonzero((word > mass) & (trials > 0))
