@@ -29,11 +29,15 @@ class Unknown:
     is_whole: bool = False
 
     def rounded(self, value: float, *, up: bool = True) -> float:
-        """Two digits are enough for a plan; whole numbers stay whole."""
+        """Two digits are enough for a plan; whole numbers stay whole, and no value leaves the range."""
         if self.is_whole and value < 100:
-            return float(-(-value // 1) if up else value // 1)
+            return self._within(float(-(-value // 1) if up else value // 1))
         context = decimal.Context(prec=2, rounding=decimal.ROUND_CEILING if up else decimal.ROUND_FLOOR)
-        return float(context.create_decimal(Decimal(value)))
+        shown = Decimal(f"{value:.12g}")  # 0.9 is a little more than 0.9 in binary, but needs no rounding
+        return self._within(float(context.create_decimal(shown)))
+
+    def _within(self, value: float) -> float:
+        return min(max(value, self.lowest), self.highest)
 
 
 def _with_opt_in(setting: Setting, value: float) -> Setting:
@@ -60,16 +64,16 @@ def _around(setting: Setting) -> Sequence[float]:
 UNKNOWNS = {
     "opt-in": Unknown(
         "opt-in", "share of users who opt in", 1e-4, 0.9, _with_opt_in, lambda s: s.opt_in,
-        lambda _: (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1),
+        lambda s: sorted({0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, s.opt_in}),
     ),
     "epsilon": Unknown(
         "epsilon", "ε", 0.05, LARGEST_EPSILON, _with_epsilon, lambda s: float(s.parameters.epsilon),
-        lambda _: (0.5, 1, 2, 3, 4, 5, 6),
+        lambda s: sorted({0.5, 1, 2, 3, 4, 5, 6, float(s.parameters.epsilon)}),
     ),
     "users": Unknown("users", "users", 1e3, MOST_USERS, _with_users, lambda s: s.users, _around, is_whole=True),
     "max-queries": Unknown(
         "max-queries", "maximum number of queries M", 1, MOST_QUERIES, _with_max_queries, lambda s: s.parameters.max_queries,
-        lambda _: (10, 25, 50, 100, 200, 500), is_whole=True,
+        lambda s: sorted({10, 25, 50, 100, 200, 500, s.parameters.max_queries}), is_whole=True,
     ),
 }  # fmt: skip
 """What `--over` and `--solve` accept."""

@@ -70,10 +70,24 @@ def test_every_unknown_sets_what_it_gets(name):
 
 def test_values_are_rounded_to_two_digits_towards_the_safe_side():
     assert UNKNOWNS["opt-in"].rounded(0.03123) == 0.032
+    assert UNKNOWNS["opt-in"].rounded(0.9) == 0.9
+    assert UNKNOWNS["epsilon"].rounded(0.1) == 0.1
+    assert UNKNOWNS["epsilon"].rounded(0.1, up=False) == 0.1
+    assert UNKNOWNS["opt-in"].rounded(0.899) == 0.9
+    assert UNKNOWNS["epsilon"].rounded(20.01) == 20
+    assert UNKNOWNS["users"].rounded(12, up=False) == 1_000
     assert UNKNOWNS["users"].rounded(1_234_567) == 1_300_000
     assert UNKNOWNS["users"].rounded(1_234_567, up=False) == 1_200_000
     assert UNKNOWNS["max-queries"].rounded(42.3) == 43
     assert UNKNOWNS["max-queries"].rounded(42.7, up=False) == 42
+
+
+@pytest.mark.parametrize("name", UNKNOWNS)
+def test_the_planned_value_is_among_the_usual_ones(name):
+    planned = replace(setting(), opt_in=0.3, parameters=Parameters(epsilon="3.5", delta="1e-6", max_queries=70))
+    values = UNKNOWNS[name].values(planned)
+    assert UNKNOWNS[name].get(planned) in values
+    assert list(values) == sorted(values)
 
 
 def test_an_unknown_name_is_refused():
