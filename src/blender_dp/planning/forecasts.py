@@ -30,7 +30,7 @@ class Rank:
     standard_error: Expected | None
     """The error that the release will state; None if the query was not listed in any simulated collection."""
     error: Expected | None
-    """The actual error: the stated one times the calibration of the forecast."""
+    """About how large the actual error is: the stated one, times the ratio of both for queries with similar ranks."""
 
 
 @dataclass(frozen=True)
@@ -62,16 +62,15 @@ class Forecast:
 
 def forecast(setting: Setting, simulated: Simulated, top: int | None = None) -> Forecast:
     """Predict the list and its errors; `worst_error` is that of the `top` queries, by default of all that are listed."""
-    stated, calibration = simulated.standard_errors, simulated.calibration()
     length, design = setting.length, simulated.outcomes[-1].listing.design
     return Forecast(
         queries=Expected(length.mean, length.quantile(0.025), length.quantile(0.975)),
         query_l1=simulated.expected("query_l1"),
         record_l1=simulated.expected("record_l1"),
         ndcg=simulated.expected("ndcg"),
-        calibration=_number(calibration),
+        calibration=_number(simulated.calibration()),
         coverage=_number(simulated.coverage()),
-        ranks=_ranks(setting, stated, calibration),
+        ranks=_ranks(setting, simulated.standard_errors),
         worst_error=worst_error(setting, simulated, top),
         f_c=float(design.f_c),
         subset_size=design.size,
@@ -82,7 +81,7 @@ def forecast(setting: Setting, simulated: Simulated, top: int | None = None) -> 
 def worst_error(setting: Setting, simulated: Simulated, top: int | None = None) -> float | None:
     """The largest actual error relative to the share, of the `top` queries or of all that are listed more often than not."""
     size = min(top or setting.parameters.max_queries, setting.head)
-    errors = simulated.standard_errors.means(size) * simulated.calibration()
+    errors = simulated.standard_errors.actual(size)
     relative = errors / setting.outline.query_shares[:size]
     relevant = relative[np.isfinite(relative) & ((setting.on_final_list[:size] >= 0.5) | (top is not None))]
     return float(relevant.max()) if relevant.size else None
@@ -101,14 +100,14 @@ def work(setting: Setting) -> float:
     return drawn + _FITTING * setting.length.mean
 
 
-def _ranks(setting: Setting, stated: StatedErrors, calibration: float) -> tuple[Rank, ...]:
+def _ranks(setting: Setting, stated: StatedErrors) -> tuple[Rank, ...]:
     most = min(setting.parameters.max_queries, setting.head)
-    return tuple(_rank(setting, stated, calibration, rank) for rank in _RANKS if rank <= most)
+    return tuple(_rank(setting, stated, rank) for rank in _RANKS if rank <= most)
 
 
-def _rank(setting: Setting, stated: StatedErrors, calibration: float, rank: int) -> Rank:
-    share, error = float(setting.outline.query_shares[rank - 1]), stated.expected(rank - 1)
-    return Rank(rank, share, float(setting.on_final_list[rank - 1]), error, error and error.times(calibration))
+def _rank(setting: Setting, stated: StatedErrors, rank: int) -> Rank:
+    share, listed = float(setting.outline.query_shares[rank - 1]), float(setting.on_final_list[rank - 1])
+    return Rank(rank, share, listed, stated.expected(rank - 1), stated.actual_of(rank - 1))
 
 
 def _number(value: float) -> float | None:

@@ -9,8 +9,6 @@ import math
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
-
 from blender_dp.evaluation.experiment import Outcome, completed
 from blender_dp.evaluation.fast_reports import fast_reports
 from blender_dp.pipeline.collection import Collection
@@ -38,12 +36,12 @@ class Simulated:
     @cached_property
     def standard_errors(self) -> StatedErrors:
         """The standard errors that releases state for each query, most popular first."""
-        return StatedErrors.of([stated(one) for one in self.outcomes], self.ranks)
+        return StatedErrors.of([stated(one) for one in self.outcomes], [_errors(one) for one in self.outcomes], self.ranks)
 
     def calibration(self) -> float:
         """The root mean square of all errors, in units of the stated standard errors: 1 if those are right."""
-        squares = [(_errors(one) / stated(one)) ** 2 for one in self.outcomes if one.queries]
-        return math.sqrt(float(np.concatenate(squares).mean())) if squares else math.nan
+        errors = self.standard_errors
+        return math.sqrt(float(errors.actual_squares.sum() / errors.listed.sum())) if errors.listed.size else math.nan
 
     def coverage(self) -> float:
         """The share of the listed queries whose 95 % interval contains the truth; NaN if nothing was listed."""

@@ -1,4 +1,4 @@
-"""The standard errors that simulated releases state for each query: their mean, and how much they vary."""
+"""The standard errors that simulated releases state for each query, and how large the errors really are."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from blender_dp.evaluation.experiment import Outcome
 from blender_dp.planning.expected import Expected
 from blender_dp.stages import Floats, Integers
 
+_ENOUGH = 120  # errors: then their root mean square is known to within 7 %
+
 
 @dataclass(frozen=True, eq=False)
 class StatedErrors:
@@ -26,21 +28,44 @@ class StatedErrors:
     """Over the collections that list the query."""
     squares: Floats
     """The sum of the squared deviations from the mean, relative to the mean."""
+    actual_squares: Floats
+    """The sum of the squared actual errors, in units of the stated ones."""
 
     @classmethod
-    def of(cls, stated: Sequence[Floats], ranks: Sequence[Integers]) -> StatedErrors:
-        """Collect the `stated` errors of several collections' listed queries, and the `ranks` of these, from 0."""
-        errors = np.concatenate(stated)
+    def of(cls, stated: Sequence[Floats], actual: Sequence[Floats], ranks: Sequence[Integers]) -> StatedErrors:
+        """Collect the `stated` and the `actual` errors of several collections' listed queries, and their `ranks`, from 0."""
+        errors, squares = np.concatenate(stated), np.concatenate(actual) ** 2
         queries, which, listed = np.unique(np.concatenate(ranks), return_inverse=True, return_counts=True)
         mean = np.bincount(which, weights=errors) / listed
-        return cls(queries, listed, mean, np.bincount(which, weights=(errors / mean[which] - 1) ** 2).astype(float))
+        spread, ratios = ((errors / mean[which] - 1) ** 2, squares / errors**2)
+        return cls(queries, listed, mean, *(np.bincount(which, weights=one).astype(float) for one in (spread, ratios)))
 
-    def means(self, queries: int) -> Floats:
-        """The mean for each of the first queries; NaN for one that was never listed."""
-        means = np.full(queries, np.nan)
+    def actual(self, queries: int) -> Floats:
+        """About how large the errors of each of the first queries really are; NaN for one that was never listed."""
+        errors = np.full(queries, np.nan)
         first = int(np.searchsorted(self.ranks, queries))
-        means[self.ranks[:first]] = self.mean[:first]
-        return means
+        errors[self.ranks[:first]] = (self.mean * self.calibrations)[:first]
+        return errors
+
+    @cached_property
+    def calibrations(self) -> Floats:
+        """The actual errors of each query, in units of the stated ones: the root mean square.
+
+        A single query has too few errors, so its neighbours in the ranking are added, until there are enough.
+        """
+        errors = np.append(0, np.cumsum(self.listed))
+        enough = min(_ENOUGH, int(errors[-1]))
+        middle = np.clip((errors[1:] + errors[:-1]) / 2, enough / 2, errors[-1] - enough / 2)
+        first = np.searchsorted(errors, middle - enough / 2, side="right") - 1
+        last = np.searchsorted(errors, middle + enough / 2)
+        sums = np.append(0.0, np.cumsum(self.actual_squares))
+        pooled: Floats = np.sqrt((sums[last] - sums[first]) / np.maximum(errors[last] - errors[first], 1))
+        return pooled
+
+    def actual_of(self, query: int) -> Expected | None:
+        """About how large the error of one query really is; None if the query was never listed."""
+        error, place = self.expected(query), int(np.searchsorted(self.ranks, query))
+        return error and error.times(float(self.calibrations[place]))
 
     def expected(self, query: int) -> Expected | None:
         """The error of one query and its range; None if the query was never listed.
