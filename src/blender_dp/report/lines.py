@@ -8,11 +8,13 @@
     Path("ndcg.svg").write_text(svg(chart))
 
 Points with the same `panel` share a pair of axes, and those with the same `line` are joined in the order of x. A point
-without `low` and `high` has no band. Lines named in `marks_only` are drawn as marks, without a line between them.
+without `low` and `high` has no band. Lines named in `marks_only` are drawn as marks, without a line between them, and with
+error bars instead of a band.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -56,11 +58,16 @@ class Axis:
     domain: tuple[float, float] | None = None
     top: float | None = None
     """The end of the axis, if only that is fixed."""
+    labels: Sequence[str] | None = None
+    """The texts of the `ticks`, instead of their numbers."""
 
     def encoding(self, field: str) -> Spec:
         """The axis as part of a specification."""
         axis = {"title": self.title, "labelOverlap": True, "labelSeparation": 10}
         axis |= {name: value for name, value in (("format", self.format), ("values", self.ticks)) if value is not None}
+        if self.ticks is not None and self.labels is not None:
+            texts = {tick: drawable(label) for tick, label in zip(self.ticks, self.labels, strict=True)}
+            axis["labelExpr"] = f"({json.dumps(texts)})[datum.value]"
         scale: Spec = {"type": "log", "nice": False} if self.log else {"zero": self.zero, "nice": True}
         if self.domain is not None:
             scale |= {"domain": list(self.domain), "nice": False}
@@ -119,7 +126,8 @@ def _panel(
     panel: str, axis: Axis, points: Sequence[Point], x: Axis, names: Sequence[str], marks_only: Collection[str]
 ) -> Spec:
     rows = [{"line": point.line, "x": point.x, "y": point.y, "low": point.low, "high": point.high} for point in points]
-    joined = {"filter": {"not": {"field": "line", "oneOf": list(marks_only)}}}
+    marked = {"field": "line", "oneOf": list(marks_only)}
+    joined = {"filter": {"not": marked}}
     banded = {"filter": "isValid(datum.low) && isValid(datum.high)"}
     style = _by_line(names)
     y = axis.encoding("y")
@@ -129,7 +137,7 @@ def _panel(
         "encoding": {"x": x.encoding("x"), "color": style["color"]},
         "layer": [
             {
-                "transform": [banded],
+                "transform": [banded, joined],
                 "mark": {"type": "area", "opacity": 0.18},
                 "encoding": {"y": {**y, "field": "low"}, "y2": {"field": "high"}},
             },
@@ -137,6 +145,11 @@ def _panel(
                 "transform": [joined],
                 "mark": {"type": "line", "strokeWidth": 2},
                 "encoding": {"y": y, "strokeDash": style["strokeDash"]},
+            },
+            {
+                "transform": [banded, {"filter": marked}],
+                "mark": {"type": "rule"},
+                "encoding": {"y": {**y, "field": "low"}, "y2": {"field": "high"}},
             },
             {
                 "mark": {"type": "point", "filled": True, "size": 34, "opacity": 1},

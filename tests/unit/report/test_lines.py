@@ -28,7 +28,7 @@ def test_each_panel_has_its_points_and_its_axis():
 def test_every_line_has_a_colour_a_dash_and_a_mark_of_its_own():
     encoding = line_chart(POINTS, Axis("x"), AXES)["concat"][0]
     styles = [encoding["encoding"]["color"], encoding["layer"][1]["encoding"]["strokeDash"]]
-    styles.append(encoding["layer"][2]["encoding"]["shape"])
+    styles.append(encoding["layer"][-1]["encoding"]["shape"])
     for style in styles:
         assert style["scale"]["domain"] == ["tight", "printed"]
         assert len({str(value) for value in style["scale"]["range"]}) == 2
