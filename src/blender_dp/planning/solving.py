@@ -18,8 +18,8 @@ from blender_dp.planning.simulation import simulated
 from blender_dp.planning.unknowns import Unknown, unknown_of
 
 _CONFIDENCE = 0.9
-_SEARCHING = {"few": 1, "many": 5, "fewest": 1}  # collections: a long list has many errors to average over
-_VERIFYING = {"queries": 3000, "few": 2, "many": 10}
+_SEARCHING = {"queries": 700, "few": 1, "many": 10, "fewest": 1}  # a long list has many errors to average over
+_VERIFYING = {"queries": 1500, "few": 2, "many": 20}
 _LONG = 1000  # queries: simulating longer lists takes so long that fewer values can be tried
 _PRECISION, _PRECISION_FOR_LONG_LISTS = 1.05, 1.1
 _SOME = 0.5  # of the most popular queries, on average; if fewer of those wanted are listed, their errors are unknown
@@ -46,8 +46,8 @@ class Want:
                 raise ParameterError("want", f"{name}={value:g} is out of range", "Use a positive number; NDCG is at most 1")
 
     def lists_enough(self, setting: Setting) -> bool:
-        """Whether the list is long enough, in closed form."""
-        return self.queries is None or setting.length.at_least(self.queries) >= _CONFIDENCE
+        """Whether the list is long enough, in closed form: an empty one has no errors, but is never wanted."""
+        return setting.length.at_least(self.queries or 1) >= _CONFIDENCE
 
     def is_possible(self, setting: Setting) -> bool:
         """Whether simulations could show that it is met, in closed form: enough queries are listed, and the right ones."""
@@ -58,9 +58,11 @@ class Want:
     def missing(self, setting: Setting, predicted: Forecast) -> tuple[str, ...]:
         """What is not as wanted, in words."""
         reasons = []
-        if self.queries is not None and not self.lists_enough(setting):
-            chance = math.floor(100 * setting.length.at_least(self.queries))  # never rounded up to what is wanted
-            reasons.append(f"{self.queries} queries are listed with a probability of {chance}%, not {_CONFIDENCE:.0%}")
+        if not self.lists_enough(setting):
+            queries = self.queries or 1
+            chance = math.floor(100 * setting.length.at_least(queries))  # never rounded up to what is wanted
+            listed = f"{queries:,} queries are" if queries > 1 else "at least one query is"
+            reasons.append(f"{listed} listed with a probability of {chance}%, not {_CONFIDENCE:.0%}")
         if self.ndcg is not None and predicted.ndcg.mean < self.ndcg:
             reasons.append(f"the NDCG is {predicted.ndcg.mean:.4f}, not {self.ndcg:g}")
         if self.error is not None and not (predicted.worst_error is not None and predicted.worst_error < self.error):
@@ -154,15 +156,15 @@ def _verified(unknown: Unknown, setting: Setting, want: Want, value: float, *, u
     for nudge in range(_NUDGES):
         step = _PRECISION ** (2**nudge)
         further = unknown.rounded(value * step if up else value / step, up=up)
-        if not solution.missing or not unknown.lowest <= further <= unknown.highest:
+        if not solution.missing or further == value:
             break
         value = further
-        solution = _outcome(unknown, value, unknown.set(setting, value), want)
+        solution = _outcome(unknown, value, unknown.set(setting, value), want, f"verification {nudge}")
     return solution
 
 
-def _outcome(unknown: Unknown, value: float, setting: Setting, want: Want) -> Solution:
-    results = simulated(setting, usual_runs(setting, **_VERIFYING), "verification")
+def _outcome(unknown: Unknown, value: float, setting: Setting, want: Want, stream: str = "verification") -> Solution:
+    results = simulated(setting, usual_runs(setting, **_VERIFYING), stream)
     predicted = forecast(setting, results, want.queries)
     missing = want.missing(setting, predicted)
     return Solution(unknown.name, unknown.label, None if missing else value, value, predicted, missing, setting)

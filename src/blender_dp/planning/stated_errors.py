@@ -13,7 +13,7 @@ from blender_dp.evaluation.experiment import Outcome
 from blender_dp.planning.expected import Expected
 from blender_dp.stages import Floats, Integers
 
-_ENOUGH = 120  # errors: then their root mean square is known to within 7 %
+_ENOUGH, _FEWEST = 120, 48  # errors: then their root mean square is known to within 7 %, or 10 % at either end
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,10 +54,13 @@ class StatedErrors:
         A single query has too few errors, so its neighbours in the ranking are added, until there are enough.
         """
         errors = np.append(0, np.cumsum(self.listed))
-        enough = min(_ENOUGH, int(errors[-1]))
-        middle = np.clip((errors[1:] + errors[:-1]) / 2, enough / 2, errors[-1] - enough / 2)
-        first = np.searchsorted(errors, middle - enough / 2, side="right") - 1
-        last = np.searchsorted(errors, middle + enough / 2)
+        middle = (errors[1:] + errors[:-1]) / 2
+        # The first queries are the least alike, so that fewer of them are pooled.
+        enough = np.clip(np.minimum(middle, errors[-1] - middle), _FEWEST / 2, _ENOUGH / 2)
+        enough = np.minimum(enough, errors[-1] / 2)
+        middle = np.clip(middle, enough, errors[-1] - enough)
+        first = np.searchsorted(errors, middle - enough, side="right") - 1
+        last = np.searchsorted(errors, middle + enough)
         sums = np.append(0.0, np.cumsum(self.actual_squares))
         pooled: Floats = np.sqrt((sums[last] - sums[first]) / np.maximum(errors[last] - errors[first], 1))
         return pooled

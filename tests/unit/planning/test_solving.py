@@ -2,12 +2,14 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 
 import pytest
 
 from blender_dp import ParameterError
 from blender_dp.parameters import Parameters
-from blender_dp.planning import Setting, Want, solve
+from blender_dp.planning import Setting, Want, solve, solving
+from blender_dp.planning.simulation import simulated
 from blender_dp.planning.unknowns import UNKNOWNS
 from tests.unit.planning.shapes import SHAPES, USERS, brute_force
 
@@ -72,6 +74,41 @@ def test_errors_of_queries_that_are_hardly_ever_listed_are_not_simulated():
     popular = setting()
     assert Want(queries=20, error=0.1).is_possible(popular)
     assert not Want(queries=20, error=0.1).is_possible(setting(epsilon="0.2"))
+
+
+def test_a_list_that_is_probably_empty_is_never_enough():
+    """It has no errors, so that 26 discovery users used to be enough."""
+    found = solve(setting("uniform"), Want(error=0.9), "opt-in")
+    assert found.setting.length.at_least(1) >= 0.9
+    empty = replace(setting("uniform"), opt_in=0.005)
+    assert not Want(error=0.9).is_possible(empty)
+    reason = Want(error=0.9).missing(empty, found.forecast)[0]
+    assert reason.startswith("at least one query is listed with a probability of")
+
+
+def test_exactly_the_wanted_number_of_queries_counts():
+    """One query less is much more probable."""
+    close = replace(setting(), opt_in=0.1, users=2_000)
+    lengths = close.length
+    most = max(n for n in range(1, 21) if lengths.at_least(n) >= 0.9)
+    assert Want(queries=most).lists_enough(close)
+    assert not Want(queries=most + 1).lists_enough(close)
+
+
+@pytest.mark.slow
+def test_every_check_uses_random_numbers_of_its_own(monkeypatch):
+    streams = []
+
+    def watched(setting, runs, stream="plan", **others):
+        streams.append(stream)
+        return simulated(setting, runs, stream, **others)
+
+    monkeypatch.setattr(solving, "simulated", watched)
+    monkeypatch.setattr(solving.Want, "missing", lambda *_: ("never good enough",))
+    solve(setting(), Want(queries=15, ndcg=0.99), "users")
+    checks = [stream for stream in streams if stream != "plan"]
+    assert 2 < len(checks) == len(set(checks))
+    assert streams.index(checks[0]) > 0
 
 
 def test_a_maximum_below_the_wanted_number_is_refused():
