@@ -18,7 +18,7 @@ MOST_ROUNDS = 10_000
 """More than one an hour."""
 _SLACK = 100  # the bound of a general (ε, δ) promise holds except with a probability of this many δ
 _WORTHWHILE = 1e-3  # of ε: an accountant that can save less is not asked
-_MEANINGLESS = Fraction(99, 100)
+_MEANINGLESS, _OFTEN = Fraction(99, 100), Fraction(1, 10)  # so sure, or a bound that may fail so often, is no bound
 
 
 @dataclass(frozen=True)
@@ -53,15 +53,22 @@ def year(loss: Loss, rounds: int = ROUNDS) -> Loss:
 def statement(promise: Promise, users: int, rounds: int = ROUNDS) -> str:
     """What one member of a group risks, in one round and in several."""
     central = promise.model is Model.CENTRAL
-    once, many = belief(promise.loss, probabilistic=central), year(promise.loss, rounds)
+    once = belief(promise.loss, probabilistic=central)
     seen = "everything that is published" if central else "this person's report"
-    return (
+    text = (
         f"{promise.group.capitalize()} ({users:,}): someone who is {_percent(PRIOR)} sure what a person's record is, and "
-        f"sees {seen}, can be at most {_percent(once.most)} sure afterwards{_except(once.fails)}. "
-        f"Over {rounds} rounds with the same people, the loss is ε = {rounded_up(many.epsilon)}"
+        f"sees {seen}, can be at most {_percent(once.most)} sure afterwards{_except(once.fails)}."
+    )
+    return text if rounds == 1 else f"{text} {_over_rounds(promise.loss, rounds)}"
+
+
+def _over_rounds(loss: Loss, rounds: int) -> str:
+    """What someone risks who participates in several rounds."""
+    many = year(loss, rounds)
+    return (
+        f"Over {rounds:,} rounds with the same people, the loss is ε = {rounded_up(many.epsilon)}"
         f"{f' and δ = {rounded_up(many.delta)}' if many.delta else ''}, {_after(many)}; "
-        f"ε = {rounded_down(promise.loss.epsilon / rounds)} per round would keep all of them together at "
-        f"ε = {readable(promise.loss.epsilon)}."
+        f"ε = {rounded_down(loss.epsilon / rounds)} per round would keep all of them together at ε = {readable(loss.epsilon)}."
     )
 
 
@@ -82,10 +89,10 @@ def _saving(loss: Loss, rounds: int) -> float:
 
 def _after(loss: Loss) -> str:
     bound = belief(loss)
-    is_meaningful = bound.most <= _MEANINGLESS
-    if not is_meaningful:
+    if bound.most > _MEANINGLESS or bound.fails > _OFTEN:
         return "which is no longer a meaningful bound"
-    return f"so that someone can be at most {_percent(bound.most)} sure{_except(bound.fails)}"
+    times = f" ({_SLACK} times this δ, because the losses of several rounds add up to one that δ limits less strictly)"
+    return f"so that someone can be at most {_percent(bound.most)} sure{_except(bound.fails)}{times if bound.fails else ''}"
 
 
 def _except(fails: Fraction) -> str:

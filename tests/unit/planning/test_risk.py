@@ -75,7 +75,24 @@ def test_the_statement_has_one_round_and_a_year():
 
 def test_the_bound_after_all_rounds_says_how_often_it_may_fail():
     text = statement(Promise("opt-in users", Model.CENTRAL, Loss(Fraction(1, 10), Fraction(1, 10**6))), 10)
-    assert "so that someone can be at most 3.28 % sure, except with a probability of 0.0012; ε = 0.00833 per round" in text
+    assert (
+        "so that someone can be at most 3.28 % sure, except with a probability of 0.0012 (100 times this δ, because" in text
+    )
+    assert "; ε = 0.00833 per round" in text
+
+
+def test_a_bound_that_fails_often_is_no_bound():
+    """It used to say "except with a probability of 1"."""
+    text = statement(Promise("opt-in users", Model.CENTRAL, Loss(Fraction(1, 20), Fraction(1, 10**4))), 10, rounds=300)
+    assert "no longer a meaningful bound" in text
+    assert "sure, except with a probability of" not in text
+    few = statement(Promise("opt-in users", Model.CENTRAL, Loss(Fraction(1, 20), Fraction(1, 10**4))), 10, rounds=9)
+    assert "so that someone can be at most" in few
+
+
+def test_one_round_has_one_bound():
+    text = statement(Promise("opt-in users", Model.CENTRAL, WITH_DELTA), 10, rounds=1)
+    assert text.endswith("at most 35.6 % sure afterwards, except with a probability of 1e-05.")
 
 
 @pytest.mark.parametrize("delta", [Fraction(0), Fraction(1, 10**9), Fraction(1, 2)])
