@@ -137,13 +137,14 @@ def _want(text: str | None, solve: str | None) -> Want | None:
         )
     if text is None:
         return None
+    if not text.strip():
+        return Want()  # says that a goal is missing
     wishes: dict[str, Any] = {}
     for part in text.split(","):
         name, _, value = part.partition("=")
-        if name.strip() not in {"queries", "ndcg", "error"} or not value:
-            raise ParameterError(
-                "want", f"{part!r} is unknown", "Use queries=100, ndcg=0.95 and error=0.1, separated by commas"
-            )
+        problem = f"{name.strip()} is set twice" if name.strip() in wishes else f"{part!r} is unknown"
+        if name.strip() not in {"queries", "ndcg", "error"} - wishes.keys() or not value:
+            raise ParameterError("want", problem, "Use queries=100, ndcg=0.95 and error=0.1, separated by commas")
         number = exact(value.strip(), "want")
         if name.strip() == "queries" and number.denominator > 1:
             raise ParameterError("want", f"queries={value.strip()} is not a whole number", "Use queries=100, for example")

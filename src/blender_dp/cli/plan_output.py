@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
+
 from blender_dp.cli.output import out, print_table, say, warn
 from blender_dp.planning import Expected, Forecast, Plan, Setting, Solution, Tradeoff
 from blender_dp.privacy.rounding import readable
 
+_LONGEST = 9  # decimals
+_NOTHING = 0.05  # queries are shown as 0.0
 _NUMBERS = {"query_l1": "query L1", "record_l1": "record L1", "ndcg": "NDCG"}
 
 
@@ -15,18 +20,18 @@ def print_plan(plan: Plan) -> None:
     say(
         f"{plan.users:,} users like {plan.shape}: {sizes.discovery + sizes.calibration:,} opt in ({sizes.discovery:,} "
         f"discover, {sizes.calibration:,} calibrate), {sizes.clients:,} are clients; ε = {readable(p.epsilon)}, "
-        f"δ = {readable(p.delta)}, at most {p.max_queries:,} queries, profile {p.profile}."
+        f"δ = {readable(p.delta)}, at most {_queries(p.max_queries)}, profile {p.profile}."
     )
     say(
         f"A record is listed with a probability of 1/2 or more if at least {plan.needed_count:,} discovery users have it "
-        f"({plan.needed_count / sizes.discovery:.2%} of them)."
+        f"({shown(100 * plan.needed_count / sizes.discovery, 2)}% of them)."
     )
     say()
     print_forecast(plan.forecast)
     say()
     columns = {"who is trusted": False, "listed": True, "query L1": True, "record L1": True, "NDCG": True}
     rows = [
-        [one.kind, f"{one.queries:.1f}", *(f"{value.mean:.4f}" for value in (one.query_l1, one.record_l1, one.ndcg))]
+        [one.kind, f"{one.queries:,.1f}", *_scores((one.query_l1, one.record_l1, one.ndcg), is_empty=one.queries < _NOTHING)]
         for one in plan.trust
     ]
     print_table("What each kind of trust buys, at the same ε and δ", columns, rows)
@@ -42,12 +47,12 @@ def print_plan(plan: Plan) -> None:
 
 def print_forecast(forecast: Forecast) -> None:
     """Print what is expected, and the errors at some ranks."""
-    values: dict[str, tuple[Expected, int]] = {"queries listed": (forecast.queries, 1)}
-    values |= {label: (getattr(forecast, name), 4) for name, label in _NUMBERS.items()}
-    rows = [
-        [label, f"{value.mean:.{digits}f}", f"{value.low:.{digits}f} to {value.high:.{digits}f}"]
-        for label, (value, digits) in values.items()
-    ]
+    listed, is_empty = forecast.queries, forecast.coverage is None
+    rows = [["queries listed", f"{listed.mean:,.1f}", f"{listed.low:,.1f} to {listed.high:,.1f}"]]
+    for name, label in _NUMBERS.items():
+        value: Expected = getattr(forecast, name)
+        span = "-" if is_empty else f"{shown(value.low, 4)} to {shown(value.high, 4)}"
+        rows.append([label, *_scores((value,), is_empty=is_empty), span])
     title = "Expected result (L1: 0 is best; NDCG: 1 is best)"
     print_table(title, {"what": False, "expected": True, "95 % of collections": True}, rows)
     say()
@@ -55,10 +60,10 @@ def print_forecast(forecast: Forecast) -> None:
     lines = [
         [
             f"{rank.rank:,}",
-            f"{rank.share:.5f}",
+            shown(rank.share),
             f"{rank.listed:.0%}",
             *_stated(rank.standard_error),
-            "-" if rank.error is None else f"{rank.error.mean / rank.share:.1%} of the share",
+            "-" if rank.error is None else f"{shown(100 * rank.error.mean / rank.share, 1)}% of the share",
         ]
         for rank in forecast.ranks
     ]
@@ -68,8 +73,29 @@ def print_forecast(forecast: Forecast) -> None:
         say(f"{covered} {forecast.runs} collections were simulated.")
 
 
+def shown(value: float, decimals: int = 5) -> str:
+    """A number with so many decimals, or more if it is small: two digits that are not 0."""
+    if value <= 0:
+        return "0"
+    needed = max(decimals, 1 - math.floor(math.log10(value)))
+    return f"{value:.{needed}f}" if needed <= _LONGEST else f"{value:.1e}"
+
+
+def _value(value: float) -> str:
+    return f"{value:,g}" if value < 1e6 else f"{value:,.0f}"
+
+
+def _queries(number: int) -> str:
+    return "1 query" if number == 1 else f"{number:,} queries"
+
+
+def _scores(values: Iterable[Expected], *, is_empty: bool) -> list[str]:
+    """The expected scores of a list; an empty one has none."""
+    return ["-" if is_empty else shown(value.mean, 4) for value in values]
+
+
 def _stated(error: Expected | None) -> tuple[str, str]:
-    return ("-", "-") if error is None else (f"±{error.mean:.5f}", f"{error.low:.5f} to {error.high:.5f}")
+    return ("-", "-") if error is None else (f"±{shown(error.mean)}", f"{shown(error.low)} to {shown(error.high)}")
 
 
 def print_tradeoff(curve: Tradeoff, setting: Setting) -> None:
@@ -93,10 +119,10 @@ def print_tradeoff(curve: Tradeoff, setting: Setting) -> None:
         }
         rows.append(
             [
-                f"{point.value:,g}" if point.value < 1e6 else f"{point.value:,.0f}",
-                f"{forecast.queries.mean:.1f}",
-                *(f"{getattr(forecast, name).mean:.4f}" for name in _NUMBERS),
-                *(f"{errors[rank]:.1%}" if rank in errors else "-" for rank in (1, 10)),
+                _value(point.value),
+                f"{forecast.queries.mean:,.1f}",
+                *_scores((getattr(forecast, name) for name in _NUMBERS), is_empty=forecast.coverage is None),
+                *(f"{shown(100 * errors[rank], 1)}%" if rank in errors else "-" for rank in (1, 10)),
             ]
         )
     p = setting.parameters
@@ -104,13 +130,13 @@ def print_tradeoff(curve: Tradeoff, setting: Setting) -> None:
         f"{setting.users:,} users like {setting.outline.name}, opt-in share {setting.opt_in:g}, ε = {readable(p.epsilon)}"
     )
     print_table(
-        f"{fixed}, δ = {readable(p.delta)}, at most {p.max_queries:,} queries, unless varied", columns, rows, fold=False
+        f"{fixed}, δ = {readable(p.delta)}, at most {_queries(p.max_queries)}, unless varied", columns, rows, fold=False
     )
 
 
 def print_solution(solution: Solution) -> None:
     """Print the value, or why there is none."""
-    value = f"{solution.tried:g}" if solution.tried < 1e6 else f"{solution.tried:,.0f}"
+    value = _value(solution.tried)
     if solution.value is None:
         say(
             f"No value is enough. At the best one that was tried ({solution.label}: {value}), {'; '.join(solution.missing)}."

@@ -68,7 +68,8 @@ def _over_rounds(loss: Loss, rounds: int) -> str:
     return (
         f"Over {rounds:,} rounds with the same people, the loss is ε = {rounded_up(many.epsilon)}"
         f"{f' and δ = {rounded_up(many.delta)}' if many.delta else ''}, {_after(many)}; "
-        f"ε = {rounded_down(loss.epsilon / rounds)} per round would keep all of them together at ε = {readable(loss.epsilon)}."
+        f"ε = {rounded_down(loss.epsilon / rounds)} per round would keep all of them together at "
+        f"ε = {readable(loss.epsilon)}."
     )
 
 
@@ -91,7 +92,7 @@ def _after(loss: Loss) -> str:
     bound = belief(loss)
     if bound.most > _MEANINGLESS or bound.fails > _OFTEN:
         return "which is no longer a meaningful bound"
-    times = f" ({_SLACK} times this δ, because the losses of several rounds add up to one that δ limits less strictly)"
+    times = f" ({_SLACK} times this δ, since several rounds keep only the general promise)"
     return f"so that someone can be at most {_percent(bound.most)} sure{_except(bound.fails)}{times if bound.fails else ''}"
 
 

@@ -172,5 +172,5 @@ def _outcome(unknown: Unknown, value: float, setting: Setting, want: Want, strea
 
 def _check_length(setting: Setting, want: Want) -> None:
     if want.queries is not None and want.queries > setting.parameters.max_queries:
-        problem = f"{setting.parameters.max_queries} is less than the {want.queries} queries that are wanted"
+        problem = f"{setting.parameters.max_queries:,} is less than the {want.queries:,} queries that are wanted"
         raise ParameterError("max_queries", problem, "Raise it, or leave it out")

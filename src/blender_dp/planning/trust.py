@@ -31,7 +31,7 @@ def compared(setting: Setting, both: Simulated) -> tuple[Trust, ...]:
     design = both.outcomes[-1].listing.design  # it hardly matters how two clients report
     all_in = simulated(everyone, usual_runs(everyone, few=_RUNS, many=_RUNS, fewest=1), design=design)
     return (
-        _trust("opt-in users alone", "the curator sees a few users' records; nobody else reports", setting, both, "opt_in"),
+        _trust("opt-in users alone", "the curator sees their records; nobody else reports", setting, both, "opt_in"),
         _trust("clients alone", "nobody is trusted; the list has to be known from elsewhere", setting, both, "client"),
         _trust("both", "this plan", setting, both, "blended"),
         _trust("everyone opts in", "the curator sees every user's record", everyone, all_in, "opt_in"),

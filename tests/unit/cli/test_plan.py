@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 
 from blender_dp.cli import drawing_process
 from blender_dp.cli.app import app
+from blender_dp.cli.plan_output import shown
 from blender_dp.errors import BlenderError, ChartError
 
 SMALL = ("plan", "zipf:1.5", "--users", "40000", "--opt-in", "0.1", "--delta", "1e-5")
@@ -107,6 +108,8 @@ def test_json_says_what_is_missing():
         (["--epsilon", "4", "--want", "queries=1.5", "--solve", "opt-in"], "want: queries=1.5 is not a whole number"),
         (["--epsilon", "4", "--plot", "missing/plan.svg"], "missing/plan.svg: its folder does not exist"),
         (["--epsilon", "4", "--over", "delta"], "over: 'delta' is unknown"),
+        (["--epsilon", "4", "--want", "", "--solve", "opt-in"], "want: no goal is set"),
+        (["--epsilon", "4", "--want", "queries=10,queries=20", "--solve", "opt-in"], "want: queries is set twice"),
         (["--epsilon", "4", "--want", "error=1e300", "--solve", "opt-in"], "want: 'error=1e300' is out of range"),
         (["--epsilon", "4", "--want", "error=1e340", "--solve", "opt-in"], "want: 'error=1e340' is out of range"),
         (["--max-queries", "10"], "epsilon: a plan needs --epsilon and --delta"),
@@ -115,3 +118,27 @@ def test_json_says_what_is_missing():
 def test_bad_input_names_the_option(arguments, problem):
     with pytest.raises(BlenderError, match=problem):
         command(*SMALL, *arguments)
+
+
+@pytest.mark.slow
+def test_numbers_have_two_digits_that_are_not_0():
+    said = command("plan", "aol", "--users", "1000000000", "--epsilon", "4", "--delta", "1e-10", "--max-queries", "1")
+    assert "at most 1 query, profile tight" in unfolded(said)
+    assert "(0.000027% of them)" in unfolded(said)
+    assert "0.0000 " not in said
+    assert "±0.00000 " not in said
+    (rank,) = [line for line in said.splitlines() if line.lstrip().startswith("1  0.02110")]
+    assert float(rank.split("±")[1].split()[0]) > 1e-6
+
+
+@pytest.mark.slow
+def test_an_empty_list_has_no_scores():
+    said = command("plan", "zipf:0", "--users", "20000", "--epsilon", "1", "--delta", "1e-9")
+    (score,) = [line for line in said.splitlines() if line.startswith("query L1")]
+    assert score.split() == ["query", "L1", "-", "-"]
+    assert "both                   0.0         -" in said
+
+
+def test_small_numbers_are_shown_with_more_decimals():
+    assert [shown(value) for value in (0.0211, 0.0, 0.00000123, 4e-12)] == ["0.02110", "0", "0.0000012", "4.0e-12"]
+    assert shown(99.5, 1) == "99.5"
