@@ -18,13 +18,18 @@ from blender_dp.evaluation import code_digest as digests
 OUE = next(rival for rival in RIVALS if rival.name == "pure-LDP, OUE")
 
 
-def users(seed, *, users):
+def drawn(seed, *, users):
     """A population of which the seed decides the most popular query."""
     queries = ["a"] * (users // 2 + seed) + ["b"] * (users - users // 2 - seed)
     return pa.table({"user": [str(i) for i in range(users)], "query": queries, "url": ["u"] * users})
 
 
-SMALL = replace(SETTINGS[0], name="small", make=users, users=20, max_queries=2)
+def more_for_a(seed, *, users):
+    """Other users for the same seed."""
+    return drawn(seed + 1, users=users)
+
+
+SMALL = replace(SETTINGS[0], name="small", make=drawn, users=20, max_queries=2)
 
 
 @pytest.fixture(autouse=True)
@@ -81,7 +86,7 @@ def test_other_users_have_another_fingerprint_and_the_same_users_the_same(monkey
     again.write()
     assert again.fingerprint == first
     monkeypatch.setattr(populations, "code_digest", lambda: "code that draws other users")
-    other = Population(replace(SMALL, make=lambda seed, users: globals()["users"](seed + 1, users=users)), 1)
+    other = Population(replace(SMALL, make=more_for_a), 1)
     other.write()
     assert other.fingerprint != first
 
@@ -101,13 +106,16 @@ def test_a_result_is_measured_again_for_other_users_and_scored_every_time(monkey
     printed = {"shares": {"a": 0.5, "b": 0.5}, "rows": 20, "seconds": 1.0, "report_bytes": None, "peak_bytes": 1}
     commands = []
     monkeypatch.setattr(runs, "_printed", lambda command, _: commands.append(command) or printed)
-    one, other = Population(SMALL, 1), Population(SMALL, 2)
-    for population in (one, other, one):
-        population.write()
-        outcome = runs._measured((OURS, population), {})["result"]
-        assert outcome.seed == population.seed
-        assert outcome.scores.query_l1 == pytest.approx(0.1 * population.seed)
+    one = Population(SMALL, 1)
+    one.write()
+    for _ in range(2):
+        assert runs._measured((OURS, one), {})["result"].scores.query_l1 == pytest.approx(0.1)
+    assert len(commands) == 1
+    other = Population(replace(SMALL, make=more_for_a), 1)  # the same seed, but other users
+    other.write()
+    assert runs._measured((OURS, other), {})["result"].scores.query_l1 == pytest.approx(0.2)
     assert len(commands) == 2
+    one.write()
     monkeypatch.setattr(runs, "score", lambda *_: "another score")
     assert scored(OURS, one, printed).scores == "another score"
     assert runs._measured((OURS, one), {})["result"].scores == "another score"

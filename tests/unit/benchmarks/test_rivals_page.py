@@ -148,6 +148,7 @@ def test_evidence_for_another_method_or_setting_is_none():
         return [answer(promise, rival, setting, [finding]).kept for rival in (OUE, KEYS) for setting in SETTINGS]
 
     assert answers(EXACT) == [True, None, None, None]
+    assert answers(replace(EXACT, methods=("OLH",))) == [None] * 4
     assert answers(replace(EXACT, setting=THERE, holds=False)) == [None, False, None, None]
     assert answers(replace(EXACT, setting=None)) == [None] * 4  # such as: no floating-point noise
     assert answers(BROKEN, NOISE) == [False, False, None, None]
