@@ -57,7 +57,8 @@ def trends(
     if is_one_release(releases) and plot is None and key is None and name is None:
         _show_release(Path(releases[0]), n, as_json=as_json)
         return
-    collected = read_series(releases, name, key)
+    with err.status("reading the releases"):
+        collected = read_series(releases, name, key)
     loaded = [release for _, release in collected.releases]
     with err.status(f"smoothing the queries of {len(loaded)} releases"):
         over = trends_over(loaded, [label for label, _ in collected.releases])

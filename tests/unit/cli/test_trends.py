@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from contextlib import nullcontext
 from dataclasses import asdict, replace
 
 import pytest
@@ -13,6 +14,7 @@ from typer.testing import CliRunner
 from blender_dp import Release
 from blender_dp.cli import release_series
 from blender_dp.cli.app import app
+from blender_dp.cli.output import err
 from blender_dp.cli.release_series import is_one_release
 from blender_dp.cli.sparkline import sparkline
 from blender_dp.cli.trends import _row
@@ -183,3 +185,11 @@ def test_one_release_or_several(folder):
     assert is_one_release(["missing.json"])
     assert not is_one_release([str(folder)])
     assert not is_one_release(["http://127.0.0.1:1"])
+
+
+def test_progress_is_shown_on_a_terminal(folder, tmp_path, monkeypatch):
+    """Hundreds of releases take half a minute."""
+    steps = []
+    monkeypatch.setattr(err, "status", lambda step: steps.append(step) or nullcontext())
+    run(folder, "-n", "1", "--plot", tmp_path / "t.svg")
+    assert steps == ["reading the releases", "smoothing the queries of 3 releases", "drawing"]
