@@ -6,16 +6,19 @@ calibration's with `average`. A record that is listed by discovery has more user
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from blender_dp.planning.listing import expected_values, listing_probabilities
+from blender_dp.planning.outline import TYPICAL, Outline
 from blender_dp.release.normal import normal_tail
 from blender_dp.stages import Floats, Integers
 
 _LEAST = 1e-300  # a probability by which something can be divided
+_NODES = 128  # shares for which the noisy counts of a shape's queries are computed
 _RARELY = 1e-9  # of listed queries: fewer of them do not matter
 _UNBOUNDED = 1e3  # standard deviations below the mean: no count is that low, and the distribution is practically normal
 
@@ -128,6 +131,18 @@ class Contributions:
 
 def _over(cases: Floats | None, values: Floats) -> Floats:
     return values if cases is None else values.reshape(-1, cases.size) @ cases
+
+
+def noisy_counts(outline: Outline, contributions: Callable[[Floats], Contributions], queries: Integers) -> Mixed:
+    """The noisy counts that rank some queries, given that they are listed."""
+    shares, urls = outline.query_shares[queries], outline.possible_urls
+    if urls is None:
+        records = outline.records(queries, TYPICAL)
+        return contributions(records.shares).given_listed(np.searchsorted(records.query_of, queries))
+    nodes = np.geomspace(max(float(shares.min()), _LEAST), float(shares.max()), _NODES)
+    starts = (np.arange(_NODES)[:, None] * urls.shares.size + urls.starts).ravel()
+    of_nodes = contributions(np.outer(nodes, urls.shares).ravel()).given_listed(starts, urls.probabilities)
+    return of_nodes.between(np.log(nodes), np.log(np.maximum(shares, _LEAST)))
 
 
 def by_discovery(shares: Floats, users: int, of_count: Floats, noise: float) -> Contributions:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 
 import numpy as np
 
@@ -13,9 +13,9 @@ from blender_dp.parameters import Parameters
 from blender_dp.pipeline.collection import Collection
 from blender_dp.planning.calibrated_reach import Reach
 from blender_dp.planning.cutoff import on_final_list
-from blender_dp.planning.levels import level
+from blender_dp.planning.levels import level, reached
 from blender_dp.planning.listing import Length, any_of, listing_probabilities
-from blender_dp.planning.noisy_counts import Contributions, Mixed, by_calibration, by_discovery
+from blender_dp.planning.noisy_counts import Contributions, by_calibration, by_discovery, noisy_counts
 from blender_dp.planning.outline import TYPICAL, Outline, Records
 from blender_dp.planning.rare_listing import listable
 from blender_dp.planning.tail import Tail, at
@@ -24,7 +24,6 @@ from blender_dp.stages import Flags, Floats, Integers
 
 _OVERLOOKED, _NONE = 0.005, 0.001  # the part of a list that may be overlooked, and so few queries that they are none
 _PROBES, _RUNS = 400, 1200
-_NODES = 128  # shares for which noisy counts are computed
 _URLS = 2  # of a query near the end of a list, each with its own noise
 _REACH = 4.0  # standard deviations, of both counts: practically no two queries that far apart change places
 _LIFT = 6.0  # standard deviations of the noise on one query's count: it practically never makes up for a larger difference
@@ -83,6 +82,21 @@ class Setting:
 
     @cached_property
     def head(self) -> int:
+        """The number of queries, from the most popular one, that can be listed or be the most popular in practice."""
+        return max(self._on_list, self._popular)
+
+    @cached_property
+    def _popular(self) -> int:
+        """The number of queries that M others do not practically always exceed in popularity: NDCG ranks them."""
+        shares, m = self.outline.query_shares, self.parameters.max_queries
+        if shares.size <= m:
+            return shares.size
+        ranks = self._below[0]
+        reaching = reached(level(shares, self.users, m), self.users * shares[ranks - 1])
+        return int(ranks[np.argmax(_from(ranks, reaching) <= _OVERLOOKED * m)])
+
+    @cached_property
+    def _on_list(self) -> int:
         """The number of queries, from the most popular one, that a list can contain for all practical purposes."""
         most, size, m = self._listable, 2 * self.parameters.max_queries, self.parameters.max_queries
         while size < most:  # usually the list is cut off long before queries become too rare to be listed
@@ -115,7 +129,7 @@ class Setting:
         shares = self.outline.query_shares
         ranks = np.unique(np.geomspace(1, shares.size, _PROBES).astype(np.int64))
         probable = listing_probabilities(shares[ranks - 1], self.sizes.discovery, self.of_count)
-        return ranks, np.append(np.cumsum((probable[:-1] * np.diff(ranks))[::-1])[::-1], 0.0)
+        return ranks, _from(ranks, probable)
 
     def _in_reach(self, last: int) -> int:
         """The number of queries whose noisy counts could exceed that of the query with this number."""
@@ -210,18 +224,8 @@ class Setting:
     def on_final_list(self) -> Floats:
         """The probability that each query is on the list after it is cut off."""
         shares = self.outline.query_shares[: self.head]
-        return on_final_list(self.listed, shares, self._noisy_counts, self.parameters.max_queries, self.length.mean)
-
-    def _noisy_counts(self, queries: Integers) -> Mixed:
-        """The noisy counts that rank some queries, given that they are listed."""
-        shares, urls = self.outline.query_shares[queries], self.outline.possible_urls
-        if urls is None:
-            records = self.outline.records(queries, TYPICAL)
-            return self._contributions(records.shares).given_listed(np.searchsorted(records.query_of, queries))
-        nodes = np.geomspace(max(float(shares.min()), _LEAST), float(shares.max()), _NODES)
-        starts = (np.arange(_NODES)[:, None] * urls.shares.size + urls.starts).ravel()
-        of_nodes = self._contributions(np.outer(nodes, urls.shares).ravel()).given_listed(starts, urls.probabilities)
-        return of_nodes.between(np.log(nodes), np.log(np.maximum(shares, _LEAST)))
+        counts = partial(noisy_counts, self.outline, self._contributions)
+        return on_final_list(self.listed, shares, counts, self.parameters.max_queries, self.length.mean)
 
     def _contributions(self, shares: Floats) -> Contributions:
         """What records contribute to the noisy counts that rank their queries."""
@@ -282,6 +286,12 @@ class Setting:
         alone = listing_probabilities(self.outline.query_shares[last], self.sizes.discovery, self.of_count)
         like = float(self.listed[last].sum()) / max(float(alone.sum()), 1e-300)
         return like * float(np.interp(self.head, *self._below))
+
+
+def _from(ranks: Integers, probable: Floats) -> Floats:
+    """How many queries have a property from each of these ranks on, on average."""
+    sums: Floats = np.append(np.cumsum((probable[:-1] * np.diff(ranks))[::-1])[::-1], 0.0)
+    return sums
 
 
 def _certain(listed: Floats) -> Floats:

@@ -75,9 +75,7 @@ def test_the_statement_has_one_round_and_a_year():
 
 def test_the_bound_after_all_rounds_says_how_often_it_may_fail():
     text = statement(Promise("opt-in users", Model.CENTRAL, Loss(Fraction(1, 10), Fraction(1, 10**6))), 10)
-    assert (
-        "so that someone can be at most 3.28 % sure, except with a probability of 0.0012 (100 times this δ, since" in text
-    )
+    assert "so that someone can be at most 3.28 % sure, except with a probability of 0.0012 (100 times this δ, since" in text
     assert "; ε = 0.00833 per round" in text
 
 
