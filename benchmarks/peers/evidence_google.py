@@ -59,7 +59,9 @@ def with_pipeline(setting: Setting) -> list[Finding]:
     events = released_pairs(pipeline, setting, PIPELINE_PAIRS, USERS)
     released = len(pipeline(names, setting.epsilon, setting.delta))
     return [
-        ratio("PipelineDP", events, PIPELINE_PAIRS, setting, "pairs of counts"),
+        ratio(
+            "PipelineDP", events, PIPELINE_PAIRS, setting, "pairs of counts", "half of ε is for the choice of the queries; "
+        ),
         singletons("PipelineDP", released, PIPELINE_PEOPLE, setting),
     ]
 

@@ -26,8 +26,8 @@ EVENTS: dict[str, dict[str, Callable]] = {
     "GRR": {"": lambda report: report == ONE},
     "OUE": {"": lambda bits: bits[ONE] == 1 and bits[OTHER] == 0},
     "subset selection": {
-        "as a set: ": lambda chosen: ONE in chosen and OTHER not in chosen,
-        "in the order in which the library returns it: ": lambda chosen: chosen[0] == ONE,
+        "as a set, ": lambda chosen: ONE in chosen and OTHER not in chosen,
+        "in the order in which the library returns it, ": lambda chosen: chosen[0] == ONE,
     },
 }
 

@@ -46,10 +46,11 @@ _MEASURED = """\
   compare orders of magnitude. **Bytes per report** is the size of a report as the library returns it, pickled. **Peak
   memory** is that of the whole process, including imports and data. Baselines show what is possible; their costs are not
   measured.
-- **±** is a standard error over populations. **A rival wins** if it is better by more than chance: every method gets the
-  same populations, so we average the differences from ours population by population, and zero must be outside their 95 %
-  confidence interval by Student's t distribution for that number of populations. Of the rivals that are exactly as good as
-  we are, one in 40 would be shown as better, and one in 40 as worse. Speed and size are compared without error bars.
+- **±** is a standard error over populations; the bars of the figure have 95 % confidence. **A rival wins** if it is better
+  by more than chance: every method gets the same populations, so we average the differences from ours population by
+  population, and zero must be outside their 95 % confidence interval by Student's t distribution for that number of
+  populations. Of the rivals that are exactly as good as we are, one in 40 would be shown as better, and one in 40 as
+  worse. Speed and size are compared without error bars.
 """
 
 _CHECKED = """\
@@ -57,10 +58,10 @@ The last two columns of the tables above list the numbers of these claims; if so
 it keeps ε and δ only if its own method was checked at its own ε and δ. Baselines consist of our mechanisms, and all of their
 runs were audited as well.
 
-- An **exact audit** computes the largest ε and δ from the integers that decide everything random in our runs: it is a proof.
-- The other checks are **tests of a black box**: they can refute a promise, but not prove it. Each one accuses a library that
-  keeps its promise with a probability of 1e-6 at most. What it could have missed is in its evidence: a number of releases
-  that would still pass, or the largest ε that the counts show.
+- An **exact audit** computes δ at the promised ε from the integers that decide everything random in our runs: it is a proof.
+- The other checks are **tests of a black box**: they can refute a promise, but not prove it. Each of them accuses a library
+  that keeps its promise with a probability of 1e-6 at most. How sharp it was is in its evidence: how many releases would
+  have been too many, or which ε the counts prove.
 - **Noise is unpredictable** if nobody can repeat it by seeding a generator, and if two processes never draw the same noise.
   Someone who repeats the noise can remove it, even if its probabilities are those of ε.
 """

@@ -50,8 +50,8 @@ class Finding:
 
     def concerns(self, rival: Rival, setting: Setting) -> bool:
         """Whether it is about this rival's row in this setting; baselines use our own mechanisms."""
-        tool = OUR_TOOL if rival.is_baseline else rival.tool
-        return self.tool == tool and rival.method in self.methods and self.setting in (None, setting.promise)
+        tools = {rival.tool, OUR_TOOL} if rival.is_baseline else {rival.tool}
+        return self.tool in tools and rival.method in self.methods and self.setting in (None, setting.promise)
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,9 @@ def _audited(rival: Rival, setting: Setting, outcomes: Mapping[Key, Sequence[Out
     )
     holds = all(audit.get("holds", False) for audit in audits) and worst <= setting.delta
     claim = "the integers of its runs keep ε and δ"
-    return evidence.Claim(f"{OUR_TOOL}: {rival.method}", LOSS, claim, evidence.Setting(**setting.promise)).found(holds, text)
+    return evidence.Claim(f"{rival.tool}: {rival.method}", LOSS, claim, evidence.Setting(**setting.promise)).found(
+        holds, text
+    )
 
 
 def singletons(profile: str, setting: Setting) -> evidence.Finding:
