@@ -81,13 +81,18 @@ def write_folder(
 
 def load_release(path: Path) -> Release:
     """Load a release from its file or folder, check its promises, and warn if it is from a seeded run."""
-    if path.parts[:1] in {("http:",), ("https:",)}:  # a path has no double slash
-        url = "/".join((path.parts[0], "", *path.parts[1:]))
-        raise DocumentError(url, "is a URL, and only trends reads from a collector", "Download the release first")
-    release = checked(Release.load(path), str(path))
+    release = read_release(path)
     if release.manifest.is_seeded:
         note(seeded_warning())
     return release
+
+
+def read_release(path: Path) -> Release:
+    """Load a release as `load_release` does, without a warning."""
+    if path.parts[:1] in {("http:",), ("https:",)}:  # a path has no double slash
+        url = "/".join((path.parts[0], "", *path.parts[1:]))
+        raise DocumentError(url, "is a URL, and only trends reads from a collector", "Download the release first")
+    return checked(Release.load(path), str(path))
 
 
 def checked(release: Release, source: str) -> Release:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from blender_dp.cli.files import checked, load_release
+from blender_dp.cli.files import checked, read_release
 from blender_dp.cli.operate import client
 from blender_dp.errors import BlenderError, DocumentError, ParameterError
 from blender_dp.release import Release
@@ -93,7 +93,7 @@ def _releases(path: Path) -> list[Path]:
 
 def _loaded(path: Path, *, is_named: bool) -> Release:
     try:
-        return load_release(path)
+        return read_release(path)
     except DocumentError as error:
         if is_named or path.is_dir():
             raise

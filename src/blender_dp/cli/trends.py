@@ -50,6 +50,7 @@ def trends(
       blender-dp trends https://collector.example --campaign searches --key KEY
     """
     from blender_dp.cli.release_series import is_one_release, read_series
+    from blender_dp.privacy.statement import seeded_warning
     from blender_dp.release.explanation import why_empty
     from blender_dp.release.series import trends_over
 
@@ -60,6 +61,8 @@ def trends(
     with err.status("reading the releases"):
         collected = read_series(releases, name, key)
     loaded = [release for _, release in collected.releases]
+    if seeded := sum(release.manifest.is_seeded for release in loaded):
+        note(f"{seeded} of {len(loaded)} releases: {seeded_warning()}")
     with err.status(f"smoothing the queries of {len(loaded)} releases"):
         over = trends_over(loaded, [label for label, _ in collected.releases])
     if plot is not None:

@@ -193,3 +193,9 @@ def test_progress_is_shown_on_a_terminal(folder, tmp_path, monkeypatch):
     monkeypatch.setattr(err, "status", lambda step: steps.append(step) or nullcontext())
     run(folder, "-n", "1", "--plot", tmp_path / "t.svg")
     assert steps == ["reading the releases", "smoothing the queries of 3 releases", "drawing"]
+
+
+def test_the_warning_about_seeds_is_printed_once(folder):
+    done = CliRunner().invoke(app, ["trends", str(folder), "-n", "1"], catch_exceptions=False)
+    assert done.stderr.startswith("3 of 3 releases: This run offers no privacy")
+    assert done.stderr.count("offers no privacy") == 1
