@@ -35,9 +35,9 @@ def search(
     if not suggestions:
         note(f"No listed query starts with {prefix!r}.")
     elif loaded.head_list.levels == 1:
-        print_table("", {"query": False, "share": True}, [[s.query, f"{s.share:.4f}"] for s in suggestions])
+        print_table("", {"query": False, "share": True}, [[s.query, f"{s.share:z.4f}"] for s in suggestions])
     else:
         rows = [
-            [s.query if i == 0 else "", url, f"{share:.4f}"] for s in suggestions for i, (url, share) in enumerate(s.urls)
+            [s.query if i == 0 else "", url, f"{share:z.4f}"] for s in suggestions for i, (url, share) in enumerate(s.urls)
         ]
         print_table("", {"query": False, "URL": False, "share": True}, rows)

@@ -48,8 +48,8 @@ def _row(rank: int, row: QueryEstimate, widest: float) -> str:
     query = row.query or ""
     title = "" if query == brief(query) else f' title="{escape(query)}"'
     named = f'<td style="{_CELL}left"{title}>{escape(brief(query))}</td>'
-    text = f'<td style="{_CELL}right">{rank}</td>{named}<td style="{_CELL}right">{row.share:.4f}</td>'
-    interval = f'<td style="{_CELL}left">{row.low:.4f} to {row.high:.4f}</td>'
+    text = f'<td style="{_CELL}right">{rank}</td>{named}<td style="{_CELL}right">{row.share:z.4f}</td>'
+    interval = f'<td style="{_CELL}left; white-space: nowrap">{row.low:z.4f} to {row.high:z.4f}</td>'
     return f'<tr>{text}{interval}<td style="{_CELL}left"><span style="{_BAR}; width: {width:.2f}em"></span></td></tr>'
 
 
