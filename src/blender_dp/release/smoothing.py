@@ -1,11 +1,10 @@
-"""Smooth the shares of many queries over rounds, each in the light of all rounds and of how much all queries move.
+"""Smooth the shares of many queries over rounds, each in the light of all rounds and of how all queries move.
 
-From one round to the next the logarithm of a share moves by a normal step, and the expected share stays the same; with a
-small probability it jumps anywhere. How large the steps are differs from query to query: each has one of several sizes,
-from none to changes that leave nothing to average, and how common each size is, is learnt from all queries together (EM).
-So a slow query is averaged over many rounds, and a fast one is left alone. How large the errors are that last from round
-to round is learnt in the same way. The share is on a grid, so that nothing needs to be normal: neither a share near 0,
-nor what a query's absence from a list says.
+How a share moves differs from query to query: each has one of several kinds of movement (see `movement`), and how common
+each kind is, is learnt from all queries together (EM). So a slow query is averaged over many rounds, a fast one is left
+alone, and an event of one round is recognised if its evidence is strong enough for how rare events are. How large the
+errors are that last from round to round is learnt in the same way. The share is on a grid, so that nothing needs to be
+normal: neither a share near 0, nor what a query's absence from a list says.
 
 Citation: the forward-backward algorithm (Rabiner, 1989) of a hidden Markov model.
 Privacy: post-processing of published numbers; it costs nothing.
@@ -19,21 +18,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from blender_dp.release.estimates import QueryEstimate, margin
+from blender_dp.release.estimates import QueryEstimate
+from blender_dp.release.movement import STEPS, Movement, typical
 from blender_dp.release.normal import Floats, normal_quantile
 from blender_dp.release.tracks import Track
 
-STEPS = np.array([0.0, *np.geomspace(0.01, 1.28, 8)])
-"""The standard deviations of a step, relative to the share."""
-
-_JUMP = 0.005
-_NO_STEP = 1e-6  # far below the width of a cell
 _ITERATIONS = 200
-_TYPICAL, _FACTOR = 0.03, 4.0  # before any query is seen, most steps are within this factor of this size, or 0
-_PSEUDO = 0.5  # that many queries are counted as seen
-_NEGLIGIBLE = 1e-3  # the weight of a step size that is not worth computing
+_PSEUDO = 0.5  # that many queries are counted as seen before any is
+_NEGLIGIBLE = 1e-3  # the weight of a kind of movement that is not worth computing
+_MOST, _CASES = 0.97, 12  # a change is computed in so many cases, or in fewer that are that probable together
+_CELL = 3e-3  # a last share that is less probable is counted with its neighbour
 _QUANTILES = normal_quantile(np.array([0.025, 0.5, 0.95, 0.975]))
+_ENDS = np.array([0.025, 0.975])
 _SMALLEST = 1e-12  # a probability that is as good as 0
+_TINY = np.finfo(float).tiny
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,14 +45,14 @@ class Smoothed:
     low: Floats
     high: Floats
     change: tuple[float, float, float]
-    """The expected change and its 95 % interval."""
+    """The last share minus the first, and the 95 % interval of this difference."""
 
 
 def smooth(tracks: Collection[Track]) -> tuple[list[Smoothed], Floats]:
-    """Smooth all tracks; also return how common each of `STEPS` is."""
+    """Smooth all tracks; also return how common each kind of movement is."""
     likelihoods, visibilities, laws = [], [], np.ones((1, 1))
     for track in tracks:  # each is made when it is looked at
-        each = _forward(track, STEPS)[1] + track.log_visibilities[:, None]
+        each = _forward(Movement(track, np.arange(STEPS.size)))[1] + track.log_visibilities[:, None]
         likelihoods.append(np.logaddexp.reduce(each, axis=1))
         visibilities.append(np.exp(each - likelihoods[-1][:, None]))
         laws = track.bias_laws
@@ -64,9 +62,9 @@ def smooth(tracks: Collection[Track]) -> tuple[list[Smoothed], Floats]:
 
 
 def _learn(log_likelihoods: Floats, laws: Floats) -> tuple[Floats, Floats]:
-    """How common each step size is, and how likely each track has each step size and bias, by the `laws` of the biases."""
+    """How common each kind is, and how likely each track has each kind and bias, by the `laws` of the biases."""
     likelihoods = np.exp(log_likelihoods - log_likelihoods.max(axis=(1, 2), keepdims=True))
-    weights = prior = _typical_steps()
+    weights = prior = typical()
     scales = equal = np.full(len(laws), 1 / len(laws))
     belongs = likelihoods
     for _ in range(_ITERATIONS):
@@ -83,71 +81,52 @@ def _shares_of(counts: Floats, prior: Floats) -> Floats:
     return shares
 
 
-def _typical_steps() -> Floats:
-    """How common each of `STEPS` is, before any query is seen."""
-    logs = np.log(np.maximum(STEPS, STEPS[1]) / _TYPICAL) / np.log(_FACTOR)
-    relative = np.exp(-0.5 * logs**2)
-    weights: Floats = relative / relative.sum()
-    return weights
+def _forward(movement: Movement) -> tuple[list[Floats], Floats]:
+    """For every round, the belief about the level from the rounds before it; and the log-likelihood of all rounds.
 
-
-def _transitions(track: Track, steps: Floats) -> Floats:
-    """For each step size, the probability of every share after every share; a step far smaller than a cell is none."""
-    logs, widths = track.logs, track.widths
-    sizes = np.maximum(steps, _NO_STEP)[:, None, None]
-    moves = widths * np.exp(-0.5 * ((logs - logs[:, None]) / sizes + sizes / 2) ** 2)
-    moves = (1 - _JUMP) * moves / moves.sum(axis=2, keepdims=True) + _JUMP * widths / widths.sum()
-    return np.asarray(moves)
-
-
-def _scaled(track: Track) -> tuple[Floats, Floats]:
-    """The likelihoods of every round, relative to the largest one, whose logarithm is returned as well."""
-    largest = track.log_likelihood.max(axis=(1, 2, 3), keepdims=True)
-    return np.exp(track.log_likelihood - largest), largest.ravel()
-
-
-def _forward(track: Track, steps: Floats) -> tuple[list[Floats], Floats]:
-    """For every round, the belief about the share from it and the rounds before; and the log-likelihood of all rounds.
-
-    Axes: step size, visibility, bias, share. Before the first round, all orders of magnitude of a share are equally likely.
+    Axes: kind, visibility, bias, level.
     """
-    likelihoods, _ = _scaled(track)
-    moves = _transitions(track, steps)[:, None]  # for all visibilities
-    belief = np.broadcast_to(track.widths / track.widths.sum(), (steps.size, *likelihoods.shape[1:]))
-    beliefs, total = [], np.zeros((steps.size, *likelihoods.shape[1:3]))
-    for number, likelihood in enumerate(likelihoods):
-        belief = (belief @ moves if number else belief) * likelihood
-        mass = belief.sum(axis=3, keepdims=True) + np.finfo(float).tiny
+    moves = movement.moves[:, None]  # for all visibilities
+    belief = np.broadcast_to(movement.anywhere, (movement.kinds.size, *movement.likelihoods.shape[1:]))
+    beliefs, total = [], np.zeros(belief.shape[:3])
+    for number in range(len(movement.likelihoods)):
+        belief = belief @ moves if number else belief
+        beliefs.append(belief)
+        belief = belief * movement.given_level(number)
+        mass = belief.sum(axis=3, keepdims=True) + _TINY
         belief = belief / mass
         total += np.log(mass[..., 0])
-        beliefs.append(belief)
     return beliefs, total
 
 
 def _smoothed(track: Track, belongs: Floats) -> Smoothed:
-    """Add what later rounds say, and mix the step sizes, visibilities and biases, which `belongs` gives probabilities."""
-    chosen = belongs.sum(axis=(1, 2)) > _NEGLIGIBLE
-    weights = (belongs[chosen] / belongs[chosen].sum())[..., None]
-    moves = np.swapaxes(_transitions(track, STEPS[chosen]), 1, 2)[:, None]
-    beliefs, _ = _forward(track, STEPS[chosen])
-    likelihoods, _ = _scaled(track)
-    ahead = np.ones_like(beliefs[0])  # the likelihood of all later rounds, for every share of this one
-    last = np.broadcast_to(track.shares, ahead.shape)  # the same, times the expected last share
+    """Add what later rounds say, and mix the kinds, visibilities and biases, which `belongs` gives probabilities."""
+    chosen = np.flatnonzero(belongs.sum(axis=(1, 2)) > _NEGLIGIBLE)
+    belongs = belongs[chosen] / belongs[chosen].sum()
+    movement = Movement(track, chosen)
+    beliefs, _ = _forward(movement)
+    moves = np.swapaxes(movement.moves, 1, 2)[:, None]
+    ahead = np.ones_like(beliefs[0])  # the likelihood of all later rounds, for every level of this one
     posteriors = []
     for number in range(len(beliefs) - 1, -1, -1):
-        joint = beliefs[number] * ahead
-        mass = joint.sum(axis=3, keepdims=True) + np.finfo(float).tiny
-        posteriors.append((weights * joint / mass).sum(axis=(0, 1, 2)))
+        other = beliefs[number] * ahead  # of the level, given all other rounds
+        ahead = ahead * movement.given_level(number)
+        mass = (beliefs[number] * ahead).sum(axis=3, keepdims=True) + _TINY
+        levels = np.tensordot(movement.chances, belongs[..., None] * other / mass, axes=(0, 0))
+        posteriors.append((movement.likelihoods[number] * movement.to_shares(levels)).sum(axis=(0, 1)))
         if number:
-            ahead, last = (likelihoods[number] * ahead) @ moves, (likelihoods[number] * last) @ moves
-            scale = ahead.max(axis=3, keepdims=True) + np.finfo(float).tiny
-            ahead, last = ahead / scale, last / scale
-    product = float((weights * beliefs[0] * last * track.shares / mass).sum())  # of the first and the last share
-    return _summary(track, np.array(posteriors[::-1]), product)
+            ahead = ahead @ moves
+            ahead = ahead / (ahead.max(axis=3, keepdims=True) + _TINY)
+    shares = np.array(posteriors[::-1])
+    shares /= shares.sum(axis=1, keepdims=True)
+    middle, low, high = _intervals(track, shares)
+    change = float(middle[-1] - middle[0])
+    least, most = _change(movement, belongs, shares[-1]) if len(shares) > 1 else (0.0, 0.0)
+    return Smoothed(track.query, track.rows, middle, low, high, (change, min(least, change), max(most, change)))
 
 
-def _summary(track: Track, posteriors: Floats, product: float) -> Smoothed:
-    posteriors = posteriors / posteriors.sum(axis=1, keepdims=True)
+def _intervals(track: Track, posteriors: Floats) -> tuple[Floats, Floats, Floats]:
+    """The medians and the ends of the 95 % intervals of every round's share."""
     # Half of a cell is below its share, or less if the probabilities rise (Euler and Maclaurin).
     below = np.cumsum(posteriors, axis=1) - 0.5 * posteriors - np.gradient(posteriors, axis=1) / 12
     below = np.maximum.accumulate(np.clip(below, _SMALLEST, 1 - _SMALLEST), axis=1)
@@ -155,10 +134,47 @@ def _summary(track: Track, posteriors: Floats, product: float) -> Smoothed:
     low, middle, most, high = (
         np.array([np.interp(quantile, row, track.shares) for row in scores]) for quantile in _QUANTILES
     )
-    means, squares = posteriors @ track.shares, posteriors @ track.shares**2
-    change = float(means[-1] - means[0])
-    spread = margin(max(float(squares[-1] + squares[0]) - 2 * product - change**2, 0.0))
     # An interval that nearly begins at 0 begins there, and the probability that is left is all above it.
     from_0 = low < track.offset
-    low, high = np.where(from_0, 0.0, low), np.where(from_0, most, high)
-    return Smoothed(track.query, track.rows, middle, low, high, (change, change - spread, change + spread))
+    return middle, np.where(from_0, 0.0, low), np.where(from_0, most, high)
+
+
+def _change(movement: Movement, belongs: Floats, last: Floats) -> tuple[float, float]:
+    """The 95 % interval of the last share minus the first, from their joint distribution.
+
+    The most probable cases of kind, visibility and bias are followed backwards, for every part of the last shares.
+    """
+    order = np.argsort(-belongs, axis=None)
+    cases = order[: min(int(np.searchsorted(np.cumsum(belongs.ravel()[order]), _MOST)) + 1, _CASES)]
+    kind, visibility, bias = np.unravel_index(cases, belongs.shape)
+    parts = _parts(last)
+    moves, chances = np.swapaxes(movement.moves, 1, 2)[kind], movement.chances[kind].T[:, :, None, None]
+    of_shares = movement.likelihoods[:, visibility, bias, None]  # by round, case, part and share
+    of_levels = (chances[:, None] * movement.of_levels(of_shares)).sum(axis=0)
+    ahead = (chances * movement.of_levels(of_shares[-1] * parts)).sum(axis=0)
+    for likelihood in of_levels[-2:0:-1]:
+        ahead = (ahead @ moves) * likelihood
+        ahead = ahead / (ahead.max(axis=(1, 2), keepdims=True) + _TINY)
+    joint = of_shares[0] * movement.to_shares(chances * (movement.anywhere * (ahead @ moves)))
+    joint *= (belongs.ravel()[cases] / (joint.sum(axis=(1, 2)) + _TINY))[:, None, None]
+    return _difference(movement.track, joint.sum(axis=0), (parts * last) @ movement.track.shares / (parts @ last))
+
+
+def _parts(last: Floats) -> Floats:
+    """Parts of the last shares, as rows of 0 and 1: every plausible one, with its implausible neighbours."""
+    plausible = np.flatnonzero(last > _CELL)
+    nearest = np.abs(np.arange(last.size) - plausible[:, None]).argmin(axis=0)
+    return np.asarray(nearest == np.arange(plausible.size)[:, None], float)
+
+
+def _difference(track: Track, joint: Floats, last: Floats) -> tuple[float, float]:
+    """The 95 % interval, given the probabilities of all parts of the last shares and all first shares."""
+    # A share that may well be 0 is 0 if that makes the interval longer.
+    first, first_0, last_0 = (np.where(shares < track.offset, 0.0, shares) if to_0 else shares
+                              for shares, to_0 in ((track.shares, False), (track.shares, True), (last, True)))  # fmt: skip
+    ends = []
+    for end, differences in zip(_ENDS, (last_0[:, None] - first, last[:, None] - first_0), strict=True):
+        order = np.argsort(differences, axis=None)
+        masses = joint.ravel()[order] / joint.sum()
+        ends.append(float(np.interp(end, np.cumsum(masses) - 0.5 * masses, differences.ravel()[order])))
+    return ends[0], ends[1]

@@ -40,6 +40,7 @@ _UNSEEN = 1e-3  # the grid covers every share that is missing with this probabil
 _VISIBILITIES = np.array([0.3, 0.7, 1.0])  # of a query in all rounds, compared with those that list it
 _LUCKY, _LESS = 1 / 3, 0.08  # how probable the first is if no listed URL had any users, and the second
 _OTHER = 0.01  # the probability that a list misses a query for a reason that is not modelled
+_ALL = 0.999  # the grid begins below this share, however large the published ones are
 _NEVER = 1e-300
 
 
@@ -260,7 +261,7 @@ def _grid(estimates: Floats, offset: float, unseen: Sequence[float]) -> Floats:
     A share of 5 % with an error of 0.1 % needs far smaller cells, as parts of it, than one of 0.2 % with the same error.
     """
     mean, error = estimates.T
-    low = 0.0 if unseen else max(float((mean - _REACH * error).min()), 0.0)
+    low = 0.0 if unseen else min(max(float((mean - _REACH * error).min()), 0.0), _ALL)
     high = min(max(float((mean + _REACH * error).max()), *unseen, _REACH * float(error.min())), 1.0)
     logs = np.linspace(np.log(low + offset), np.log(high + offset), _FINE)
     shares = np.exp(logs) - offset

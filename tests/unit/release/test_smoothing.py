@@ -5,7 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from blender_dp.release.smoothing import _JUMP, STEPS, _forward, _learn, _summary, _transitions, smooth
+from blender_dp.release.movement import EVENTS, STEPS, SWINGS, Movement
+from blender_dp.release.smoothing import _change, _difference, _forward, _intervals, _learn, smooth
 from blender_dp.release.tracks import Track
 
 
@@ -37,7 +38,7 @@ def test_a_constant_share_is_averaged_over_all_rounds():
     smoothed, weights = smooth(tracks)
     errors = np.array([one.shares - 0.02 for one in smoothed])
     assert 0.2 < errors.std() / 0.001 < 0.5  # 1/√12 is 0.29
-    assert weights[STEPS < 0.03].sum() > 0.8
+    assert weights[(STEPS < 0.03) & (EVENTS < 0.1) & ~SWINGS].sum() > 0.8
     widths = np.array([one.high - one.low for one in smoothed]) / (2 * 1.96 * 0.001)
     assert 0.25 < widths.mean() < 0.6
 
@@ -47,8 +48,8 @@ def test_quantiles_between_the_cells_are_those_of_the_normal_distribution():
     coarse = track([0.02], 0.001, cells=100)
     posterior = coarse.widths * (coarse.shares + 0.001) * np.exp(-0.5 * ((coarse.shares - 0.02) / 0.001) ** 2)
     assert (np.abs(coarse.shares - 0.02) < 0.002).sum() < 6
-    interval = _summary(coarse, posterior[None, :], 0.0)
-    assert (interval.low[0], interval.shares[0], interval.high[0]) == pytest.approx((0.01804, 0.02, 0.02196), abs=2e-5)
+    middle, low, high = _intervals(coarse, posterior[None, :] / posterior.sum())
+    assert (low[0], middle[0], high[0]) == pytest.approx((0.01804, 0.02, 0.02196), abs=2e-5)
 
 
 def test_fast_changes_are_left_alone():
@@ -119,32 +120,113 @@ def test_an_interval_near_0_begins_at_0():
     assert (low.high < 0.001).all()
 
 
-def test_the_forward_pass_agrees_with_all_paths():
-    """Three rounds on a grid of four shares: the likelihood is the sum over all 64 paths."""
+def small(biases: int, visibilities: int, rounds: int = 3) -> Track:
+    """Random likelihoods on a grid of four shares."""
     shares = np.array([0.001, 0.002, 0.004, 0.008])
-    random = np.log(np.random.default_rng(1).uniform(0.1, 1, (3, 3, 2, 4)))
-    small = Track("q", (None,) * 3, shares, 1e-9, random, np.log([0.2, 0.3, 0.5]), np.full((1, 2), 0.5))
-    steps = np.array([0.0, 0.5])
-    _, total = _forward(small, steps)
-    moves, likelihood = _transitions(small, steps), np.exp(small.log_likelihood)
+    random = np.log(np.random.default_rng(1).uniform(0.1, 1, (rounds, visibilities, biases, 4)))
+    chances = np.log(np.arange(1, visibilities + 1) / np.arange(1, visibilities + 1).sum())
+    return Track("q", (None,) * rounds, shares, 1e-9, random, chances, np.full((1, biases), 1 / biases))
+
+
+def seen(movement: Movement, kind: int) -> np.ndarray:
+    """The probability of every share (column) given the level (row)."""
+    levels = np.eye(4)
+    return movement.to_shares(movement.chances[kind][:, None, None] * levels)
+
+
+def test_the_forward_pass_agrees_with_all_paths():
+    """Three rounds on a grid of four shares: the likelihood is the sum over all paths of levels and shares."""
+    track = small(biases=2, visibilities=3)
+    movement = Movement(track, np.arange(STEPS.size))
+    _, total = _forward(movement)
+    likelihood = np.exp(track.log_likelihood)
     likelihood /= likelihood.max(axis=(1, 2, 3), keepdims=True)
     prior = np.full(4, 0.25)  # the grid is even in the logarithms
-    for size, visibility, bias in np.ndindex(2, 3, 2):
-        l0, l1, l2 = likelihood[:, visibility, bias]
-        paths = np.einsum("i,i,ij,j,jk,k->", prior, l0, moves[size], l1, moves[size], l2)
-        assert total[size, visibility, bias] == pytest.approx(np.log(paths))
+    for kind, visibility, bias in np.ndindex(STEPS.size, 3, 2):
+        l0, l1, l2 = likelihood[:, visibility, bias] @ seen(movement, kind).T
+        move = movement.moves[kind]
+        paths = np.einsum("i,i,ij,j,jk,k->", prior, l0, move, l1, move, l2)
+        assert total[kind, visibility, bias] == pytest.approx(np.log(paths))
 
 
-def test_transitions_are_probabilities_and_no_step_means_none():
-    moves = _transitions(track([0.02], 0.001), STEPS)
-    assert np.allclose(moves.sum(axis=2), 1)
-    assert (np.diagonal(moves[0]) > 0.98).all()
-    assert (np.diagonal(moves[-1]) < 0.1).all()
+def test_the_change_is_that_of_all_paths():
+    """The joint distribution of the first and the last share, summed over all paths of one kind, gives the interval."""
+    track = small(biases=1, visibilities=1)
+    movement = Movement(track, np.array([5]))
+    likelihood, law, move = np.exp(track.log_likelihood[:, 0, 0]), seen(movement, 0), movement.moves[0]
+    joint = np.einsum("ia,a,ij,jb,b,jk,kc,c->ac", law, likelihood[0], move, law, likelihood[1], move, law, likelihood[2])
+    last = joint.sum(axis=0) / joint.sum()
+    found = _change(movement, np.ones((1, 1, 1)), last)
+    assert found == pytest.approx(_difference(track, joint.T, track.shares), rel=1e-6)
 
 
-def test_the_expected_share_stays_the_same():
-    """Away from the ends of the grid, and but for the jumps."""
+def test_probabilities_sum_to_1_and_no_step_means_none():
+    movement = Movement(track([0.02], 0.001), np.arange(STEPS.size))
+    assert np.allclose(movement.moves.sum(axis=2), 1)
+    assert np.allclose(movement.chances.sum(axis=1), 1)
+    assert np.allclose(movement.to_shares(movement.chances[-1][:, None, None] * np.eye(120)).sum(axis=1), 1)
+    assert (np.diagonal(movement.moves[0]) > 0.98).all()
+    assert (np.diagonal(movement.moves[8]) < 0.1).all()
+
+
+def test_the_expected_level_stays_the_same():
+    """Away from the ends of the grid, and but for the events."""
     logs = np.linspace(np.log(1e-6), np.log(0.5), 400)
     wide = Track("q", (None,), np.exp(logs), 0.0, np.zeros((1, 1, 1, 400)), np.zeros(1), np.ones((1, 1)))
-    moves = _transitions(wide, np.array([0.3]))[0] - _JUMP * wide.widths / wide.widths.sum()
-    assert (moves @ wide.shares / (1 - _JUMP))[100:300] == pytest.approx(wide.shares[100:300], rel=1e-3)
+    moves = [Movement(wide, np.array([kind])).moves[0] for kind in (0, 6)]
+    assert STEPS[6] == pytest.approx(0.32)
+    steps = moves[1] - (moves[0] - np.diag(np.full(400, 1 - EVENTS[0] / 2)))  # no steps, so that only the events are left
+    assert (steps @ wide.shares / (1 - EVENTS[6] / 2))[100:300] == pytest.approx(wide.shares[100:300], rel=1e-3)
+
+
+def test_a_share_that_is_in_the_news_for_a_round_keeps_its_published_value():
+    """Eight standard errors above eleven equal rounds, among queries that never change: an event, and over at once."""
+    steady = [track(noisy([0.02] * 12, 0.001, seed), 0.001) for seed in range(20)]
+    (event, *_), _ = smooth([track([0.02] * 6 + [0.028] + [0.02] * 5, 0.001, cells=300), *steady])
+    assert event.shares[6] == pytest.approx(0.028, abs=0.0003)
+    assert (event.low[6], event.high[6]) == pytest.approx((0.026, 0.03), abs=0.0005)
+    assert event.shares[[5, 7]] == pytest.approx(0.02, abs=0.0003)
+    assert (event.high - event.low)[[5, 7]] == pytest.approx(0.0013, abs=0.0003)
+    assert event.change[2] - event.change[1] < 0.003
+
+
+def test_an_interval_says_so_where_an_event_is_in_doubt():
+    """Three and a half standard errors can be noise or an event: the interval has both."""
+    steady = [track(noisy([0.02] * 12, 0.001, seed), 0.001) for seed in range(20)]
+    (event, *_), _ = smooth([track([0.02] * 6 + [0.0235] + [0.02] * 5, 0.001, cells=300), *steady])
+    assert event.low[6] < 0.0203
+    assert event.high[6] > 0.0235
+
+
+def test_a_share_that_goes_up_and_down_around_its_level_is_not_smoothed_away():
+    """Seasons of four rounds: half more, the level, half less, the level."""
+    true = [0.02 * factor for factor in (1.5, 1, 0.5, 1)] * 3
+    tracks = [track(noisy(true, 0.004, seed), 0.004) for seed in range(15)]
+    smoothed, _ = smooth(tracks)
+    covered = [(one.low <= true) & (true <= one.high) for one in smoothed]
+    assert np.mean(covered) > 0.9
+    errors = np.array([one.shares for one in smoothed]) - true
+    assert np.abs(errors).mean() < 0.95 * 0.8 * 0.004
+
+
+def test_changes_of_one_round_are_possible_and_uncertain():
+    """A first round that says nothing: the change is between the two shares being equal and a first share of nearly 0."""
+    blind = track([0.02, 0.02], 0.001)
+    blind = replace(
+        blind, log_likelihood=np.concatenate([np.zeros_like(blind.log_likelihood[:1]), blind.log_likelihood[1:]])
+    )
+    (one,), _ = smooth([blind])
+    expected, low, high = one.change
+    assert low <= expected <= high
+    assert low >= one.low[1] - blind.shares[-1]
+    assert high <= one.high[1] + 0.001
+    assert high - low > 3 * (one.high[1] - one.low[1])
+
+
+@pytest.mark.parametrize("factor", [1.5, 2.0])
+def test_the_change_over_two_rounds_has_what_they_say(factor):
+    """A query that rises by many standard errors, among queries that do not change."""
+    steady = [track(noisy([0.02] * 2, 0.0005, seed), 0.0005) for seed in range(20)]
+    (one, *_), _ = smooth([track([0.01, 0.01 * factor], 0.0005, cells=300), *steady])
+    assert one.change[1] < 0.01 * factor - 0.01 < one.change[2]
+    assert one.change[0] == pytest.approx(one.shares[1] - one.shares[0])

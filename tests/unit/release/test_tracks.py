@@ -54,6 +54,15 @@ def test_there_is_a_grid_for_estimates_that_are_far_from_every_cell(extreme):
     assert shares[0] == 0
 
 
+@pytest.mark.parametrize("share", [0.9999, 1.5, 5.0])
+def test_the_grid_ends_at_1_however_large_the_published_shares_are(share):
+    """Forged or damaged releases can publish impossible shares."""
+    shares = _grid(np.array([[share, 1e-4], [share, 1e-4]]), 2e-5, [])
+    assert np.isfinite(shares).all()
+    assert (np.diff(shares) > 0).all()
+    assert 0 <= shares[0] < shares[-1] == pytest.approx(1)
+
+
 def test_tracks_are_made_one_at_a_time(collected, monkeypatch):
     """Together, those of a year and a list of 10,000 queries would need gigabytes."""
     made = []
