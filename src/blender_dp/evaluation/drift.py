@@ -21,6 +21,9 @@ from blender_dp.stages import Floats, simulate
 _COPIES = 1000  # of every user, so that small changes of a share are possible
 
 
+_ALMOST_NONE = 1e-4
+
+
 @dataclass(frozen=True, eq=False)
 class Round:
     """A release, and the true shares of the population that its users were drawn from."""
@@ -45,6 +48,38 @@ def drift(queries: int, rounds: int, step: float, seed: int) -> list[Floats]:
     entropy = Entropy.seeded(f"drift {seed}")
     steps = [np.zeros(queries), *(step * normal_pairs(queries, entropy)[0] - step**2 / 2 for _ in range(rounds - 1))]
     return list(np.exp(np.cumsum(steps, axis=0)))
+
+
+def patterns(rounds: int, when: Floats) -> dict[str, Floats]:
+    """How shares may move: by pattern, the factor in every round (row) of each query (column), sometimes at its `when`."""
+    now, half = np.arange(rounds)[:, None], rounds // 2
+    factors = {
+        "never changes": 1.0,
+        "rises steadily to double": 1 + now / (rounds - 1),
+        "falls steadily to 0.4": 1 - 0.6 * now / (rounds - 1),
+        "jumps to 2.5": np.where(now < half, 1, 2.5),
+        "season of 12 rounds, ± 50 %": 1 + 0.5 * np.sin(2 * np.pi * (now + when) / 12),
+        "season of 4 rounds, ± 50 %": 1 + 0.5 * np.sin(2 * np.pi * (now + when) / 4),
+        "appears half-way": np.where(now < half - 1, _ALMOST_NONE, 1),
+        "vanishes half-way": np.where(now < half, 1, _ALMOST_NONE),
+        "one round, + 50 %": np.where(now == when, 1.5, 1),
+        "one round, × 2": np.where(now == when, 2, 1),
+        "one round, × 3": np.where(now == when, 3, 1),
+    }
+    return {name: np.broadcast_to(np.asarray(some, float), (rounds, when.size)) for name, some in factors.items()}
+
+
+def mixed(queries: int, rounds: int, seed: int) -> tuple[list[str], list[Floats]]:
+    """Every query's pattern, and the factors of all shares by round. Half of the queries never change.
+
+    What happens in one round does so in a random one between the first and the last.
+    """
+    entropy = Entropy.seeded(f"patterns {seed}")
+    factors = patterns(rounds, (1 + integers_below(rounds - 2, queries, entropy)).astype(float))
+    still, *moving = factors
+    names = [still] * len(moving) + moving
+    chosen = [names[number] for number in integers_below(len(names), queries, entropy)]
+    return chosen, list(np.column_stack([factors[name][:, number] for number, name in enumerate(chosen)]))
 
 
 def collect_rounds(

@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from blender_dp.evaluation.drift import drift, head_of
+from blender_dp.evaluation.drift import drift, head_of, mixed, patterns
 from tests.rounds import HEAD, QUERIES, rounds
 
 
@@ -18,6 +18,31 @@ def test_drift_starts_with_the_same_shares_and_is_a_walk_of_their_logarithms():
     assert abs(np.corrcoef(*steps)[0, 1]) < 5 / 20_000**0.5
     assert np.mean(factors[2]) == pytest.approx(1, abs=5 * 0.1 * 2**0.5 / 20_000**0.5)
     assert all((one == again).all() for one, again in zip(factors, drift(20_000, 3, 0.1, 4), strict=True))
+
+
+def test_patterns_are_what_their_names_say():
+    factors = patterns(12, np.array([1.0, 6.0]))
+    assert all(one.shape == (12, 2) and (one > 0).all() for one in factors.values())
+    assert (factors["never changes"] == 1).all()
+    assert factors["rises steadily to double"][[0, -1], 0].tolist() == [1, 2]
+    assert factors["falls steadily to 0.4"][[0, -1], 0] == pytest.approx([1, 0.4])
+    assert factors["jumps to 2.5"][:, 0].tolist() == [1] * 6 + [2.5] * 6
+    assert factors["season of 4 rounds, ± 50 %"][:5, 0] == pytest.approx([1.5, 1, 0.5, 1, 1.5])
+    assert factors["appears half-way"][:, 0].tolist() == [1e-4] * 5 + [1] * 7
+    assert factors["vanishes half-way"][:, 0].tolist() == [1] * 6 + [1e-4] * 6
+    assert factors["one round, × 3"].T.tolist() == [[1, 3] + [1] * 10, [1] * 6 + [3] + [1] * 5]
+
+
+def test_half_of_the_queries_never_change_and_the_others_have_all_patterns():
+    """Of 20,000 queries, half are 5 standard errors (1.8 %) off with a probability below 1e-6."""
+    names, factors = mixed(20_000, 12, 1)
+    expected, columns = patterns(12, np.array([1.0])), np.transpose(factors)
+    assert set(names) == set(expected)
+    assert names.count("never changes") / 20_000 == pytest.approx(0.5, abs=0.018)
+    assert all((column == 1).all() == (name == "never changes") for name, column in zip(names, columns, strict=True))
+    events = columns[[name == "one round, × 2" for name in names]]
+    assert ((events == 2).sum(axis=1) == 1).all()
+    assert set((events == 2).argmax(axis=1)) == set(range(1, 11))
 
 
 def test_the_head_has_the_most_popular_queries():
