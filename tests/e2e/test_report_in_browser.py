@@ -80,7 +80,7 @@ def trends(tmp_path_factory):
 def figures(tmp_path_factory):
     names = ("figure-12", "figure-13", "figure-17")  # two and three columns, and many lines
     made = [finished(catalogue()[name], made_up(catalogue()[name])) for name in names]
-    return written(tmp_path_factory, "figures.html", page_of(made, 2, "Synthetic."))
+    return written(tmp_path_factory, "figures.html", page_of(made))
 
 
 def renamed(release):
