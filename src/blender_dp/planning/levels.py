@@ -29,6 +29,23 @@ def level(shares: Floats, users: int, queries: float) -> float:
     return low
 
 
+def popular(shares: Floats, users: int, most: int, ranks: Integers, overlooked: float) -> int:
+    """The number of queries that could be among the most popular ones; a small part of those may be overlooked.
+
+    The number is one of the ranks.
+    """
+    if shares.size <= most:
+        return int(shares.size)
+    reaching = reached(level(shares, users, most), users * shares[ranks - 1])
+    return int(ranks[np.argmax(from_rank(ranks, reaching) <= overlooked * most)])
+
+
+def from_rank(ranks: Integers, probable: Floats) -> Floats:
+    """How many queries from each of these ranks on have a property, from the probability at each rank."""
+    sums: Floats = np.append(np.cumsum((probable[:-1] * np.diff(ranks))[::-1])[::-1], 0.0)
+    return sums
+
+
 def _reaching(least: float, users: int, shares: Floats) -> float:
     """How many queries are expected to have at least so many users."""
     first, sizes = _alike(shares.size)

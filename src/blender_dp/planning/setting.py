@@ -13,7 +13,7 @@ from blender_dp.parameters import Parameters
 from blender_dp.pipeline.collection import Collection
 from blender_dp.planning.calibrated_reach import Reach
 from blender_dp.planning.cutoff import on_final_list
-from blender_dp.planning.levels import level, reached
+from blender_dp.planning.levels import from_rank, level, popular
 from blender_dp.planning.listing import Length, any_of, listing_probabilities
 from blender_dp.planning.noisy_counts import Contributions, by_calibration, by_discovery, noisy_counts
 from blender_dp.planning.outline import TYPICAL, Outline, Records
@@ -88,12 +88,7 @@ class Setting:
     @cached_property
     def _popular(self) -> int:
         """The number of queries that M others do not practically always exceed in popularity: NDCG ranks them."""
-        shares, m = self.outline.query_shares, self.parameters.max_queries
-        if shares.size <= m:
-            return shares.size
-        ranks = self._below[0]
-        reaching = reached(level(shares, self.users, m), self.users * shares[ranks - 1])
-        return int(ranks[np.argmax(_from(ranks, reaching) <= _OVERLOOKED * m)])
+        return popular(self.outline.query_shares, self.users, self.parameters.max_queries, self._below[0], _OVERLOOKED)
 
     @cached_property
     def _on_list(self) -> int:
@@ -129,7 +124,7 @@ class Setting:
         shares = self.outline.query_shares
         ranks = np.unique(np.geomspace(1, shares.size, _PROBES).astype(np.int64))
         probable = listing_probabilities(shares[ranks - 1], self.sizes.discovery, self.of_count)
-        return ranks, _from(ranks, probable)
+        return ranks, from_rank(ranks, probable)
 
     def _in_reach(self, last: int) -> int:
         """The number of queries whose noisy counts could exceed that of the query with this number."""
@@ -286,12 +281,6 @@ class Setting:
         alone = listing_probabilities(self.outline.query_shares[last], self.sizes.discovery, self.of_count)
         like = float(self.listed[last].sum()) / max(float(alone.sum()), 1e-300)
         return like * float(np.interp(self.head, *self._below))
-
-
-def _from(ranks: Integers, probable: Floats) -> Floats:
-    """How many queries have a property from each of these ranks on, on average."""
-    sums: Floats = np.append(np.cumsum((probable[:-1] * np.diff(ranks))[::-1])[::-1], 0.0)
-    return sums
 
 
 def _certain(listed: Floats) -> Floats:

@@ -81,6 +81,14 @@ def test_the_list_has_the_queries_that_its_estimator_prefers(estimator):
     assert len(one.listed.head_list) == 5
 
 
+def test_popularity_does_not_decide_between_equal_counts():
+    """Beyond 4.9 standard errors a false alarm has a probability below 1e-6; the first queries used to be preferred."""
+    setting = setting_of(outline("equal", np.full(1_000, 1e-3), 1, 1.0), 60_000, epsilon=8, max_queries=50)
+    ranks = np.concatenate([one.ranks[one.listed.queries] for one in (made(setting, seed) for seed in range(60))])
+    assert ranks.size == 60 * 50
+    assert ranks.mean() == pytest.approx(499.5, abs=4.9 * 289 / ranks.size**0.5)
+
+
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_queries_that_cannot_matter_are_left_out(estimator):
     """Of a thousand equally popular queries, only those with the highest counts, or many users in all, are kept."""
