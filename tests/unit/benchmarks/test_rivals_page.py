@@ -8,6 +8,7 @@ import pytest
 
 from benchmarks.peers.evidence import LOSS, NOISE, OTHER
 from benchmarks.rivals import page
+from benchmarks.rivals.comparison import PAGE
 from benchmarks.rivals.figure import draw
 from benchmarks.rivals.promises import Answer, Finding, answer, sorted_findings
 from benchmarks.rivals.runs import Failure, Outcome
@@ -190,6 +191,24 @@ def test_a_winner_that_breaks_a_promise_is_marked_with_the_one_it_breaks(finding
 )
 def test_the_page_says_when_its_figures_were_measured(days, text):
     assert text in written(rows_of(runs(0.98, 0.02)), days=days)[1]
+
+
+def test_every_row_of_the_committed_page_has_evidence_for_both_promises():
+    table = PAGE.read_text(encoding="utf-8").partition("## Results")[2].partition("## Which promises")[0]
+    rows = [line.split(" | ") for line in table.splitlines() if line.startswith("|")]
+    names = [row[0].strip("|* ") for row in rows]
+    assert all(names.count(rival.name) == len(SETTINGS) for rival in RIVALS)
+    cells = [
+        cell for name, row in zip(names, rows, strict=True) if name in {rival.name for rival in RIVALS} for cell in row[-2:]
+    ]
+    assert [cell for cell in cells if not cell.startswith(("yes (", "**no** ("))] == []
+
+
+def test_every_method_whose_noise_can_be_seeded_is_cited_with_its_own_line():
+    claims = [line for line in PAGE.read_text(encoding="utf-8").splitlines() if "cannot be reproduced | **no**" in line]
+    local = [line for line in claims if "-LDP:" in line or "-ldpy:" in line]
+    assert len(local) == sum(rival.environment == "local" for rival in RIVALS)
+    assert len({line.split(" | ")[-1] for line in local}) == len(local)
 
 
 def test_what_did_not_install_is_shown_with_its_error():
