@@ -14,8 +14,9 @@ from blender_dp.report.page import page
 from blender_dp.report.panels import panels
 from blender_dp.report.table_chart import table_chart
 from blender_dp.report.theme import Spec
+from blender_dp.report.ticks import PERCENT
 
-_X_FORMATS = {"opt_in": ".1~%", "epsilon": "d", "f_c": ".2f"}
+_X_FORMATS = {"opt_in": PERCENT, "epsilon": "d", "f_c": ".2f"}
 _COLUMNS_9 = ("truth", "blended", "opt-in", "client")  # of Figure 9, each with a panel
 
 
@@ -94,5 +95,5 @@ def _top(rows: Sequence[dict[str, Any]]) -> Spec:
             points.append(Point(panel, "printed", row["rank"], row["printed"]))
     ranks = sorted({row["rank"] for row in rows if row["rank"]})
     drawn = {point.panel for point in points}
-    y = {panel: Axis("share of all users", ".1%", zero=True) for panel in _COLUMNS_9 if panel in drawn}
+    y = {panel: Axis("share of all users", PERCENT, zero=True) for panel in _COLUMNS_9 if panel in drawn}
     return line_chart(points, Axis("number in the table", "d", ticks=ranks), y, columns=2, width=320, marks_only={"printed"})

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from blender_dp.planning import Forecast, Tradeoff
 from blender_dp.report.lines import Axis, Point, line_chart
 from blender_dp.report.theme import Spec
+from blender_dp.report.ticks import PERCENT
 
 _QUERIES, _L1, _NDCG, _ERROR = "Queries listed", "L1 error", "NDCG", "Relative error of one query"
-_FORMATS = {"opt-in": "~%", "epsilon": "~g", "users": ".2~s"}
+_FORMATS = {"opt-in": PERCENT, "epsilon": "~g", "users": ".2~s"}
 _LOGARITHMIC = {"opt-in", "users", "max-queries"}
 
 
@@ -26,8 +27,8 @@ def tradeoff_chart(tradeoff: Tradeoff) -> Spec:
     axes = {
         _QUERIES: Axis("queries", zero=True),
         _L1: Axis("L1 (0 is best)", zero=True),
-        _NDCG: Axis("NDCG (1 is best)", format=".2f"),
-        _ERROR: Axis("error / share", format="~%", zero=True),
+        _NDCG: Axis("NDCG (1 is best)"),
+        _ERROR: Axis("error / share", format=PERCENT, zero=True),
     }
     return line_chart(points, x, axes, columns=2, width=330, height=190)
 

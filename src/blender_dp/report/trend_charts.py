@@ -9,7 +9,7 @@ from blender_dp.report.figure import NARROW
 from blender_dp.report.lines import Axis, Point, line_chart
 from blender_dp.report.text import shortened
 from blender_dp.report.theme import Spec
-from blender_dp.report.ticks import label_ticks
+from blender_dp.report.ticks import PERCENT, label_ticks
 
 _PUBLISHED, _SMOOTHED = "published, with 95 % interval", "smoothed, with 95 % band"
 _LABELS = 0.4  # of the width, at most, for the name of a release
@@ -24,7 +24,7 @@ def trend_chart(trends: Trends, n: int, width: float = 920) -> Spec:
     return line_chart(
         [point for series in shown for point in _points(series)],
         x=_releases(trends.names, inner),
-        y={series.query: Axis("share", ".2~%", zero=True) for series in shown},
+        y={series.query: Axis("share", PERCENT, zero=True) for series in shown},
         columns=columns,
         width=inner,
         height=150,

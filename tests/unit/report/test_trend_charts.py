@@ -11,18 +11,17 @@ from blender_dp.report.lines import svg
 from blender_dp.report.trend_charts import trend_chart
 
 
-def series(query: str, rounds: int) -> Series:
-    points = [
-        Point(share=0.02, low=0.01, high=0.03, smoothed=0.02, smoothed_low=0.015, smoothed_high=0.025)
-        for _ in range(rounds - 1)
-    ]
-    missing = Point(share=None, low=None, high=None, smoothed=0.02, smoothed_low=0.015, smoothed_high=0.025)
-    return Series(query=query, points=(*points, missing), change=0.0, change_low=-0.01, change_high=0.01)
+def series(query: str, rounds: int, share: float = 0.02) -> Series:
+    low, high = 0.75 * share, 1.25 * share
+    point = Point(share=share, low=0.5 * share, high=1.5 * share, smoothed=share, smoothed_low=low, smoothed_high=high)
+    missing = Point(share=None, low=None, high=None, smoothed=share, smoothed_low=low, smoothed_high=high)
+    points = (*[point] * (rounds - 1), missing)
+    return Series(query=query, points=points, change=0.0, change_low=-share / 2, change_high=share / 2)
 
 
-def texts(names: tuple[str, ...]) -> list[str]:
+def texts(names: tuple[str, ...], share: float = 0.02) -> list[str]:
     """The texts of a chart of one query."""
-    picture = svg(trend_chart(Trends(names, (series("google", len(names)),)), 1))
+    picture = svg(trend_chart(Trends(names, (series("google", len(names), share),)), 1))
     return re.findall(r"<text[^>]*>(.*?)</text>", picture)
 
 
@@ -37,6 +36,14 @@ def test_the_axis_has_the_names_of_the_releases():
     shown = texts(("june", "july"))
     assert {"june", "july", "release"} <= set(shown)
     assert "1" not in shown
+
+
+@pytest.mark.parametrize("share", [0.5, 0.02, 1e-4, 1e-6])
+def test_shares_of_every_size_have_different_labels(share):
+    labels = [text for text in texts(("june", "july"), share) if text.endswith("%")]
+    assert len(labels) > 3
+    assert len(set(labels)) == len(labels)
+    assert max(float(label.removesuffix("%")) for label in labels) >= 100 * share
 
 
 @pytest.mark.parametrize("rounds", [1, 12, 300])
