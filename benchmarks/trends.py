@@ -152,7 +152,7 @@ def _one(key: Key, seed: int) -> dict[str, Errors]:
         collect_rounds(collection, population, factors, users=key.users, opt_in=0.05, seed=seed, reuse_lists=key.reuse_lists)
     )
     trends = trends_over([one.release for one in rounds])
-    return {part: errors for part, mask in masks.items() if (errors := _errors(rounds, trends, key.step, mask))}
+    return {part: errors for part, mask in masks.items() if (errors := _errors(rounds, trends, key, mask))}
 
 
 Mask = Mapping[str, np.ndarray]
@@ -182,8 +182,9 @@ def _movement(key: Key, population: Population, seed: int) -> tuple[list[np.ndar
     return list(moved), {ALL: None, **parts}
 
 
-def _errors(rounds: Sequence[Round], trends: Trends, step: float, counted: Mask | None) -> Errors | None:
+def _errors(rounds: Sequence[Round], trends: Trends, key: Key, counted: Mask | None) -> Errors | None:
     """The errors of what is counted; None if that is nothing."""
+    step, nothing_changes = key.step, key.step == 0 and not key.pattern
     published = _published(rounds)
     ideals = {query: _ideal(*series.T, step) for query, series in published.items()} if counted is None else {}
     listed, unlisted, changes = [], [], []
@@ -205,7 +206,7 @@ def _errors(rounds: Sequence[Round], trends: Trends, step: float, counted: Mask 
     if not listed and not unlisted:
         return None
     rows = np.array(listed).reshape(-1, 7)
-    pairs = pairwise(rounds) if step == 0 and counted is None else ()
+    pairs = pairwise(rounds) if nothing_changes else ()
     return Errors(
         all=_compared(rows),
         slow=_compared(rows[rows[:, 4] <= SLOW * rows[:, 2]]),
@@ -295,11 +296,12 @@ def _misses(key: Key, errors: Sequence[Errors]) -> str:
 def _row(key: Key, errors: Sequence[Errors]) -> dict[str, Cell]:
     listed, slow = _total(errors, lambda one: one.all.shares), _slow(key, errors)
     changes = _changes(errors)
+    counted_rounds = 1 if key.part.endswith(IN_ITS_ROUND) else ROUNDS
     return {
         "shape": key.shape + (", lists reused" if key.reuse_lists else ""),
         "users": key.users,
         "step": f"{key.pattern}: {key.part}" if key.pattern else f"{key.step:.0%}",
-        "listed": listed / len(errors) / ROUNDS,
+        "listed": listed / len(errors) / counted_rounds,
         "factor": "{:.3f} ± {:.3f}".format(*_factor(errors)),
         "ideal": "–" if key.pattern else f"{np.mean([one.all.ideal for one in errors]):.2f}",
         "slow": "–" if slow is None else "{:.3f} ({:.2f})".format(*slow),

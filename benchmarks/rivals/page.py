@@ -124,7 +124,7 @@ def _nearest(best: Comparison) -> str:
     verdict = "that is better" if best.rival_wins else "that is worse" if best.we_win else ""
     return (
         f"- the smallest query L1 without a curator for everyone, besides ours ({_figure(QUERY_L1, best.ours)}), is that of "
-        f"*{best.row.rival.name}*, {_figure(QUERY_L1, best.row)}, a difference of {-gap.value:.4f} ± {gap.margin:.4f} "
+        f"*{best.row.rival.name}*, {_figure(QUERY_L1, best.row)}, a difference of {-gap.value:.5f} ± {gap.margin:.5f} "
         f"(95 % confidence, {len(best.row.runs)} populations); {verdict + ' by more than chance' if verdict else _CHANCE}"
     )
 

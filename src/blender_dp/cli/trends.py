@@ -15,6 +15,7 @@ from blender_dp.cli.output import check_writable, err, note, print_json, print_t
 from blender_dp.errors import ParameterError
 
 if TYPE_CHECKING:
+    from blender_dp.cli.release_series import Collected
     from blender_dp.release import Release
     from blender_dp.release.series import Series, Trends
 
@@ -51,13 +52,14 @@ def trends(
     """
     from blender_dp.cli.release_series import is_one_release, read_series
     from blender_dp.privacy.statement import seeded_warning
-    from blender_dp.release.explanation import why_empty
     from blender_dp.release.series import trends_over
 
     _check_plot(plot)
-    if is_one_release(releases) and plot is None and key is None and name is None:
+    is_one = is_one_release(releases) and key is None and name is None
+    if is_one:
         _show_release(Path(releases[0]), n, as_json=as_json)
-        return
+        if plot is None:
+            return
     with err.status("reading the releases"):
         collected = read_series(releases, name, key)
     loaded = [release for _, release in collected.releases]
@@ -68,16 +70,23 @@ def trends(
     if plot is not None:
         with err.status("drawing"):
             _draw(loaded, over, n, plot)
+    if not is_one:
+        _show_series(collected, over, n, as_json=as_json)
+    if plot is not None and not as_json:
+        say(f"Drawn: {plot}")
+
+
+def _show_series(collected: Collected, over: Trends, n: int, *, as_json: bool) -> None:
+    from blender_dp.release.explanation import why_empty
+
     if not over.series:
-        note(f"No release lists a query. {why_empty(loaded[-1].manifest)}")
+        note(f"No release lists a query. {why_empty(collected.releases[-1][1].manifest)}")
     if as_json:
         signed = {} if collected.key is None else {"key": collected.key, "key_is_pinned": collected.is_pinned}
         print_json({**signed, "releases": over.names, "series": [asdict(one) for one in over.series[:n]]})
         return
     if over.series:
         print_table(_title(over), _COLUMNS, [_row(one) for one in over.series[:n]], fold=False)
-    if plot is not None:
-        say(f"Drawn: {plot}")
     if collected.note:
         note(collected.note)
 

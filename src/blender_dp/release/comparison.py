@@ -114,14 +114,15 @@ def _listed(release: Release, *, same_users: bool) -> dict[str, QueryEstimate]:
 def _both(query: str, was: QueryEstimate, now: QueryEstimate) -> Change:
     difference, variance = now.share - was.share, was.variance + now.variance
     half = margin(variance)
+    low, high = _possible(difference - half, difference + half, difference)
     return Change(
         query=query,
         kind="unchanged",
         old_share=was.share,
         new_share=now.share,
         difference=difference,
-        low=difference - half,
-        high=difference + half,
+        low=low,
+        high=high,
         p_value=two_sided(difference / variance**0.5) if variance else float(difference == 0),
         chance_missing=None,
     )
@@ -133,17 +134,23 @@ def _one(row: QueryEstimate, other: Membership, spread: Spread) -> Change:
     shares, weights = normal_nodes(row.share, row.variance)
     missing = float(other.missing(query, shares.clip(0.0, 1.0), spread) @ weights)
     half = margin(row.variance)
+    low, high = _possible(row.share - half - other.largest_missing(query, _TAIL, spread), max(row.share + half, 0.0))
     return Change(
         query=query,
         kind="unchanged",
         old_share=None,
         new_share=row.share,
         difference=None,
-        low=row.share - half - other.largest_missing(query, _TAIL, spread),
-        high=max(row.share + half, 0.0),
+        low=low,
+        high=high,
         p_value=min(2 * missing, 1.0),  # two-sided: it would also be tested if the other list had it with a larger share
         chance_missing=missing,
     )
+
+
+def _possible(low: float, high: float, difference: float = 0.0) -> tuple[float, float]:
+    """The part of an interval that differences of two shares can be in, and the estimated difference itself."""
+    return max(low, min(difference, -1.0)), min(high, max(difference, 1.0))
 
 
 def _discoveries(p_values: Sequence[float], fdr: float) -> int:

@@ -33,6 +33,7 @@ SWINGS = np.array([False] * (len(_SIZES) + 1) + [True])
 _SWING = 0.35  # the standard deviation of these deviations, relative to the share
 _EVENT, _BROAD = 0.5, 0.5  # the typical logarithm of an event's factor, but this part of the events lead anywhere
 _NO_STEP = 1e-6  # far below the width of a cell
+_IMPOSSIBLE = -200.0  # the logarithm of a likelihood that is as good as 0
 _TYPICAL, _FACTOR = 0.03, 4.0  # before any query is seen, most steps are within this factor of this size, or 0
 _SPECIAL = 0.05  # before any query is seen, this part of the queries has each of the last two kinds
 
@@ -72,9 +73,12 @@ class Movement:
 
     @cached_property
     def likelihoods(self) -> Floats:
-        """By round, visibility, bias and share, relative to the largest one of the round."""
+        """By round, visibility, bias and share, relative to the largest one of the round.
+
+        None is 0: if every share were impossible in some round, nothing could be said about any round.
+        """
         logs = self.track.log_likelihood
-        return np.asarray(np.exp(logs - logs.max(axis=(1, 2, 3), keepdims=True)))
+        return np.asarray(np.exp(np.maximum(logs - logs.max(axis=(1, 2, 3), keepdims=True), _IMPOSSIBLE)))
 
     def given_level(self, number: int) -> Floats:
         """The likelihoods of this round by kind, visibility, bias and level."""

@@ -22,11 +22,12 @@ from blender_dp.release.estimates import QueryEstimate
 from blender_dp.release.movement import STEPS, Movement, typical
 from blender_dp.release.normal import Floats, normal_quantile
 from blender_dp.release.tracks import Track
+from blender_dp.stages import Integers
 
 _ITERATIONS = 200
 _PSEUDO = 0.5  # that many queries are counted as seen before any is
 _NEGLIGIBLE = 1e-3  # the weight of a kind of movement that is not worth computing
-_MOST, _CASES = 0.97, 12  # a change is computed in so many cases, or in fewer that are that probable together
+_MOST, _CASES = 0.99, 48  # a change follows the most probable cases until they have 99 % of the probability, at most 48
 _CELL = 3e-3  # a last share that is less probable is counted with its neighbour
 _QUANTILES = normal_quantile(np.array([0.025, 0.5, 0.95, 0.975]))
 _ENDS = np.array([0.025, 0.975])
@@ -140,36 +141,42 @@ def _intervals(track: Track, posteriors: Floats) -> tuple[Floats, Floats, Floats
 
 
 def _change(movement: Movement, belongs: Floats, last: Floats) -> tuple[float, float]:
-    """The 95 % interval of the last share minus the first, from their joint distribution.
-
-    The most probable cases of kind, visibility and bias are followed backwards, for every part of the last shares.
-    """
+    """The 95 % interval of the last share minus the first, from their joint distribution."""
     order = np.argsort(-belongs, axis=None)
     cases = order[: min(int(np.searchsorted(np.cumsum(belongs.ravel()[order]), _MOST)) + 1, _CASES)]
-    kind, visibility, bias = np.unravel_index(cases, belongs.shape)
-    parts = _parts(last)
-    moves, chances = np.swapaxes(movement.moves, 1, 2)[kind], movement.chances[kind].T[:, :, None, None]
-    of_shares = movement.likelihoods[:, visibility, bias, None]  # by round, case, part and share
-    of_levels = (chances[:, None] * movement.of_levels(of_shares)).sum(axis=0)
-    ahead = (chances * movement.of_levels(of_shares[-1] * parts)).sum(axis=0)
+    parts, kinds = _parts(last), cases // belongs[0].size
+    joint = np.zeros_like(parts)
+    for kind in np.unique(kinds):
+        _, visibility, bias = np.unravel_index(cases[kinds == kind], belongs.shape)
+        each = _joint(movement, kind, visibility, bias, parts)
+        joint += np.tensordot(belongs[kind, visibility, bias], each, axes=1)
+    return _difference(movement.track, joint, (parts * last) @ movement.track.shares / (parts @ last))
+
+
+def _joint(movement: Movement, kind: int, visibility: Integers, bias: Integers, parts: Floats) -> Floats:
+    """For each visibility with its bias: the probabilities of every part of the last shares (row) and every first share."""
+    chances, backwards = movement.chances[kind], movement.moves[kind].T
+    of_shares = movement.likelihoods[:, visibility, bias]
+    of_levels = np.tensordot(chances, movement.of_levels(of_shares), axes=1)
+    ahead = np.tensordot(chances, movement.of_levels(of_shares[-1][:, None] * parts), axes=1)
     for likelihood in of_levels[-2:0:-1]:
-        ahead = (ahead @ moves) * likelihood
+        ahead = (ahead @ backwards) * likelihood[:, None]
         ahead = ahead / (ahead.max(axis=(1, 2), keepdims=True) + _TINY)
-    joint = of_shares[0] * movement.to_shares(chances * (movement.anywhere * (ahead @ moves)))
-    joint *= (belongs.ravel()[cases] / (joint.sum(axis=(1, 2)) + _TINY))[:, None, None]
-    return _difference(movement.track, joint.sum(axis=0), (parts * last) @ movement.track.shares / (parts @ last))
+    levels = chances[:, None, None, None] * (movement.anywhere * (ahead @ backwards))
+    joint = of_shares[0][:, None] * movement.to_shares(levels)
+    return np.asarray(joint / (joint.sum(axis=(1, 2), keepdims=True) + _TINY))
 
 
 def _parts(last: Floats) -> Floats:
     """Parts of the last shares, as rows of 0 and 1: every plausible one, with its implausible neighbours."""
-    plausible = np.flatnonzero(last > _CELL)
+    plausible = np.flatnonzero(last > min(_CELL, last.max() / 2))
     nearest = np.abs(np.arange(last.size) - plausible[:, None]).argmin(axis=0)
     return np.asarray(nearest == np.arange(plausible.size)[:, None], float)
 
 
 def _difference(track: Track, joint: Floats, last: Floats) -> tuple[float, float]:
     """The 95 % interval, given the probabilities of all parts of the last shares and all first shares."""
-    # A share that may well be 0 is 0 if that makes the interval longer.
+    # A share below the offset may be 0: the end of the interval uses whichever makes the interval longer.
     first, first_0, last_0 = (np.where(shares < track.offset, 0.0, shares) if to_0 else shares
                               for shares, to_0 in ((track.shares, False), (track.shares, True), (last, True)))  # fmt: skip
     ends = []

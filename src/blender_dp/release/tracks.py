@@ -34,6 +34,7 @@ _REACH = 6.0  # standard errors around all estimates that the grid covers
 _SPREAD = 2.5  # standard errors around an estimate, within which its cells are dense
 _WINDOW = 4.0  # standard errors around an estimate
 _CELLS, _PER_ERROR = 40, 1.5  # of the grid: so many, and more for every standard error in one of the windows
+_MORE_CELLS = 800  # at most: usual series have up to 500
 _ANYWHERE = 0.2  # the part of the cells that are spread evenly
 _FINE = 1500  # points from which the grid is chosen
 _UNSEEN = 1e-3  # the grid covers every share that is missing with this probability
@@ -170,7 +171,7 @@ def _track(query: str, rounds: Sequence[_Round], spread: Spread) -> Track:
     evidence = [None if row is None else _evidence(row, one, spread) for row, one in zip(rows, rounds, strict=True)]
     seen = [one for one in evidence if one is not None]
     estimates = np.array([(one.share, one.variance**0.5) for one in seen])
-    offset = _NEAR_ZERO * float(estimates[:, 1].min())
+    offset = _NEAR_ZERO * min(float(estimates[:, 1].min()), 1.0)
     visibilities, log_visibilities = _visibilities(seen, spread)
     unseen = [one.membership.largest_missing(query, _UNSEEN, spread) for one in rounds if query not in one.rows]
     shares = _grid(estimates, offset, unseen)
@@ -214,18 +215,22 @@ def _visibilities(seen: Sequence[_Evidence], spread: Spread) -> tuple[Floats, Fl
 def _evidence(row: QueryEstimate, one: _Round, spread: Spread) -> _Evidence:
     manifest, membership, query = one.release.manifest, one.membership, row.query or ""
     is_average = manifest.settings.estimator == "average"
-    users = manifest.calibration_users if is_average else sum(g.users for g in manifest.groups[:1])
-    variance = row.variance + (0.0 if is_average else sampling_variance(row, manifest))
+    opt_in, clients = (sum(group.users for group in groups) for groups in (manifest.groups[:1], manifest.groups[1:]))
+    users = manifest.calibration_users if is_average else opt_in
+    variance = max(
+        row.variance + (0.0 if is_average else sampling_variance(row, manifest)), _least_variance(opt_in + clients)
+    )
+    client_variance = max(row.client_variance, _least_variance(clients))
     if is_average:
         rest, rest_variance = row.opt_in_share or 0.0, row.opt_in_variance or np.inf
     else:
-        rest, rest_variance = _without_clients(row, variance)
+        rest, rest_variance = _without_clients(row, variance, client_variance)
         rest += _lowered(row, one)
     return _Evidence(
         share=row.share,
-        variance=max(variance, _NEVER),
+        variance=variance,
         client=row.client_share,
-        client_variance=max(row.client_variance, _NEVER),
+        client_variance=client_variance,
         rest=rest,
         rest_variance=rest_variance,
         users=users,
@@ -234,9 +239,14 @@ def _evidence(row: QueryEstimate, one: _Round, spread: Spread) -> _Evidence:
     )
 
 
-def _without_clients(row: QueryEstimate, variance: float) -> tuple[float, float]:
+def _least_variance(users: int) -> float:
+    """Nobody knows a share better than to one user, even if a published variance is 0, as that of a count of 0 may be."""
+    return 1 / users**2
+
+
+def _without_clients(row: QueryEstimate, variance: float, client_variance: float) -> tuple[float, float]:
     """What has to be averaged with the clients' estimate, by precision, to get the published share; and its variance."""
-    weight = 1 - variance / max(row.client_variance, _NEVER)
+    weight = 1 - variance / client_variance
     if weight < _LEAST:
         return 0.0, np.inf
     return row.client_share + (row.share - row.client_share) / weight, variance / weight
@@ -271,8 +281,11 @@ def _grid(estimates: Floats, offset: float, unseen: Sequence[float]) -> Floats:
     windows = np.hstack([near, below])
     density = (windows / windows.sum(axis=0)).mean(axis=1)
     density = (1 - _ANYWHERE) * density + _ANYWHERE / _FINE
-    apart = np.gradient(shares)[:, None] / error * (np.abs(shares[:, None] - mean) < _WINDOW * error)
-    cells = _CELLS + int(_PER_ERROR * float(apart.max(axis=1).sum())) + (_CELLS // 2 if unseen else 0)
-    chosen: Floats = np.exp(np.interp(np.linspace(0, 1, cells), np.cumsum(density), logs)) - offset
+    apart = np.minimum(np.gradient(shares)[:, None] / error, 2 * _WINDOW)  # a cell has a window at most
+    apart *= np.abs(shares[:, None] - mean) < _WINDOW * error
+    more = min(int(_PER_ERROR * float(apart.max(axis=1).sum())), _MORE_CELLS)
+    cells = _CELLS + more + (_CELLS // 2 if unseen else 0)
+    before = np.append(0.0, np.cumsum(density[:-1] + density[1:]))
+    chosen: Floats = np.exp(np.interp(np.linspace(0, before[-1], cells), before, logs)) - offset
     chosen[0] = low  # not nearly
     return chosen

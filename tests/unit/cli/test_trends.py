@@ -151,7 +151,14 @@ def test_the_ending_of_a_plot_may_be_in_capitals(folder, tmp_path):
 
 
 def test_the_title_of_one_release_is_not_a_range(folder, tmp_path):
-    assert run(folder / "round-1", "-n", "1", "--plot", tmp_path / "t.svg").startswith("Smoothed shares of round-1\n")
+    Release.load(folder / "round-1").save(tmp_path / "releases" / "round-1")
+    assert run(tmp_path / "releases", "-n", "1").startswith("Smoothed shares of round-1\n")
+
+
+def test_a_plot_does_not_change_what_is_printed_about_one_release(folder, tmp_path):
+    one, plot = folder / "round-1", tmp_path / "t.svg"
+    assert "".join(run(one, "-n", "1", "--plot", plot).split()) == "".join([*run(one, "-n", "1").split(), f"Drawn:{plot}"])
+    assert run(one, "-n", "1", "--plot", plot, "--json") == run(one, "-n", "1", "--json")
 
 
 def test_several_releases_without_queries_are_explained(folder, tmp_path):

@@ -43,6 +43,16 @@ def test_real_changes_are_discovered_and_nothing_else(releases):
     assert comparison.fdr == 0.05
 
 
+@pytest.mark.parametrize("query", ["google", "mapquest"])
+def test_no_interval_has_differences_that_no_two_shares_have(releases, query):
+    """With huge variances, of a query on both lists and of one on a single list."""
+    for new in (releases[0], without(releases[0], query)):
+        old = changed(releases[0], query, variance=25.0)
+        for change in (*old.compare(changed(new, "yahoo", variance=1e-8)).changes, *new.compare(old).changes):
+            assert -1 <= change.low <= change.high <= 1
+            assert change.difference is None or change.low <= change.difference <= change.high
+
+
 def test_discoveries_come_first_and_the_largest_first(releases):
     kinds = [change.kind == "unchanged" for change in releases[0].compare(releases[1]).changes]
     assert kinds == sorted(kinds)

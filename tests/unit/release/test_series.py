@@ -67,6 +67,45 @@ def test_a_jump_and_a_disappearance_are_followed(collected, trends):
     assert steady.change_low < 0 < steady.change_high
 
 
+def test_a_query_that_no_client_reported_keeps_its_share(collected):
+    """At a high ε no report can mean that nobody has it, or that one user has: the opt-in users' evidence counts as well."""
+    changed = []
+    for one in collected[:3]:
+        rare = min((row for row in one.release.queries if row.query), key=lambda row: row.share).query
+        rows = [replace(r, client_share=0.0, client_variance=0.0) if r.query == rare else r for r in one.release.queries]
+        changed.append(replace(one.release, queries=tuple(rows)))
+    trends = trends_over(changed)
+    assert all(point.smoothed > 0 for one in trends.series for point in one.points)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"share": 1.0, "low": 1.0, "high": 1.0, "variance": 0.0, "client_share": 1.0, "client_variance": 0.0},
+        {"share": 1.0, "low": 1.0, "high": 1.0, "variance": 1e-16},
+        {"share": 0.0, "low": 0.0, "high": 0.0, "variance": 0.0},
+        {"client_share": 1e12, "client_variance": 0.0},
+        {"client_share": -1e12},
+        {"variance": 1e300, "client_variance": 1e300},
+    ],
+)
+def test_extreme_estimates_have_finite_trends(collected, values):
+    """Releases can be edited, and one of a log in which everyone has the same record has no variance."""
+    releases = [
+        replace(
+            one.release,
+            queries=tuple(replace(row, **values) if row.query == "google" else row for row in one.release.queries),
+        )
+        for one in collected[:3]
+    ]
+    for one in trends_over(releases).series:
+        numbers = [one.change_low, one.change, one.change_high]
+        for point in one.points:
+            assert 0 <= point.smoothed_low <= point.smoothed <= point.smoothed_high <= 1
+        assert numbers == sorted(numbers)
+        assert -1 <= numbers[0] <= numbers[2] <= 1
+
+
 def test_one_round_says_what_it_published(collected):
     """There is nothing to smooth: the smoothed shares are the published ones, but for a small part of their errors."""
     release = collected[0].release

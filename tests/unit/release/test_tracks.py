@@ -63,6 +63,37 @@ def test_the_grid_ends_at_1_however_large_the_published_shares_are(share):
     assert 0 <= shares[0] < shares[-1] == pytest.approx(1)
 
 
+@pytest.mark.parametrize("error", [1e-3, 1e-6, 1e-9, 1e-12])
+def test_the_grid_has_a_limit_however_precise_an_estimate_is(error):
+    """At a high ε, or if everyone has the same record, published variances can be 0."""
+    shares = _grid(np.array([[1.0, error], [1.0, error], [0.3, error]]), 0.25 * error, [])
+    assert shares.size < 100
+    assert (np.diff(shares) > 0).all()
+    assert shares[-1] == pytest.approx(1)
+
+
+def test_the_grid_has_a_limit_however_many_rounds_there_are():
+    """Years of weekly rounds, in which a share doubles again and again."""
+    estimates = np.column_stack([np.geomspace(1e-4, 0.5, 400), np.geomspace(1e-6, 1e-4, 400)])
+    assert 500 < _grid(estimates, 1e-6, []).size < 900
+
+
+def with_google(release, **values):
+    """The track of one query of a release, whose estimates are replaced."""
+    rows = [replace(row, **values) if row.query == "google" else row for row in release.queries]
+    return next(one for one in tracks_of([replace(release, queries=tuple(rows))]) if one.query == "google")
+
+
+def test_no_share_is_known_better_than_to_one_user(collected):
+    """A query that no client reported at a high ε has a published client variance of 0: that must not outweigh the rest."""
+    release = collected[0].release
+    unreported = with_google(release, variance=0.0, client_share=0.0, client_variance=0.0)
+    clients = release.manifest.groups[1].users
+    assert unreported.log_likelihood[0, -1, UNBIASED] == pytest.approx(-0.5 * (unreported.shares * clients) ** 2)
+    unseen = with_google(release, share=0.0, low=0.0, high=0.0, variance=0.0)
+    assert unseen.offset == pytest.approx(0.25 / 100_000)  # of the error, which is one of all users
+
+
 def test_tracks_are_made_one_at_a_time(collected, monkeypatch):
     """Together, those of a year and a list of 10,000 queries would need gigabytes."""
     made = []
@@ -88,12 +119,11 @@ def test_the_clients_and_the_rest_average_to_what_was_published(collected):
     release = collected[0].release
     for row in (row for row in release.queries if row.query is not None):
         variance = row.variance + sampling_variance(row, release.manifest)
-        rest, rest_variance = _without_clients(row, variance)
+        rest, rest_variance = _without_clients(row, variance, row.client_variance)
         precisions = 1 / row.client_variance, 1 / rest_variance
         assert 1 / sum(precisions) == pytest.approx(variance)
         assert (row.client_share * precisions[0] + rest * precisions[1]) * variance == pytest.approx(row.share)
-    only_clients = replace(row, client_variance=variance)
-    assert _without_clients(only_clients, variance)[1] == np.inf
+    assert _without_clients(row, variance, variance)[1] == np.inf
 
 
 def test_a_round_that_does_not_list_a_query_favours_small_shares(collected):
