@@ -76,6 +76,20 @@ def test_all_clients_may_have_the_same_few_queries(monkeypatch, name, queries):
     assert (reported >= 0).all()
 
 
+@pytest.mark.parametrize("name", [*SETTINGS, "subset of 1"])
+@pytest.mark.parametrize("others", [1, 3, 10])
+def test_hardly_any_client_may_have_a_listed_query(name, others):
+    """Then the number of clients who report ⋆ without having it is near 0, below which a normal number may go."""
+    settings = SETTINGS.get(name) or ChannelSettings.of(epsilon=2, f_c="0.9", subset_size=1, m_c=1)
+    channel, counts, entropy = channel_of(HEAD, settings), np.zeros_like(COUNTS), Entropy.seeded(f"few {name} {others}")
+    counts[-1] = 500_000
+    counts[: 2 * others : 2] = 1
+    for _ in range(100):
+        reported = fast_reports(counts, channel, entropy)
+        assert reported.sum() == counts.sum() * channel.size
+        assert (reported >= 0).all()
+
+
 def test_few_clients_are_drawn_one_by_one():
     channel, few = channel_of(HEAD, SETTINGS["two-stage"]), COUNTS // 100
     assert (

@@ -60,8 +60,11 @@ def _other_queries(with_own: Integers, without: Integers, size: int, entropy: En
     users = np.stack([with_own, without], axis=1)
     mean = users @ shares
     scale = np.sqrt(users @ (shares * (1 - shares)) * others / max(others - 1, 1))
-    reported: Floats = mean.sum() - mean + _deviations(scale, entropy)
-    whole: Integers = np.rint(np.cumsum(reported.clip(min=0.0))).astype(np.int64)
+    reported: Floats = (mean.sum() - mean + _deviations(scale, entropy)).clip(min=0.0)
+    total = int(with_own.sum()) * (size - 1) + int(without.sum()) * size
+    sums = np.cumsum(reported) * (total / max(float(reported.sum()), 1.0))  # counts near 0 may have lost their lower part
+    whole: Integers = np.minimum(np.rint(sums), total).astype(np.int64)
+    whole[-1] = total
     return np.diff(whole, prepend=0)
 
 
