@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from multiprocessing import active_children, get_context
+from multiprocessing.process import BaseProcess
 from multiprocessing.queues import SimpleQueue
 
 _ticks: list[SimpleQueue[None]] = []  # in a process of a pool: where it reports to
@@ -42,15 +43,16 @@ def tick() -> None:
 @contextmanager
 def processes(count: int) -> Iterator[Pool]:
     """A pool of new processes. After Ctrl-C or an error they are terminated: work in progress may take minutes."""
-    others = set(active_children())
+    others, ours = set(active_children()), set[BaseProcess]()
     pool = Pool(count)
     try:
         with _ignored_interrupts():
             for _ in range(count):
                 pool.submit(int)  # starts a process
+            ours = set(active_children()) - others  # before anything else starts processes of its own
         yield pool
     except BaseException:
-        for process in set(active_children()) - others:
+        for process in ours:
             process.terminate()
         raise
     finally:
