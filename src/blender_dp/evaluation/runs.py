@@ -147,6 +147,6 @@ def _read(path: Path) -> dict[str, Rows]:
             match json.loads(line):
                 case {"key": str(key), "digest": str(digest), "rows": [*rows]} if digest == _digest_of(rows):
                     cells[key] = rows
-        except ValueError:  # no JSON, or not a number
+        except (ValueError, RecursionError):  # no JSON, not a number, or nested too deeply
             continue
     return cells

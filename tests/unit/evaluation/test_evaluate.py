@@ -74,9 +74,23 @@ def test_a_cell_of_other_code_is_run_again(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "damage", [b"3", b"[]", b'{"key": 1}', b'{"key": "KEY", "rows": [{}]}', b'{"key": "KEY", "rows": 7}', b"\xff"]
+    "damage",
+    [
+        b"3",
+        b"[]",
+        b'{"key": 1, "digest": "%s", "rows": []}',
+        b'{"key": "KEY", "rows": []}',
+        b'{"key": "KEY", "digest": "another", "rows": []}',
+        b'{"key": "KEY", "digest": "%s", "rows": [{}]}',
+        b'{"key": "KEY", "digest": "%7", "rows": 7}',
+        b'{"key": "KEY", "digest": "%s", "rows": []',
+        b"[" * 100_000,
+        b"\xff",
+    ],
+    ids=str,
 )
 def test_a_damaged_line_is_no_cell(tmp_path, damage):
+    damage = damage.replace(b"%s", runs._digest_of([]).encode()).replace(b"%7", runs._digest_of(7).encode())
     path = tmp_path / "cells.jsonl"
     runs._append(path, "good", [])
     with path.open("ab") as file:

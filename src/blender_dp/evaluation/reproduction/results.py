@@ -69,4 +69,4 @@ def reason(sources: Iterable[PopulationSource]) -> str:
             "A possible reason is the population: it is synthetic, with the size and the top shares that the papers print, "
             "but with other shares further down, and other URLs."
         )
-    return "A possible reason is the population: it is the log or release that was passed, with one record per user."
+    return "A possible reason is the population: it is the log that was passed, with one record per user."

@@ -117,7 +117,7 @@ def test_the_reason_names_the_population_of_the_setting(tmp_path):
     figure = catalogue(PopulationSource(str(aol)))["figure-13"]
     verdicts = {claim.text: claim.check(made_up(figure, useless=True)) for claim in figure.claims}
     assert "synthetic" in verdicts["on Yandex 3 % suffice for 500 queries"].why
-    assert "the log or release that was passed" in verdicts["on AOL the L1 of 50 queries stays below 0.016"].why
+    assert "the log that was passed" in verdicts["on AOL the L1 of 50 queries stays below 0.016"].why
     assert description(logs(PopulationSource(str(aol)))) == (
         f"AOL: {aol}; Yandex: a synthetic population with the log's size and top shares."
     )
