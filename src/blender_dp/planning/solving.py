@@ -1,6 +1,6 @@
 """The inverse question: which opt-in share, ε, number of users or M gives the result that is wanted?
 
-Bisection over the same forecasts, then a check with other random numbers. List lengths are in closed form, so values whose
+A search over the same forecasts, then a check with other random numbers. List lengths are in closed form, so values whose
 list is too short are ruled out without simulating anything.
 """
 
@@ -23,7 +23,7 @@ _VERIFYING = {"queries": 1500, "few": 2, "many": 20}
 _LONG = 1000  # queries: simulating longer lists takes so long that fewer values can be tried
 _PRECISION, _PRECISION_FOR_LONG_LISTS = 1.05, 1.1
 _SOME = 0.5  # of the most popular queries, on average; if fewer of those wanted are listed, their errors are unknown
-_NUDGES = 4  # each twice as far as the last one
+_COARSE = 1.25  # the ratio of a value that was confirmed and one that was not, from which a value between them is checked
 
 
 @dataclass(frozen=True)
@@ -42,8 +42,9 @@ class Want:
             raise ParameterError("want", "no goal is set", "Pass queries, ndcg or error, such as queries=100,ndcg=0.95")
         limits = (("queries", self.queries, math.inf), ("ndcg", self.ndcg, 1.0), ("error", self.error, math.inf))
         for name, value, most in limits:
-            if value is not None and not 0 < value <= most:
-                raise ParameterError("want", f"{name}={value:g} is out of range", "Use a positive number; NDCG is at most 1")
+            if value is not None and (not 0 < value <= most or (name == "queries" and value % 1)):
+                fix = "Use positive numbers, a whole one for queries; NDCG is at most 1"
+                raise ParameterError("want", f"{name}={value:g} is not possible", fix)
 
     def lists_enough(self, setting: Setting) -> bool:
         """Whether the list is long enough, in closed form: an empty one has no errors, but is never wanted."""
@@ -151,15 +152,29 @@ def _shortfall(setting: Setting, want: Want) -> float:
 
 
 def _verified(unknown: Unknown, setting: Setting, want: Want, value: float, *, up: bool = True) -> Solution:
-    """Check a value with other random numbers, and change it a little if chance had made it look good enough."""
-    solution = _outcome(unknown, value, unknown.set(setting, value), want)
-    for nudge in range(_NUDGES):
-        step = _PRECISION ** (2**nudge)
-        further = unknown.rounded(value * step if up else value / step, up=up)
-        if not solution.missing or further == value:
+    """Check a value with other random numbers. If chance had made it look good enough, go on until one is confirmed.
+
+    Each step is twice as far as the last one, up to the end of the range. What a large step has skipped is checked as well.
+    """
+
+    def checked(one: float) -> Solution:
+        streams.append(f"verification {len(streams)}" if streams else "verification")
+        return _outcome(unknown, one, unknown.set(setting, one), want, streams[-1])
+
+    streams: list[str] = []
+    solution, failed = checked(value), value
+    while solution.missing:
+        step = _PRECISION ** (2 ** (len(streams) - 1))
+        further = unknown.rounded(solution.tried * step if up else solution.tried / step, up=up)
+        if further == solution.tried:
+            return solution
+        failed, solution = solution.tried, checked(further)
+    while max(solution.tried / failed, failed / solution.tried) > _COARSE:
+        between = unknown.rounded(math.sqrt(failed * solution.tried), up=up)
+        if between in (failed, solution.tried):
             break
-        value = further
-        solution = _outcome(unknown, value, unknown.set(setting, value), want, f"verification {nudge}")
+        other = checked(between)
+        failed, solution = (between, solution) if other.missing else (failed, other)
     return solution
 
 

@@ -9,6 +9,7 @@ import pytest
 from blender_dp import ParameterError
 from blender_dp.parameters import Parameters
 from blender_dp.planning import Setting, Want, solve, solving
+from blender_dp.planning.plans import setting_of
 from blender_dp.planning.simulation import simulated
 from blender_dp.planning.unknowns import UNKNOWNS
 from tests.unit.planning.shapes import SHAPES, USERS, brute_force
@@ -117,7 +118,39 @@ def test_a_maximum_below_the_wanted_number_is_refused():
         solve(setting(), Want(queries=30), "opt-in")
 
 
-@pytest.mark.parametrize("wrong", [{}, {"ndcg": 2.0}, {"error": 0.0}, {"queries": 0}])
+@pytest.mark.slow
+def test_a_value_that_only_seems_good_enough_does_not_end_the_search():
+    """The smallest possible number of users looks good by chance; the next ones do not, but larger ones are."""
+    parameters = Parameters(epsilon="4.526", delta="1e-5", max_queries=5, profile="paper")
+    wanted = Want(ndcg=0.8, error=0.1)
+    found = solve(setting_of("zipf:2", 0.2, 775_412, parameters), wanted, "users")
+    assert found.value is not None
+    assert 2_700 < found.value < 6_000
+    assert found.missing == ()
+
+
+@pytest.mark.parametrize("good_from", [1, 2_050, 5_000, 60_000, 9 * 10**9])
+def test_what_a_large_step_has_skipped_is_checked_as_well(monkeypatch, good_from):
+    """From 2,000 on, steps are doubled until a value is good enough; the answer is at most a quarter too large."""
+    monkeypatch.setattr(solving.Want, "missing", lambda _, setting, __: () if setting.users >= good_from else ("too few",))
+    monkeypatch.setattr(solving, "crossing", lambda *_: 2_000.0)
+    found = solve(setting("Zipf 1.8", epsilon=8), Want(ndcg=0.5), "users")
+    assert good_from <= found.value <= 1.25 * max(good_from, 2_000)
+
+
+def test_if_nothing_is_good_enough_the_end_of_the_range_was_tried(monkeypatch):
+    monkeypatch.setattr(solving.Want, "missing", lambda *_: ("too few",))
+    found = solve(setting("Zipf 1.8", epsilon=8), Want(ndcg=0.5), "users")
+    assert (found.value, found.tried) == (None, 10**10)
+
+
+def test_a_list_that_is_too_long_to_plan_is_refused():
+    for queries in (20_000, 300_000_000):
+        with pytest.raises(ParameterError, match=f"max_queries: {queries:,} is longer than any list"):
+            solve(setting(), Want(queries=queries), "max-queries")
+
+
+@pytest.mark.parametrize("wrong", [{}, {"ndcg": 2.0}, {"error": 0.0}, {"queries": 0}, {"queries": 2.5}])
 def test_senseless_wishes_are_refused(wrong):
     with pytest.raises(ParameterError, match="want"):
         Want(**wrong)
