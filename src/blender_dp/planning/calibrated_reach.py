@@ -2,10 +2,10 @@
 
 A nearly flat shape has a million such queries, and a list has room for a few. The noisy count of a query is at most the
 number of its calibration users, together with the noise of its listed records where that is positive. Only queries are
-drawn for which this bound reaches a number that the lowest count on the list practically always exceeds. What discovery
-lists of them does not depend on it. The more is known about a query, the lower is the bound: how many records it has, how
-many of them are listed, and how many users these have. Queries that it rules out are left out, and the noise of the others
-is drawn with it.
+drawn for which this bound reaches a number that the lowest count on the list practically always exceeds. Which of their
+records discovery lists is independent of this. The more is known about a query, the lower is the bound: how many records it
+has, how many of them are listed, and how many users these have. Queries that it rules out are left out, and the noise of the
+others is drawn with it.
 """
 
 from __future__ import annotations

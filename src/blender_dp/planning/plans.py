@@ -8,17 +8,17 @@ from typing import Any
 from blender_dp.errors import ParameterError
 from blender_dp.parameters import Parameters
 from blender_dp.planning.forecasts import Forecast, forecast, usual_runs
+from blender_dp.planning.limits import check_length, check_opt_in, check_users
 from blender_dp.planning.listing import needed_count
 from blender_dp.planning.risk import MOST_ROUNDS, ROUNDS, statement
 from blender_dp.planning.setting import Setting
 from blender_dp.planning.simulation import simulated
 from blender_dp.planning.sources import Planned, outline_of
 from blender_dp.planning.trust import Trust, compared
-from blender_dp.planning.unknowns import MOST_QUERIES, MOST_USERS
 from blender_dp.privacy.limits import exposure_statement, weaknesses
 from blender_dp.release.manifest import Sizes
 from blender_dp_device.arithmetic import Number
-from blender_dp_device.records.checks import at_least_one, open_unit
+from blender_dp_device.records.checks import at_least_one
 
 _DESIGNS = 4  # collections that choose their own channel, as all real ones do; it takes as long as the rest of one
 
@@ -82,14 +82,9 @@ def plan(
 def setting_of(shape: Planned, opt_in: Number, users: int | None, parameters: Parameters) -> Setting:
     """Check and combine what is to be planned."""
     outline = outline_of(shape)
-    share = open_unit(opt_in, "opt_in", "Pass the share of the users who opt in, such as 0.05")
-    many = outline.users if users is None else at_least_one(users, "users")
-    if many > MOST_USERS:
-        raise ParameterError("users", f"{many} are too many", f"Use at most {MOST_USERS:,}")
-    if parameters.max_queries > MOST_QUERIES:
-        problem = f"{parameters.max_queries} is longer than any list that can be planned"
-        raise ParameterError("max_queries", problem, f"Use at most {MOST_QUERIES:,}")
-    return Setting(outline, many, float(share), parameters)
+    many = outline.users if users is None else check_users(users)
+    check_length(parameters.max_queries)
+    return Setting(outline, many, check_opt_in(opt_in), parameters)
 
 
 def plan_of(setting: Setting, runs: int | None = None, rounds: int = ROUNDS) -> Plan:

@@ -67,13 +67,18 @@ class Setting:
                 raise GroupError(group, f"there would be {size}, but at least 2 are needed", "Plan with more users")
         return sizes
 
+    def check(self) -> None:
+        """Refuse parameters and numbers of users that a collection would not accept."""
+        _ = self.collection, self.sizes
+
     @property
     def is_valid(self) -> bool:
         """Whether a collection would accept these parameters and this many users."""
         try:
-            return self.collection is not None and self.sizes is not None
+            self.check()
         except BlenderError:
             return False
+        return True
 
     @cached_property
     def of_count(self) -> Floats:
@@ -230,7 +235,7 @@ class Setting:
         return by_calibration(shares, users, discovery, self.of_count, noise)
 
     def _listed(self, queries: int) -> Floats:
-        """The same for so many queries; of many rare ones, for some of them and what lies between."""
+        """The probability that each of the first queries has a listed record; of many rare ones, some are interpolated."""
         if queries <= 2 * _EACH:
             return self._listed_each(np.arange(queries))
         some = np.linspace(_EACH, queries - 1, _EACH).astype(np.int64)

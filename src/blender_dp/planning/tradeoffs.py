@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from blender_dp.errors import ParameterError
 from blender_dp.planning.forecasts import Forecast, forecast, usual_runs, work
 from blender_dp.planning.setting import Setting
 from blender_dp.planning.simulation import simulated
@@ -56,9 +55,8 @@ def tradeoff(setting: Setting, over: str, values: Sequence[float] | None = None)
     if values is None:
         settings = {value: changed for value, changed in settings.items() if changed.is_valid}
         if not settings:
-            problem = f"a collection of {setting.users:,} users would accept none of the usual values of {unknown.name}"
-            raise ParameterError("over", problem, "Plan with more users, or vary something else")
-        settings = _affordable(settings)
+            setting.check()  # says why the planned value, which is one of them, is refused
+        settings = _affordable(settings, unknown.get(setting))
 
     def point(value: float) -> Point:
         changed = settings[value]
@@ -70,9 +68,12 @@ def tradeoff(setting: Setting, over: str, values: Sequence[float] | None = None)
         return Tradeoff(unknown.name, unknown.label, tuple(pool.map(point, settings)))
 
 
-def _affordable(settings: dict[float, Setting]) -> dict[float, Setting]:
-    """As many of the settings as can be simulated in time, evenly spaced, with the last one."""
+def _affordable(settings: dict[float, Setting], planned: float) -> dict[float, Setting]:
+    """As many of the settings as can be simulated in time, evenly spaced, with the last one and the planned one."""
     most = int(_WORK * len(settings) / sum(map(work, settings.values())))
-    chosen = max(min(most, len(settings)), min(_FEWEST, len(settings)))
-    values = list(settings)
-    return {values[one]: settings[values[one]] for one in (len(values) * (np.arange(chosen) + 1) // chosen - 1).tolist()}
+    values, several = list(settings), max(min(most, len(settings)), min(_FEWEST, len(settings)))
+    chosen = len(values) * (np.arange(several) + 1) // several - 1
+    if planned in settings:  # instead of the closest other one, but not of the last
+        place = values.index(planned)
+        chosen[np.abs(chosen[:-1] - place).argmin() if place < chosen[-1] else -1] = place
+    return {values[one]: settings[values[one]] for one in sorted(chosen.tolist())}

@@ -8,10 +8,9 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from blender_dp.errors import ParameterError
+from blender_dp.planning.limits import MOST_QUERIES, MOST_USERS, check_length, check_opt_in, check_users
 from blender_dp.planning.setting import Setting
 from blender_dp.privacy.limits import LARGEST_EPSILON
-
-MOST_USERS, MOST_QUERIES = 10**10, 10_000
 
 
 @dataclass(frozen=True)
@@ -41,7 +40,7 @@ class Unknown:
 
 
 def _with_opt_in(setting: Setting, value: float) -> Setting:
-    return replace(setting, opt_in=value)
+    return replace(setting, opt_in=check_opt_in(value))
 
 
 def _with_epsilon(setting: Setting, value: float) -> Setting:
@@ -49,11 +48,11 @@ def _with_epsilon(setting: Setting, value: float) -> Setting:
 
 
 def _with_users(setting: Setting, value: float) -> Setting:
-    return replace(setting, users=round(value))
+    return replace(setting, users=check_users(round(value)))
 
 
 def _with_max_queries(setting: Setting, value: float) -> Setting:
-    return replace(setting, parameters=replace(setting.parameters, max_queries=round(value)))
+    return replace(setting, parameters=replace(setting.parameters, max_queries=check_length(round(value))))
 
 
 def _around(setting: Setting) -> Sequence[float]:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from blender_dp import ParameterError
+from blender_dp import GroupError, ParameterError
 from blender_dp.parameters import Parameters
 from blender_dp.planning import UNKNOWNS, Setting, tradeoff, tradeoffs
 from blender_dp.planning.forecasts import work
@@ -40,15 +40,35 @@ def test_values_that_a_collection_refuses_are_left_out_unless_they_were_asked_fo
 @pytest.mark.slow
 def test_fewer_values_are_simulated_if_the_lists_take_too_long(monkeypatch):
     monkeypatch.setattr(tradeoffs, "_WORK", 3.5 * work(setting()))
-    assert [point.value for point in tradeoff(setting(), "epsilon").points] == [1, 3, 6]
+    assert [point.value for point in tradeoff(setting(), "epsilon").points] == [1, 4, 6]
     monkeypatch.setattr(tradeoffs, "_WORK", 0)
-    assert [point.value for point in tradeoff(setting(), "epsilon").points] == [2, 6]
+    assert [point.value for point in tradeoff(setting(), "epsilon").points] == [4, 6]
+    first, last = replace(setting(), opt_in=0.0015), replace(setting(), opt_in=0.7)
+    assert [point.value for point in tradeoff(replace(first, users=10**6), "opt-in").points] == [0.0015, 0.1]
+    assert [point.value for point in tradeoff(last, "opt-in").points][-1] == 0.7
     assert [point.value for point in tradeoff(setting(), "epsilon", [1, 2]).points] == [1, 2]
 
 
-def test_a_tradeoff_without_a_valid_value_is_refused():
-    with pytest.raises(ParameterError, match="a collection of 4 users would accept none of the usual values of opt-in"):
+def test_a_tradeoff_without_a_valid_value_says_what_is_wrong_with_the_planned_one():
+    with pytest.raises(GroupError, match="discovery users: there would be 0"):
         tradeoff(replace(setting(), users=4), "opt-in")
+    with pytest.raises(ParameterError, match="ε > ln 2"):
+        tradeoff(setting(profile="paper", epsilon="0.5"), "opt-in")
+
+
+@pytest.mark.parametrize(
+    ("over", "value", "problem"),
+    [
+        ("users", 9e18, "users: 9,000,000,000,000,000,000 are too many"),
+        ("users", 0.2, "users: 0 is not a whole number of at least 1"),
+        ("max-queries", 10_001, "max_queries: 10,001 is longer than any list that can be planned"),
+        ("opt-in", 2.0, "opt_in: 2.0 is not between 0 and 1"),
+        ("opt-in", 0.0, "opt_in: 0.0 is not between 0 and 1"),
+    ],
+)
+def test_values_that_cannot_be_planned_are_refused(over, value, problem):
+    with pytest.raises(ParameterError, match=problem):
+        tradeoff(setting(), over, [value])
 
 
 @pytest.mark.slow
