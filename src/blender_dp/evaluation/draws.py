@@ -11,6 +11,8 @@ from blender_dp.stages import Floats, Integers
 _NORMAL = 25.0  # from this variance on, a binomial count is drawn as a rounded normal number, made as skewed as it is
 _TABLE, _ROWS = 8192, 64  # the size of a table of probabilities that is computed at once, and its largest number of rows
 
+_TRIALS = 10**12  # a binomial count of so many is practically a Poisson count
+
 
 def normal(count: int, entropy: Entropy) -> Floats:
     """Standard normal numbers."""
@@ -40,6 +42,11 @@ def binomial(trials: Integers, probability: Floats, entropy: Entropy) -> Integer
     small = np.flatnonzero(~large & (trials > 0) & (p > 0))
     drawn[small] = inverted(trials[small], p[small], uniform(small.size, entropy))
     return np.where(flipped, trials - drawn, drawn)
+
+
+def poisson_counts(means: Floats, entropy: Entropy) -> Integers:
+    """Poisson counts."""
+    return binomial(np.full(means.size, _TRIALS), means / _TRIALS, entropy)
 
 
 def spread(total: Integers, ways: Integers, entropy: Entropy) -> Integers:

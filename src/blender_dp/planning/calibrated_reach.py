@@ -16,9 +16,9 @@ from functools import cache
 
 import numpy as np
 
-from blender_dp.evaluation.draws import binomial
+from blender_dp.evaluation.draws import poisson_counts
 from blender_dp.logs.synthetic import uniform
-from blender_dp.planning.levels import POINTS, poisson
+from blender_dp.planning.levels import poisson
 from blender_dp.sampling import Entropy
 from blender_dp.stages import Floats, Integers
 
@@ -39,8 +39,6 @@ class Reach:
     """The most records of a query that discovery lists, for all practical purposes."""
     scale: float
     """Of the Laplace noise of each record."""
-    listed: float
-    """How many records discovery is expected to list."""
 
     @classmethod
     def of(
@@ -56,7 +54,7 @@ class Reach:
         if records > _MOST_RECORDS:
             return None
         found = _Found.of(means, likely, starts, weights, math.sqrt(variance / 2), records)
-        return cls(found.reached_by(queries), records, found.scale, float(weights @ listed))
+        return cls(found.reached_by(queries), records, found.scale)
 
     @property
     def weights(self) -> Floats:
@@ -103,7 +101,7 @@ class _Found:
     def of(cls, means: Floats, likely: Floats, starts: Integers, weights: Floats, scale: float, most: int) -> _Found:
         entropy, count = Entropy.seeded("reach"), _REPEATS * means.size
         is_listed = uniform(count, entropy) < np.tile(likely, _REPEATS)
-        users = binomial(np.where(is_listed, POINTS, 0), np.tile(means / POINTS, _REPEATS), entropy)
+        users = poisson_counts(np.where(is_listed, np.tile(means, _REPEATS), 0.0), entropy)
         of_queries = [np.add.reduceat(one.reshape(_REPEATS, -1), starts, axis=1).ravel() for one in (users, is_listed)]
         users, records = of_queries
         some = np.flatnonzero(records)

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from blender_dp.planning.listing import skewed_below
 from blender_dp.planning.noisy_counts import Mixed
-from blender_dp.release.normal import normal_tail
 from blender_dp.stages import Floats, Integers
 
 _SURE = 6.0  # standard deviations: practically no number differs from its mean by so many
@@ -50,15 +50,12 @@ def _runs(listed: Floats, shares: Floats, max_queries: int) -> tuple[Integers, I
 
 
 def _remaining(sizes: Integers, is_above: Floats, max_queries: int) -> Floats:
-    """The probability that less than M others are above each count: normal, with the skewness of the sum (Edgeworth)."""
+    """The probability that less than M others are above each count: normal, with the skewness of the sum."""
     variance = is_above * (1 - is_above)
     third = variance * (1 - 2 * is_above)
     others, spread, skew = (sizes @ values - values for values in (is_above, variance, third))
     error = np.sqrt(np.maximum(spread, 1e-12))
-    z = (max_queries - 0.5 - others) / error
-    bend = skew / error**3 / 6 * (z**2 - 1) * np.exp(-np.minimum(z**2, 1000.0) / 2) / np.sqrt(2 * np.pi)
-    remaining: Floats = np.clip(1 - normal_tail(z) - bend, 0.0, 1.0)
-    return remaining
+    return skewed_below((max_queries - 0.5 - others) / error, skew / error**3)
 
 
 def _around_cutoff(sizes: Integers, likely: Floats, of_runs: Mixed, max_queries: int) -> Floats:

@@ -14,9 +14,6 @@ _NEAR = 0.25  # users, of whom there is a whole number
 _PARTS = 1000
 _EXACT = 64  # the largest number whose probability is exact
 _SAFETY = 1.005  # others are approximated, and then increased
-POINTS = 10**12
-"""A binomial number with so many trials is practically a Poisson number."""
-
 _CERTAIN = 500.0  # a count with this mean exceeds every such number
 
 

@@ -20,6 +20,7 @@ _NODES = 2000  # of more records than this, probabilities are interpolated: they
 _LEAST = 1e-300  # a share that has a logarithm
 _CLEAR = 8.0  # standard deviations: a list that is longer than M by so much is never shorter than M
 _MANY, _SPREAD = 1_000, 30.0  # so many queries, whose number has so large a variance, are counted by a normal distribution
+_FAR = 1000.0  # the exponential function of more underflows
 _RARE = 1e-3  # queries that are listed less often than this are counted together, as a Poisson number
 
 
@@ -56,9 +57,18 @@ def expected_values(shares: Floats, users: int, of_count: Floats) -> Floats:
 
 
 def any_of(probabilities: Floats, query_of: Integers, queries: int) -> Floats:
-    """The probability that at least one record of every query is listed."""
-    missing = np.bincount(query_of, weights=np.log1p(-np.minimum(probabilities, 1 - 1e-15)), minlength=queries)
-    return -np.expm1(missing)
+    """The probability that at least one record of every query is listed; 0 for queries without records."""
+    return -np.expm1(np.bincount(query_of, weights=log_missing(probabilities), minlength=queries))
+
+
+def any_within(probabilities: Floats, starts: Integers) -> Floats:
+    """The same for records that are sorted by query, the last axis; `starts` has the first record of every query."""
+    return -np.expm1(np.add.reduceat(log_missing(probabilities), starts, axis=-1))
+
+
+def log_missing(probabilities: Floats) -> Floats:
+    """The logarithm of the probability of not being listed; no record is quite certain to be listed."""
+    return np.log1p(-np.minimum(probabilities, 1 - 1e-15))
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,14 +117,23 @@ class Length:
 def _sum_of_many(listed: Floats, certain: int, most: int) -> Floats:
     """The distribution of the number of listed queries, with those that are certainly listed, cut off at a maximum.
 
-    Normal, with the skewness of the sum (Edgeworth): one query after the other would take seconds.
+    Normal, with the skewness of the sum: one query after the other would take seconds.
     """
     variance = listed * (1 - listed)
     error = float(np.sqrt(variance.sum()))
     z = (np.arange(most) + 0.5 - certain - listed.sum()) / error
     skewness = float((variance * (1 - 2 * listed)).sum()) / error**3
-    below = 1 - normal_tail(z) - skewness / 6 * (z**2 - 1) * np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi)
-    return np.diff(np.maximum.accumulate(np.clip(below, 0.0, 1.0)), prepend=0.0, append=1.0)
+    return np.diff(np.maximum.accumulate(skewed_below(z, skewness)), prepend=0.0, append=1.0)
+
+
+def skewed_below(z: Floats, skewness: Floats | float) -> Floats:
+    """The probability that a nearly normal number with this skewness is below its mean and z standard deviations.
+
+    Citation: Edgeworth (1905).
+    """
+    bend = skewness / 6 * (z**2 - 1) * np.exp(-np.minimum(z**2, _FAR) / 2) / np.sqrt(2 * np.pi)
+    below: Floats = np.clip(1 - normal_tail(z) - bend, 0.0, 1.0)
+    return below
 
 
 def _with_poisson(probabilities: Floats, mean: float) -> Floats:

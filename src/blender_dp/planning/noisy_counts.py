@@ -12,8 +12,8 @@ from functools import cached_property
 
 import numpy as np
 
-from blender_dp.planning.listing import expected_values, listing_probabilities
-from blender_dp.planning.outline import TYPICAL, Outline
+from blender_dp.planning.listing import expected_values, listing_probabilities, log_missing
+from blender_dp.planning.outline import TYPICAL, Outline, Records
 from blender_dp.release.normal import normal_tail
 from blender_dp.stages import Floats, Integers
 
@@ -110,6 +110,11 @@ class Contributions:
     lowest: float | None = None
     """A number that the noisy count of a listed record exceeds."""
 
+    def only(self, records: Records) -> Contributions:
+        """The contributions of those of these records that can be listed."""
+        likely, first, second = (records.if_listable(values) for values in (self.likely, self.first, self.second))
+        return Contributions(likely, first, second, self.lowest)
+
     def given_listed(self, starts: Integers, cases: Floats | None = None) -> Mixed:
         """Each query's noisy count, if any of its records is listed.
 
@@ -117,7 +122,7 @@ class Contributions:
         for each case of each query, and the result is that over all cases of the query.
         """
         unlisted = 1 - np.minimum(self.likely, 1 - 1e-15)
-        missing = np.add.reduceat(np.log1p(-np.minimum(self.likely, 1 - 1e-15)), starts)
+        missing = np.add.reduceat(log_missing(self.likely), starts)
         none, any_ = np.exp(missing), -np.expm1(missing)
         alone = [none * np.add.reduceat(values / unlisted, starts) for values in (self.likely, self.first, self.second)]
         sums = np.add.reduceat(self.first, starts)
@@ -138,7 +143,7 @@ def noisy_counts(outline: Outline, contributions: Callable[[Floats], Contributio
     shares, urls = outline.query_shares[queries], outline.possible_urls
     if urls is None:
         records = outline.records(queries, TYPICAL)
-        return contributions(records.shares).given_listed(np.searchsorted(records.query_of, queries))
+        return contributions(records.shares).only(records).given_listed(np.searchsorted(records.query_of, queries))
     nodes = np.geomspace(max(float(shares.min()), _LEAST), float(shares.max()), _NODES)
     starts = (np.arange(_NODES)[:, None] * urls.shares.size + urls.starts).ravel()
     of_nodes = contributions(np.outer(nodes, urls.shares).ravel()).given_listed(starts, urls.probabilities)

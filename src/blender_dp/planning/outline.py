@@ -9,13 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from blender_dp.evaluation.population import Population
 from blender_dp.logs.synthetic import Shape, url_cases, url_shares
 from blender_dp.sampling import Entropy
-from blender_dp.stages import Floats, Integers
+from blender_dp.stages import Flags, Floats, Integers
+
+Number = TypeVar("Number", np.float64, np.int64)
 
 TYPICAL = "0"
 """The seed of the URLs of shapes where one draw of them is enough."""
@@ -30,6 +34,17 @@ class Records:
 
     query_of: Integers
     shares: Floats
+    is_listable: Flags | None = None
+    """False for records that stand for many unknown ones, each of which is too rare; None if there are none of these."""
+
+    def if_listable(self, values: NDArray[Number]) -> NDArray[Number]:
+        """These values of the records, or 0 where a record cannot be listed."""
+        return values if self.is_listable is None else np.where(self.is_listable, values, values.dtype.type(0))
+
+    def only(self, these: Flags) -> Records:
+        """Some of the records."""
+        is_listable = None if self.is_listable is None else self.is_listable[these]
+        return Records(self.query_of[these], self.shares[these], is_listable)
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,18 +70,19 @@ class Outline:
     levels: int = 2
     possible_urls: PossibleUrls | None = None
     """None if it is known which URLs each query has, so that `records` does not depend on the seed."""
-    singles: int = 0
-    """How many of the last queries only one user has: this says nothing about their shares in a larger population."""
+    lone: Lone | None = None
+    """The queries and URLs that only one user has: this says nothing about their shares in a larger population."""
     whole: Outline | None = None
-    """The outline with these queries, if they were left out."""
+    """The outline with these queries and URLs, if they were left out."""
 
     def for_users(self, users: int) -> Outline:
-        """The outline for so many users: of more users than were counted, without the queries that only one user has."""
+        """The outline for so many users: of more users than were counted, nothing is listed that only one user has."""
         whole = self.whole or self
-        if users <= whole.users or not whole.singles:
+        lone = whole.lone
+        if users <= whole.users or lone is None:
             return whole
-        shares = whole.query_shares[: -whole.singles]
-        without = replace(whole, query_shares=shares, singles=0, whole=whole)
+        shares = whole.query_shares[: whole.query_shares.size - lone.queries]
+        without = replace(whole, query_shares=shares, records=lone.without, lone=None, whole=whole)
         return without if shares.size else replace(without, query_shares=_NOTHING, records=_no_records)
 
     @classmethod
@@ -86,21 +102,49 @@ class Outline:
     def of_population(cls, name: str, population: Population) -> Outline:
         """The outline of counted users: those of a log or a release."""
         order = np.argsort(-population.query_counts, kind="stable")
-        rank = np.empty_like(order)
+        order = order[population.query_counts[order] > 0]
+        rank = np.zeros(population.query_counts.size, np.int64)
         rank[order] = np.arange(order.size)
-        ranks = rank[population.query_of]
-        by_rank = np.argsort(ranks, kind="stable")
-        query_of, shares = ranks[by_rank], population.shares[by_rank]
-
-        def records(queries: Integers, _: str) -> Records:
-            wanted = np.isin(query_of, queries)
-            return Records(query_of[wanted], shares[wanted])
-
-        counts = population.query_counts[order]
-        query_shares, singles = counts / population.users, int(np.count_nonzero(counts == 1))
+        held = np.flatnonzero(population.counts)
+        held = held[np.argsort(rank[population.query_of[held]], kind="stable")]
+        records = Records(rank[population.query_of[held]], population.shares[held])
         if not order.size:
             return cls(name, population.users, _NOTHING, _no_records, population.levels)
-        return cls(name, population.users, query_shares, records, population.levels, singles=singles)
+        query_shares = population.query_counts[order] / population.users
+        lone = Lone.of(records, population.counts[held] == 1, population.query_counts[order] == 1)
+        return cls(name, population.users, query_shares, _some_of(records), population.levels, lone=lone)
+
+
+@dataclass(frozen=True, eq=False)
+class Lone:
+    """How many queries only one user has, and how many URLs of other queries; and the other records."""
+
+    queries: int
+    urls: int
+    without: Callable[[Integers, str], Records]
+    """All URLs of a query that only one user has are a single record, which cannot be listed."""
+
+    @classmethod
+    def of(cls, records: Records, is_lone: Flags, queries: Flags) -> Lone | None:
+        """Leave out what is marked as having one user; None if nothing is."""
+        if not is_lone.any():
+            return None
+        unknown = np.bincount(records.query_of[is_lone], records.shares[is_lone]).astype(np.float64)
+        owners = np.flatnonzero(unknown)
+        query_of = np.append(records.query_of[~is_lone], owners)
+        order = np.argsort(query_of, kind="stable")
+        shares = np.append(records.shares[~is_lone], unknown[owners])
+        is_listable = np.arange(query_of.size) < query_of.size - owners.size
+        without = Records(query_of[order], shares[order], is_listable[order])
+        lone_queries = int(np.count_nonzero(queries))
+        return cls(lone_queries, int(np.count_nonzero(is_lone)) - lone_queries, _some_of(without))
+
+
+def _some_of(records: Records) -> Callable[[Integers, str], Records]:
+    def some(queries: Integers, _: str) -> Records:
+        return records.only(np.isin(records.query_of, queries))
+
+    return some
 
 
 def _no_records(queries: Integers, _: str) -> Records:

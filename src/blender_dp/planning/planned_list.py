@@ -98,7 +98,7 @@ class _Found:
     def only(self, these: Flags) -> _Found:
         """Some of the queries."""
         of_records = np.repeat(these, self.sizes)
-        records = Records(self.records.query_of[of_records], self.records.shares[of_records])
+        records = self.records.only(of_records)
         return _Found(self.queries.only(these), records, self.users[:, of_records], self.noisy_counts[of_records])
 
     def with_users(self, groups: int, entropy: Entropy) -> _Found:
@@ -142,7 +142,7 @@ def _discovered(setting: Setting, queries: Queries, seed: str, entropy: Entropy)
         drawn = could_be.users[1], np.full(could_be.numbers.size, tail.reach.records)
         found = found.only(_in_reach(tail, tail.reach, found, drawn, (could_be.users[1], found.sizes), entropy))
     found = found.with_users(1, entropy)
-    mechanism, counts, sizes = setting.collection.discovery, found.users[0], found.sizes
+    mechanism, counts, sizes = setting.collection.discovery, found.records.if_listable(found.users[0]), found.sizes
     rare = int(np.searchsorted(found.queries.numbers, tail.first)) if tail else sizes.size
     common = int(sizes[:rare].sum())
     held = np.flatnonzero(counts[:common])
@@ -179,9 +179,11 @@ def _calibrated(setting: Setting, collection: Collection, found: _Found, entropy
         noise = of_queries[query_of[rare] - first, place[rare]]
         shares[cells[rare]] = (counts[cells[rare]] + noise) / users
     kept, shares = top_queries(shares, layout, collection.parameters.max_queries)
-    if reach:  # all noise has a mean of 0, also that of the listed queries that were not drawn
-        variance = (rows.size + reach.listed) * collection.calibration.noise.variance
-        shares[-1] = 1 + float(normal(1, entropy)[0]) * math.sqrt(variance) / users - np.nansum(shares[:-1])
+    others = max(setting.listed_records - rows.size, 0.0)  # listed records that were not drawn: their noise counts as well
+    if reach:  # all noise has a mean of 0, that of all rare queries together included
+        others += rows.size + 1
+        shares[-1] = 1 - np.nansum(shares[:-1])
+    shares[-1:] += math.sqrt(others * collection.calibration.noise.variance) / users * normal(1, entropy)
     return _kept(found, kept), shares
 
 

@@ -13,6 +13,7 @@ from blender_dp.logs.synthetic import uniform
 from blender_dp.mechanisms.laplace_threshold import LaplaceThreshold
 from blender_dp.mechanisms.selector import Selection
 from blender_dp.mechanisms.truncated_geometric import TruncatedGeometric
+from blender_dp.planning.listing import any_within, log_missing
 from blender_dp.planning.tail import at
 from blender_dp.sampling import Entropy
 from blender_dp.stages import Flags, Floats, Integers
@@ -27,13 +28,8 @@ def listable(of_count: Floats) -> Floats:
     number of users times the largest value per user.
     """
     counts = np.arange(1, of_count.size)
-    per_user = np.maximum.accumulate(-np.log1p(-np.minimum(of_count[1:], 1 - 1e-15)) / counts)
+    per_user = np.maximum.accumulate(-log_missing(of_count[1:]) / counts)
     return np.append(-np.expm1(-np.append(0.0, counts * per_user)), 1.0)
-
-
-def any_listed(of_records: Floats, starts: Integers) -> Floats:
-    """The probability that at least one record of each query is listed; `starts` has the first record of each."""
-    return -np.expm1(np.add.reduceat(np.log1p(-np.minimum(of_records, 1 - 1e-15)), starts))
 
 
 def select_rare(
@@ -51,7 +47,7 @@ def select_rare(
     if not starts.size:
         return Selection(np.empty(0, np.int64), np.empty(0))
     of_records, sizes = at(of_count, counts), np.diff(starts, append=counts.size)
-    likely = any_listed(of_records, starts) / np.maximum(could_be_listed, 1e-300)
+    likely = any_within(of_records, starts) / np.maximum(could_be_listed, 1e-300)
     is_listed = np.repeat(uniform(starts.size, entropy) < likely, sizes)
     rows = np.flatnonzero(is_listed)
     query_of = np.repeat(np.arange(starts.size), sizes)[rows]
@@ -79,7 +75,7 @@ def _given_any(probabilities: Floats, query_of: Integers, entropy: Entropy) -> F
     listed = np.zeros(query_of.size, np.bool_)
     starts = np.flatnonzero(np.diff(query_of, prepend=-1))
     sizes = np.diff(starts, append=query_of.size)
-    is_missing, any_left = np.ones(starts.size, np.bool_), any_listed(probabilities, starts) if starts.size else np.empty(0)
+    is_missing, any_left = np.ones(starts.size, np.bool_), any_within(probabilities, starts) if starts.size else np.empty(0)
     for step in range(int(sizes.max(initial=0))):  # one record of every query after the other
         going = np.flatnonzero(sizes > step)
         rows = starts[going] + step

@@ -14,9 +14,10 @@ from blender_dp.pipeline.collection import Collection
 from blender_dp.planning.calibrated_reach import Reach
 from blender_dp.planning.cutoff import on_final_list
 from blender_dp.planning.levels import from_rank, level, popular
-from blender_dp.planning.listing import Length, any_of, listing_probabilities
+from blender_dp.planning.listing import Length, listing_probabilities
 from blender_dp.planning.noisy_counts import Contributions, by_calibration, by_discovery, noisy_counts
-from blender_dp.planning.outline import TYPICAL, Outline, Records
+from blender_dp.planning.outline import TYPICAL, Outline
+from blender_dp.planning.query_listing import QueryListing
 from blender_dp.planning.rare_listing import listable
 from blender_dp.planning.tail import Tail, at
 from blender_dp.release.manifest import Sizes
@@ -30,8 +31,6 @@ _LIFT = 6.0  # standard deviations of the noise on one query's count: it practic
 _EACH = 20_000  # of many more queries than this, some are looked at, and the others are like their neighbours
 _ITERATIONS = 4  # until the number of queries and the probability that they are listed agree
 _ALIKE = 50  # neighbours, whose URLs differ
-_APART = 0.04  # the logarithms of the shares for which listing probabilities are computed
-_LEAST = 1e-300  # a share or a probability that has a logarithm
 _COMMON = 1e-4  # the users of queries with larger shares are drawn together, because they exclude each other
 
 
@@ -117,7 +116,7 @@ class Setting:
     def _overlooked(self) -> float:
         """How many listed queries may be missed on average, each time that rare queries are left out."""
         ranks, _ = self._below
-        listed = float(self._listed_each(ranks - 1)[:-1] @ np.diff(ranks))
+        listed = float(self._listing.any_listed(ranks - 1)[:-1] @ np.diff(ranks))
         return max(_OVERLOOKED * min(listed, self.parameters.max_queries), _NONE)
 
     @cached_property
@@ -172,7 +171,7 @@ class Setting:
         # runs of queries with similar shares; the least popular query of each stands for all of them
         lasts = first - 1 + np.unique(np.geomspace(1, self.head - first, _RUNS).astype(np.int64))
         records, runs = self.outline.records(lasts, TYPICAL), np.diff(lasts, prepend=first - 1).astype(np.float64)
-        likely = listing_probabilities(records.shares, self.sizes.discovery, self.of_count)
+        likely = self._listing.each(records)
         starts = np.searchsorted(records.query_of, lasts)
         means, variance = self.sizes.calibration * records.shares, self.collection.calibration.noise.variance
         return Reach.of(means, likely, starts, runs, variance, queries)
@@ -188,11 +187,12 @@ class Setting:
     def _listed_with(self, count: float, first: int) -> float:
         """The probability that a query is listed, if so many discovery users have it, from this query on."""
         if self.outline.possible_urls:
-            return float(self._listed_with_shares(np.array([count / self.sizes.discovery]))[0])
+            return float(self._listing.any_listed_with(np.array([count / self.sizes.discovery]))[0])
         some = np.unique(np.linspace(first, self.head - 1, _PROBES).astype(np.int64))
         records = self.outline.records(some, TYPICAL)
         within = records.shares / self.outline.query_shares[records.query_of]
-        return float(self._any_listed(some, Records(records.query_of, count / self.sizes.discovery * within)).mean())
+        alike = replace(records, shares=count / self.sizes.discovery * within)
+        return float(self._listing.any_of(some, alike).mean())
 
     def could_be_listed(self, discovery: Integers) -> Flags:
         """Which queries could be listed, given how many discovery users have each: hardly one of the others ever is."""
@@ -237,41 +237,25 @@ class Setting:
     def _listed(self, queries: int) -> Floats:
         """The probability that each of the first queries has a listed record; of many rare ones, some are interpolated."""
         if queries <= 2 * _EACH:
-            return self._listed_each(np.arange(queries))
+            return self._listing.any_listed(np.arange(queries))
         some = np.linspace(_EACH, queries - 1, _EACH).astype(np.int64)
-        means = [values.reshape(-1, _ALIKE).mean(axis=1) for values in (some, self._listed_each(some))]
+        means = [values.reshape(-1, _ALIKE).mean(axis=1) for values in (some, self._listing.any_listed(some))]
         return np.append(self._first_listed, np.interp(np.arange(_EACH, queries), *means))
 
     @cached_property
     def _first_listed(self) -> Floats:
-        return self._listed_each(np.arange(_EACH))
-
-    def _listed_each(self, queries: Integers) -> Floats:
-        if self.outline.possible_urls:
-            return self._listed_with_shares(self.outline.query_shares[queries])
-        return self._any_listed(queries, self.outline.records(queries, TYPICAL))
-
-    def _listed_with_shares(self, shares: Floats) -> Floats:
-        """The probability that queries with these shares are listed, whichever URLs they have."""
-        probabilities: Floats = np.exp(np.interp(np.log(np.maximum(shares, _LEAST)), *self._listed_by_share))
-        return probabilities
+        return self._listing.any_listed(np.arange(_EACH))
 
     @cached_property
-    def _listed_by_share(self) -> tuple[Floats, Floats]:
-        """The logarithms of some shares, and those of the probabilities that queries with these shares are listed."""
-        urls, of_queries = self.outline.possible_urls, self.outline.query_shares
-        if urls is None:
-            raise RuntimeError(f"the URLs of {self.outline.name} are known")
-        lowest, highest = float(of_queries[-1]), float(of_queries[0])
-        shares = np.unique(np.geomspace(lowest, highest, 2 + int(np.log(highest / lowest) / _APART)))
-        listed = listing_probabilities(np.outer(shares, urls.shares).ravel(), self.sizes.discovery, self.of_count)
-        missing = np.log1p(-np.minimum(listed, 1 - 1e-15)).reshape(shares.size, -1)
-        any_listed = -np.expm1(np.add.reduceat(missing, urls.starts, axis=1)) @ urls.probabilities
-        return np.log(shares), np.log(np.maximum(any_listed, _LEAST))
+    def _listing(self) -> QueryListing:
+        return QueryListing(self.outline, self.sizes.discovery, self.of_count)
 
-    def _any_listed(self, queries: Integers, records: Records) -> Floats:
-        probable = listing_probabilities(records.shares, self.sizes.discovery, self.of_count)
-        return any_of(probable, np.searchsorted(queries, records.query_of), queries.size)
+    @cached_property
+    def listed_records(self) -> float:
+        """How many records discovery lists on average, before the list is cut off."""
+        ranks = self._below[0]
+        each = self._listing.how_many(ranks - 1)
+        return float((each[1:] + each[:-1]) / 2 @ np.diff(ranks)) + float(each[0] + each[-1]) / 2
 
     @cached_property
     def length(self) -> Length:

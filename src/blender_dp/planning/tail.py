@@ -14,10 +14,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from blender_dp.evaluation.draws import binomial
+from blender_dp.evaluation.draws import binomial, poisson_counts
 from blender_dp.logs.synthetic import uniform
 from blender_dp.planning.calibrated_reach import Reach
-from blender_dp.planning.levels import POINTS
 from blender_dp.release.manifest import Sizes
 from blender_dp.sampling import Entropy
 from blender_dp.stages import Flags, Floats, Integers
@@ -153,7 +152,7 @@ class _Group:
         rate, queries = float(self._rates[-1]), int(self.steps.sizes.sum())
         if rate > _FREQUENT * queries:
             return np.asarray(uniform(queries, entropy) < np.repeat(self._probable, self.steps.sizes))
-        points = int(binomial(np.array([POINTS]), np.array([rate / POINTS]), entropy)[0])
+        points = int(poisson_counts(np.array([rate]), entropy)[0])
         hit = np.searchsorted(self._rates, np.sort(rate * uniform(points, entropy)))  # much faster if they are sorted
         return np.bincount(hit, minlength=queries) > 0
 

@@ -13,6 +13,7 @@ from blender_dp.parameters import Parameters
 from blender_dp.planning import Setting
 from blender_dp.planning.outline import Outline
 from blender_dp.planning.plans import plan_of
+from blender_dp.planning.simulation import simulated
 from blender_dp.planning.sources import outline_of
 
 TABLE = pa.table({"query": ["a", "b", "b", "c"], "url": ["x", "y", "z", "x"], "count": [100, 300, 250, 50]})
@@ -58,7 +59,7 @@ def test_queries_of_one_user_are_unknown_in_a_larger_population():
     """Each of them used to be listed as soon as enough users were planned, although nobody else may have it."""
     counts = pa.table({"query": ["a", *map(str, range(900))], "url": ["x"] * 901, "count": [100, *[1] * 900]})
     outline = outline_of(Population.of_counts(counts, 1_000))
-    assert outline.singles == 900
+    assert outline.lone.queries == 900
     assert planned(outline, 1_000).outline.query_shares.size == 901
     many = planned(outline, 10_000_000)
     assert many.outline.query_shares.tolist() == [0.1]
@@ -67,6 +68,60 @@ def test_queries_of_one_user_are_unknown_in_a_larger_population():
     assert replace(many, users=900).outline is outline
     alone = outline_of(Population.of_counts(counts.slice(1), 900))
     assert planned(alone, 10_000_000).length.mean < 1e-6
+
+
+def test_urls_of_one_user_are_not_listed_in_a_larger_population():
+    """Each of them used to count as a URL that many users share."""
+    counts = pa.table(
+        {"query": ["a"] * 3_001 + ["b"], "url": [*map(str, range(3_001)), "x"], "count": [900, *[1] * 3_000, 800]}
+    )
+    outline = outline_of(Population.of_counts(counts, 10_000))
+    assert (outline.lone.queries, outline.lone.urls) == (0, 3_000)
+    many = planned(outline, 20_000_000)
+    assert many.outline.query_shares == pytest.approx([0.39, 0.08])
+    records = many.outline.records(np.array([0, 1]), "")
+    assert records.shares == pytest.approx([0.09, 0.3, 0.08])
+    assert records.is_listable.tolist() == [True, False, True]
+    assert many.listed_records == pytest.approx(2)
+    assert many.length.mean == pytest.approx(2)
+    outcome = simulated(many, 2).outcomes[0]
+    assert len(list(outcome.listed.head_list.records())) == 2
+    assert outcome.query_truth[:2] == pytest.approx([0.39, 0.08], rel=0.01)
+    assert "users: only 10,000 were counted. The 3,000 URLs that only one" in plan_of(many, 1).warnings[-1]
+    assert planned(outline, 10_000).outline.records(np.array([0]), "").shares.size == 3_001
+
+
+def test_a_query_whose_users_all_have_urls_of_their_own_is_not_listed_in_a_larger_population():
+    counts = pa.table({"query": ["a"] * 500 + ["b"], "url": [*map(str, range(500)), "x"], "count": [1] * 500 + [100]})
+    many = planned(outline_of(Population.of_counts(counts, 1_000)), 10_000_000)
+    for estimator in ("likelihood", "average"):
+        changed = replace(many, parameters=replace(many.parameters, estimator=estimator))
+        assert changed.length.mean == pytest.approx(1)
+        assert changed.on_final_list == pytest.approx([0, 1])
+        assert [outcome.queries for outcome in simulated(changed, 3).outcomes] == [1, 1, 1]
+
+
+def test_queries_and_records_that_nobody_has_are_left_out():
+    """A release of profile `paper` often has some, because shares below 0 are raised to 0."""
+    table = pa.table({"query": ["a", "b", "c", "c", "d"], "url": ["x", "x", "y", "z", "x"], "count": [100, 1, 3, 2, 1]})
+    population = Population.of_counts(table, 1_000)
+    nobody = replace(population, counts=np.array([100, 0, 3, 0, 1]))
+    outline = outline_of(nobody)
+    assert outline.query_shares == pytest.approx([0.1, 0.003, 0.001])
+    assert outline.records(np.arange(3), "").shares == pytest.approx([0.1, 0.003, 0.001])
+    assert outline.for_users(10_000).query_shares == pytest.approx([0.1, 0.003])
+    assert planned(outline, 1_000).length.mean < 3
+
+
+@pytest.mark.parametrize("max_queries", [2, 5])
+def test_plans_are_made_for_releases_with_shares_of_0(max_queries):
+    """Also for shorter lists than the release's."""
+    table = aol_like(1, users=20_000)
+    blender = Blender(epsilon=4, delta="1e-5", max_queries=20, profile="paper")
+    release = blender.run(table.slice(0, 4000), table.slice(4000), key=b"1", entropy=Entropy.seeded(3))
+    assert min(row.share for row in release.records) == 0
+    parameters = Parameters(epsilon=4, delta="1e-6", max_queries=max_queries, profile="paper")
+    assert plan_of(Setting(outline_of(release), 20_000, 0.2, parameters), 2).forecast.queries.mean <= max_queries
 
 
 def test_an_empty_release_lists_nothing_however_many_users_are_planned():
