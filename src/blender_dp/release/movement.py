@@ -24,7 +24,7 @@ _SLOW = 0.01
 STEPS = np.array([*_SIZES, _SLOW, _SLOW])
 """By kind: the standard deviation of a step, relative to the share."""
 
-EVENTS = np.array([0.02] * len(_SIZES) + [0.1, 0.02])
+EVENTS = np.array([0.01] * len(_SIZES) + [0.1, 0.01])
 """By kind: the probability that a round has an event; half of them last."""
 
 SWINGS = np.array([False] * (len(_SIZES) + 1) + [True])

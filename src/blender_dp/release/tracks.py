@@ -40,7 +40,7 @@ _FINE = 1500  # points from which the grid is chosen
 _UNSEEN = 1e-3  # the grid covers every share that is missing with this probability
 _VISIBILITIES = np.array([0.3, 0.7, 1.0])  # of a query in all rounds, compared with those that list it
 _LUCKY, _LESS = 1 / 3, 0.08  # how probable the first is if no listed URL had any users, and the second
-_OTHER = 0.01  # the probability that a list misses a query for a reason that is not modelled
+_OTHER = 0.05  # the probability that a list misses a query for a reason that is not modelled
 _ALL = 0.999  # the grid begins below this share, however large the published ones are
 _NEVER = 1e-300
 
