@@ -33,7 +33,7 @@ def popular(shares: Floats, users: int, most: int, ranks: Integers, overlooked: 
     """
     if shares.size <= most:
         return int(shares.size)
-    reaching = reached(level(shares, users, most), users * shares[ranks - 1])
+    reaching = reached(max(level(shares, users, most), 1.0), users * shares[ranks - 1])  # not those that nobody has
     return int(ranks[np.argmax(from_rank(ranks, reaching) <= overlooked * most)])
 
 

@@ -161,7 +161,7 @@ class Setting:
         if self.parameters.estimator == "likelihood":
             lowest = max(self._lowest_listed(common, enough) - self._noise_reach, 0.0)
         counts = np.arange(max(of_count.size, int(lowest) + 2))
-        total = level(rare, self.users, enough)
+        total = max(level(rare, self.users, enough), 1.0)
         tail = Tail(common, rare, sizes, np.where(counts >= lowest, at(of_count, counts), 0.0), total)
         reach = self._reach(common, enough) if self.parameters.estimator == "average" else None
         return min(tail, replace(tail, reach=reach), key=lambda one: one.estimated) if reach else tail

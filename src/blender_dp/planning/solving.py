@@ -20,8 +20,7 @@ from blender_dp.planning.unknowns import Unknown, unknown_of
 _CONFIDENCE = 0.9
 _SEARCHING = {"queries": 700, "few": 1, "many": 10, "fewest": 1}  # a long list has many errors to average over
 _VERIFYING = {"queries": 1500, "few": 2, "many": 20}
-_LONG = 1000  # queries: simulating longer lists takes so long that fewer values can be tried
-_PRECISION, _PRECISION_FOR_LONG_LISTS = 1.05, 1.1
+_PRECISION, _SIMULATED = 1.05, 1.1  # the ratio of neighbouring values, in closed form and where each has to be simulated
 _SOME = 0.5  # of the most popular queries, on average; if fewer of those wanted are listed, their errors are unknown
 _COARSE = 1.25  # the ratio of a value that was confirmed and one that was not, from which a value between them is checked
 
@@ -110,8 +109,7 @@ def solve(setting: Setting, want: Want, solved: str) -> Solution:
     low = _first_possible(unknown, setting, want)
     if low is None:
         return _outcome(unknown, unknown.highest, unknown.set(setting, unknown.highest), want)
-    precision = _PRECISION if setting.parameters.max_queries <= _LONG else _PRECISION_FOR_LONG_LISTS
-    value = crossing(lambda one: _shortfall(unknown.set(setting, one), want), low, unknown.highest, precision)
+    value = crossing(lambda one: _shortfall(unknown.set(setting, one), want), low, unknown.highest, _SIMULATED)
     return _verified(unknown, setting, want, unknown.rounded(value))
 
 
@@ -120,7 +118,7 @@ def _solve_length(setting: Setting, want: Want, unknown: Unknown) -> Solution:
         return _outcome(unknown, want.queries, unknown.set(setting, want.queries), want)
     longest = min(unknown.highest, float(setting.outline.query_shares.size))
     # A longer list is worse, so the crossing is looked for from the other end.
-    shorter = crossing(lambda one: _shortfall(unknown.set(setting, max(1.0, longest / one)), want), 1.0, longest, _PRECISION)
+    shorter = crossing(lambda one: _shortfall(unknown.set(setting, max(1.0, longest / one)), want), 1.0, longest, _SIMULATED)
     return _verified(unknown, setting, want, unknown.rounded(max(1.0, longest / shorter), up=False), up=False)
 
 

@@ -15,7 +15,7 @@ from blender_dp.planning.simulation import simulated
 from blender_dp.planning.unknowns import unknown_of
 
 _QUERIES = 300  # listed in all simulated collections together; the same random numbers are used at every value
-_WORK = 4e6  # of simulating every value once: more takes too long
+_WORK = 2e6  # of simulating every value once: more takes too long
 _FEWEST = 2  # values
 _THREADS = 2  # where most of the work is numpy's, so that another value can be computed beside it
 
