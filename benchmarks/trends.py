@@ -27,9 +27,10 @@ ROUNDS = 12
 QUERIES = 2000  # of the population; no list is longer than 50
 LOGS = {"aol": aol_shape(), "yandex": Shape(1_000_000, yandex_shape().query_shares)}
 ITEMS = "single items"
+OTHERS = {**UNRELATED, ITEMS: outline(ITEMS, zipf(5_000, 1.0), 1, 1.0)}
 HELD_OUT = {
     "ten URLs": outline("ten URLs", zipf(5_000, 1.2), 10, 1.0),
-    ITEMS: outline(ITEMS, zipf(5_000, 1.0), 1, 1.0),
+    "five flat URLs": outline("five flat URLs", zipf(5_000, 0.9), 5, 0.0),
 }
 STEPS = (0.0, 0.01, 0.03, 0.3, 1.0)
 USERS = (100_000, 500_000)
@@ -89,7 +90,7 @@ Sum = Callable[[Errors], float]
 
 
 def measure() -> Result:
-    keys = [Key(*one) for one in product((*LOGS, *UNRELATED, *HELD_OUT), USERS, STEPS)]
+    keys = [Key(*one) for one in product((*LOGS, *OTHERS, *HELD_OUT), USERS, STEPS)]
     keys += [Key("aol", users, step, True) for users, step in product(USERS, STEPS)]
     keys += [Key(shape, users, 0.0, False, MIXED) for shape, users in product(PATTERN_SHAPES, USERS)]
     keys += [Key("aol", users, 0.0, False, pattern) for users, pattern in product(USERS, NEWS)]
@@ -132,7 +133,7 @@ def series_of(keys: Sequence[Key], seeds: Sequence[int]) -> dict[Key, list[Error
 def _population(shape: str, seed: int) -> Population:
     if shape in LOGS:
         return head_of(Population.of_shape(LOGS[shape], seed), QUERIES)
-    chosen = (UNRELATED | HELD_OUT)[shape]
+    chosen = (OTHERS | HELD_OUT)[shape]
     records = chosen.records(np.arange(chosen.query_shares.size), "")
     users, query_of, levels = 10_000_000, records.query_of, 1 if shape == ITEMS else 2
     counts = np.round(records.shares * users).astype(np.int64)
