@@ -27,7 +27,8 @@ from blender_dp.stages import Integers
 _ITERATIONS = 200
 _PSEUDO = 0.5  # that many queries are counted as seen before any is
 _NEGLIGIBLE = 1e-3  # the weight of a kind of movement that is not worth computing
-_MOST, _CASES = 0.99, 48  # a change follows the most probable cases until they have 99 % of the probability, at most 48
+_MOST, _CASES = 0.999, 128  # a change follows the most probable cases: this much of the probability, or so many
+_WORK = 1e10  # and fewer, if the multiplications of a long series on a fine grid would take seconds
 _CELL = 3e-3  # a last share that is less probable is counted with its neighbour
 _QUANTILES = normal_quantile(np.array([0.025, 0.5, 0.95, 0.975]))
 _ENDS = np.array([0.025, 0.975])
@@ -122,7 +123,7 @@ def _smoothed(track: Track, belongs: Floats) -> Smoothed:
     shares /= shares.sum(axis=1, keepdims=True)
     middle, low, high = _intervals(track, shares)
     change = float(middle[-1] - middle[0])
-    least, most = _change(movement, belongs, shares[-1]) if len(shares) > 1 else (0.0, 0.0)
+    least, most = _change(movement, belongs, shares[0], shares[-1]) if len(shares) > 1 else (0.0, 0.0)
     return Smoothed(track.query, track.rows, middle, low, high, (change, min(least, change), max(most, change)))
 
 
@@ -140,16 +141,24 @@ def _intervals(track: Track, posteriors: Floats) -> tuple[Floats, Floats, Floats
     return middle, np.where(from_0, 0.0, low), np.where(from_0, most, high)
 
 
-def _change(movement: Movement, belongs: Floats, last: Floats) -> tuple[float, float]:
-    """The 95 % interval of the last share minus the first, from their joint distribution."""
+def _change(movement: Movement, belongs: Floats, first: Floats, last: Floats) -> tuple[float, float]:
+    """The 95 % interval of the last share minus the first, from their joint distribution.
+
+    The most probable cases of kind, visibility and bias are followed. What they leave of either share's probabilities is
+    joined as if both were independent: positive dependence, which all cases have, would make the interval shorter.
+    """
+    parts = _parts(last)
+    most = int(_WORK / (len(movement.likelihoods) * len(parts) * last.size**2))
     order = np.argsort(-belongs, axis=None)
-    cases = order[: min(int(np.searchsorted(np.cumsum(belongs.ravel()[order]), _MOST)) + 1, _CASES)]
-    parts, kinds = _parts(last), cases // belongs[0].size
+    cases = order[: min(int(np.searchsorted(np.cumsum(belongs.ravel()[order]), _MOST)) + 1, _CASES, max(most, 1))]
+    kinds = cases // belongs[0].size
     joint = np.zeros_like(parts)
     for kind in np.unique(kinds):
         _, visibility, bias = np.unravel_index(cases[kinds == kind], belongs.shape)
         each = _joint(movement, kind, visibility, bias, parts)
         joint += np.tensordot(belongs[kind, visibility, bias], each, axes=1)
+    rest = np.maximum(parts @ last - joint.sum(axis=1), 0.0), np.maximum(first - joint.sum(axis=0), 0.0)
+    joint += np.outer(*rest) / max(rest[0].sum(), _SMALLEST)
     return _difference(movement.track, joint, (parts * last) @ movement.track.shares / (parts @ last))
 
 

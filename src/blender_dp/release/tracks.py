@@ -217,12 +217,13 @@ def _evidence(row: QueryEstimate, one: _Round, spread: Spread) -> _Evidence:
     is_average = manifest.settings.estimator == "average"
     opt_in, clients = (sum(group.users for group in groups) for groups in (manifest.groups[:1], manifest.groups[1:]))
     users = manifest.calibration_users if is_average else opt_in
-    variance = max(
-        row.variance + (0.0 if is_average else sampling_variance(row, manifest)), _least_variance(opt_in + clients)
-    )
-    client_variance = max(row.client_variance, _least_variance(clients))
+    sampling = 0.0 if is_average else sampling_variance(row, manifest)
+    variance = max(row.variance + sampling, _least_variance(row, opt_in + clients))
+    client_variance = max(row.client_variance, _least_variance(row, clients))
     if is_average:
-        rest, rest_variance = row.opt_in_share or 0.0, row.opt_in_variance or np.inf
+        known = row.opt_in_share is not None and row.opt_in_variance is not None
+        rest = row.opt_in_share or 0.0
+        rest_variance = max(row.opt_in_variance or 0.0, _least_variance(row, users)) if known else np.inf
     else:
         rest, rest_variance = _without_clients(row, variance, client_variance)
         rest += _lowered(row, one)
@@ -239,9 +240,10 @@ def _evidence(row: QueryEstimate, one: _Round, spread: Spread) -> _Evidence:
     )
 
 
-def _least_variance(users: int) -> float:
-    """Nobody knows a share better than to one user, even if a published variance is 0, as that of a count of 0 may be."""
-    return 1 / users**2
+def _least_variance(row: QueryEstimate, users: int) -> float:
+    """Nobody knows a share better than by counting these users, even if a published variance is 0, as of a count of 0."""
+    share = min(max(row.share, 0.0), 1.0)
+    return max(share * (1 - share) / users, 1 / users**2)
 
 
 def _without_clients(row: QueryEstimate, variance: float, client_variance: float) -> tuple[float, float]:
@@ -275,6 +277,7 @@ def _grid(estimates: Floats, offset: float, unseen: Sequence[float]) -> Floats:
     high = min(max(float((mean + _REACH * error).max()), *unseen, _REACH * float(error.min())), 1.0)
     logs = np.linspace(np.log(low + offset), np.log(high + offset), _FINE)
     shares = np.exp(logs) - offset
+    shares[0] = low  # not nearly
     far = ((shares[:, None] - mean) / (_SPREAD * error)) ** 2
     near = np.exp((far.min(axis=0) - far) / 2) * (shares[:, None] + offset)  # never 0 everywhere, however far all cells are
     below = (shares[:, None] <= np.array(unseen)).astype(float)
@@ -287,5 +290,5 @@ def _grid(estimates: Floats, offset: float, unseen: Sequence[float]) -> Floats:
     cells = _CELLS + more + (_CELLS // 2 if unseen else 0)
     before = np.append(0.0, np.cumsum(density[:-1] + density[1:]))
     chosen: Floats = np.exp(np.interp(np.linspace(0, before[-1], cells), before, logs)) - offset
-    chosen[0] = low  # not nearly
+    chosen[0] = low
     return chosen

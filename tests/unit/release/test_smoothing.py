@@ -160,9 +160,13 @@ def test_the_change_is_that_of_all_paths(monkeypatch):
         likelihood, law, move = np.exp(track.log_likelihood[:, visibility, bias]), seen(movement, kind), movement.moves[kind]
         one = np.einsum("ia,a,ij,jb,b,jk,kc,c->ac", law, likelihood[0], move, law, likelihood[1], move, law, likelihood[2])
         joint += belongs[kind, visibility, bias] * one / one.sum()
+    exact = _difference(track, joint.T, track.shares)
     monkeypatch.setattr(smoothing, "_MOST", 1.0)
-    found = _change(movement, belongs, joint.sum(axis=0))
-    assert found == pytest.approx(_difference(track, joint.T, track.shares), rel=1e-6)
+    assert _change(movement, belongs, joint.sum(axis=1), joint.sum(axis=0)) == pytest.approx(exact, rel=1e-6)
+    monkeypatch.setattr(smoothing, "_CASES", 9)  # of twelve: what they leave makes the interval longer, not shorter
+    low, high = _change(movement, belongs, joint.sum(axis=1), joint.sum(axis=0))
+    assert low < exact[0] < exact[1] < high
+    assert high - low < 1.5 * (exact[1] - exact[0])
 
 
 def test_a_share_that_may_be_0_is_0_if_that_makes_the_interval_of_a_change_longer():

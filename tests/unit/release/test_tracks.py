@@ -8,7 +8,17 @@ import pytest
 
 from blender_dp.release import tracks
 from blender_dp.release.population import sampling_variance
-from blender_dp.release.tracks import _BIASES, _SCALES, _bias_laws, _grid, _visibilities, _without_clients, tracks_of
+from blender_dp.release.tracks import (
+    _BIASES,
+    _SCALES,
+    _bias_laws,
+    _evidence,
+    _grid,
+    _Round,
+    _visibilities,
+    _without_clients,
+    tracks_of,
+)
 from tests.rounds import rounds
 
 UNBIASED = int(np.flatnonzero(_BIASES == 0)[0])
@@ -78,20 +88,34 @@ def test_the_grid_has_a_limit_however_many_rounds_there_are():
     assert 500 < _grid(estimates, 1e-6, []).size < 900
 
 
-def with_google(release, **values):
-    """The track of one query of a release, whose estimates are replaced."""
-    rows = [replace(row, **values) if row.query == "google" else row for row in release.queries]
-    return next(one for one in tracks_of([replace(release, queries=tuple(rows))]) if one.query == "google")
+@pytest.mark.parametrize("offset", [1e-5, 0.7e-4, 1e-4, 1.3e-4])
+def test_a_round_that_would_list_every_share_above_0_leaves_a_grid(offset):
+    """Such as one whose list has room, but lacks a candidate: edited releases can say so."""
+    shares = _grid(np.array([[0.02, 0.0005]]), offset, [0.0])
+    assert shares[0] == 0
+    assert (np.diff(shares) > 0).all()
 
 
-def test_no_share_is_known_better_than_to_one_user(collected):
-    """A query that no client reported at a high ε has a published client variance of 0: that must not outweigh the rest."""
-    release = collected[0].release
-    unreported = with_google(release, variance=0.0, client_share=0.0, client_variance=0.0)
-    clients = release.manifest.groups[1].users
-    assert unreported.log_likelihood[0, -1, UNBIASED] == pytest.approx(-0.5 * (unreported.shares * clients) ** 2)
-    unseen = with_google(release, share=0.0, low=0.0, high=0.0, variance=0.0)
-    assert unseen.offset == pytest.approx(0.25 / 100_000)  # of the error, which is one of all users
+def evidence_of_google(release, **values):
+    """What a release says about one query, whose estimates are replaced."""
+    row = replace(next(row for row in release.queries if row.query == "google"), **values)
+    spread = tracks_of([release]).spreads["google"]
+    return _evidence(row, _Round.of(release, [release.head_list]), spread)
+
+
+def test_no_share_is_known_better_than_by_counting_the_users():
+    """A count of 0 has a published variance of 0, and would outweigh everything else."""
+    for estimator in ("likelihood", "average"):
+        (one,) = rounds([{}], opt_in=0.1, estimator=estimator)
+        counted = evidence_of_google(one.release, share=0.02, variance=1e-9, client_share=0.0, client_variance=0.0)
+        assert counted.client_variance == pytest.approx(0.02 * 0.98 / 90_000)
+        assert np.isfinite(counted.rest_variance)
+        unseen = evidence_of_google(
+            one.release, share=0.0, variance=0.0, client_share=0.0, client_variance=0.0, opt_in_variance=0.0
+        )
+        assert (unseen.variance, unseen.client_variance) == pytest.approx((1e-10, 1 / 90_000**2))
+        if estimator == "average":
+            assert unseen.rest_variance == pytest.approx(1 / one.release.manifest.calibration_users**2)
 
 
 def test_tracks_are_made_one_at_a_time(collected, monkeypatch):
