@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
+import numpy as np
 import pyarrow as pa
 
 from blender_dp.errors import ParameterError
@@ -148,9 +149,10 @@ def _one(row: QueryEstimate, other: Membership, spread: Spread) -> Change:
     )
 
 
-def _possible(low: float, high: float, difference: float = 0.0) -> tuple[float, float]:
-    """The part of an interval that differences of two shares can be in, and the estimated difference itself."""
-    return max(low, min(difference, -1.0)), min(high, max(difference, 1.0))
+def _possible(low: float, high: float, difference: float | None = None) -> tuple[float, float]:
+    """The part of an interval that differences of two shares can be in, extended to the estimated one if it has one."""
+    ends = float(np.clip(low, -1.0, 1.0)), float(np.clip(high, -1.0, 1.0))
+    return ends if difference is None else (min(ends[0], difference), max(ends[1], difference))
 
 
 def _discoveries(p_values: Sequence[float], fdr: float) -> int:

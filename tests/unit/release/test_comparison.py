@@ -53,6 +53,18 @@ def test_no_interval_has_differences_that_no_two_shares_have(releases, query):
             assert change.difference is None or change.low <= change.difference <= change.high
 
 
+@pytest.mark.parametrize("share", [-3.0, -1e-3, 1.02, 5.0])
+def test_every_interval_has_a_difference_that_two_shares_can_have(releases, share):
+    """Unbiased estimates may be below 0 or above 1, in edited releases far so."""
+    extreme = changed(releases[0], "google", share=share, variance=1e-5)
+    for other in (releases[1], without(releases[1], "google")):
+        for change in (*extreme.compare(other).changes, *other.compare(extreme).changes):
+            assert change.low <= change.high
+            assert change.low <= 1
+            assert change.high >= -1
+            assert change.difference is None or change.low <= change.difference <= change.high
+
+
 def test_discoveries_come_first_and_the_largest_first(releases):
     kinds = [change.kind == "unchanged" for change in releases[0].compare(releases[1]).changes]
     assert kinds == sorted(kinds)

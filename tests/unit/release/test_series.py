@@ -68,7 +68,7 @@ def test_a_jump_and_a_disappearance_are_followed(collected, trends):
 
 
 def test_intervals_are_wide_enough_if_no_client_reported_a_query():
-    """Or nearly none: at a high ε the published variance of the clients' estimate is then about 0, but it cannot be exact."""
+    """Or nearly none: at a high ε the published variance of the clients' estimate is then about 0, but it is not exact."""
     covered = []
     for seed in (1, 3):
         collected = rounds([STEADY] * 3, epsilon=30, allow_weak_privacy=True, max_queries=100, seed=seed)
