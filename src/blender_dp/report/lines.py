@@ -66,8 +66,8 @@ class Axis:
         axis = {"title": self.title, "labelOverlap": True, "labelSeparation": 10}
         axis |= {name: value for name, value in (("format", self.format), ("values", self.ticks)) if value is not None}
         if self.ticks is not None and self.labels is not None:
-            texts = {tick: drawable(label) for tick, label in zip(self.ticks, self.labels, strict=True)}
-            axis["labelExpr"] = f"({json.dumps(texts)})[datum.value]"
+            texts = [drawable(label) for label in self.labels]
+            axis["labelExpr"] = f"{json.dumps(texts)}[indexof({json.dumps(list(self.ticks))}, datum.value)]"
         scale: Spec = {"type": "log", "nice": False} if self.log else {"zero": self.zero, "nice": True}
         if self.domain is not None:
             scale |= {"domain": list(self.domain), "nice": False}

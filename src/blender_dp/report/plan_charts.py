@@ -10,8 +10,8 @@ from blender_dp.report.theme import Spec
 from blender_dp.report.ticks import PERCENT
 
 _QUERIES, _L1, _NDCG, _ERROR = "Queries listed", "L1 error", "NDCG", "Relative error of one query"
-_FORMATS = {"opt-in": PERCENT, "epsilon": "~g", "users": ".2~s"}
 _LOGARITHMIC = {"opt-in", "users", "max-queries"}
+_UNITS = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1, ""))
 
 
 def tradeoff_chart(tradeoff: Tradeoff) -> Spec:
@@ -20,9 +20,9 @@ def tradeoff_chart(tradeoff: Tradeoff) -> Spec:
     values = [one.value for one in tradeoff.points]
     x = Axis(
         tradeoff.label,
-        format=_FORMATS.get(tradeoff.over),
         log=tradeoff.over in _LOGARITHMIC,
         ticks=values,
+        labels=[_label(tradeoff.over, value) for value in values],
     )
     axes = {
         _QUERIES: Axis("queries", zero=True),
@@ -31,6 +31,16 @@ def tradeoff_chart(tradeoff: Tradeoff) -> Spec:
         _ERROR: Axis("error / share", format=PERCENT, zero=True),
     }
     return line_chart(points, x, axes, columns=2, width=330, height=190)
+
+
+def _label(over: str, value: float) -> str:
+    """A value, with up to four digits, so that values which hardly differ have different labels."""
+    if over == "opt-in":
+        return f"{100 * value:.4g}%"
+    if over != "users":
+        return f"{value:.4g}" if over == "epsilon" else f"{value:,.0f}"
+    factor, unit = next(one for one in _UNITS if value >= one[0])
+    return f"{value / factor:.4g}{unit}"
 
 
 def _points(x: float, forecast: Forecast) -> Iterator[Point]:

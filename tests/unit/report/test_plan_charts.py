@@ -24,9 +24,10 @@ def setting() -> Setting:
 @pytest.mark.parametrize(
     ("over", "values", "labels"),
     [
-        ("epsilon", [0.5, 4], ["0.5", "4"]),
-        ("users", [51_937, 519_371], ["52k", "520k"]),
-        ("opt-in", [0.025, 0.1], ["2.5%", "10%"]),
+        ("epsilon", [0.5, 2.25, 4.0], ["0.5", "2.25", "4"]),
+        ("users", [51_937, 62_500, 125_000, 10_000_000], ["51.94k", "62.5k", "125k", "10M"]),
+        ("opt-in", [0.025, 0.1, 1 / 3], ["2.5%", "10%", "33.33%"]),
+        ("max-queries", [5, 10], ["5", "10"]),
     ],
 )
 def test_every_measure_has_a_panel_and_every_value_a_readable_label(over, values, labels):
