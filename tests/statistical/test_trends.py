@@ -22,7 +22,8 @@ def smoothed(shares: list[list[float]], seed: int) -> list[Smoothed]:
 def test_changes_are_covered():
     """Of 40 queries, half never change, a quarter jump and a quarter rise.
 
-    Of 1,600 intervals, 92.4 % have to contain the change: more than if 95 % did only by chance, or if 5 % less did.
+    Intervals that cover 95 % fail with a probability of 1e-6: they would have to miss more than 7.6 % of 1,600 changes. A
+    coverage of 90 % is noticed nearly always.
     """
     shares = [[0.02] * 6] * 20 + [[0.01] * 3 + [0.02] * 3] * 10 + [np.linspace(0.02, 0.03, 6).tolist()] * 10
     covered = 0
@@ -36,9 +37,10 @@ def test_changes_are_covered():
 
 @pytest.mark.slow
 def test_events_of_one_round_are_covered():
-    """Events of eight standard errors among queries that never change: 93 % of 800 intervals, and hardly more error.
+    """Events of eight standard errors among queries that never change: their shares hardly have more error than published.
 
-    A coverage of 87 % would be noticed with a probability of 90 %. The errors are a sharper test of the formulas.
+    Of 800 intervals, a coverage of 93 % fails with a probability of 1e-6, and one of 87 % with a probability of 90 %. The
+    errors are a sharper test of the formulas.
     """
     shares = [[0.02] * 3 + [0.028] + [0.02] * 3] * 10 + [[0.02] * 7] * 20
     events = [one for seed in range(80) for one in smoothed(shares, seed)[:10]]

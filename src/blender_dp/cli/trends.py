@@ -55,22 +55,22 @@ def trends(
     from blender_dp.release.series import trends_over
 
     _check_plot(plot)
-    is_one = is_one_release(releases) and key is None and name is None
-    if is_one:
-        _show_release(Path(releases[0]), n, as_json=as_json)
-        if plot is None:
-            return
     with err.status("reading the releases"):
         collected = read_series(releases, name, key)
     loaded = [release for _, release in collected.releases]
+    is_one = is_one_release(releases)
     if seeded := sum(release.manifest.is_seeded for release in loaded):
-        note(f"{seeded} of {len(loaded)} releases: {seeded_warning()}")
-    with err.status(f"smoothing the queries of {len(loaded)} releases"):
-        over = trends_over(loaded, [label for label, _ in collected.releases])
-    if plot is not None:
+        note(seeded_warning() if is_one else f"{seeded} of {len(loaded)} releases: {seeded_warning()}")
+    over = None
+    if plot is not None or not is_one:
+        with err.status(f"smoothing the queries of {len(loaded)} releases"):
+            over = trends_over(loaded, [label for label, _ in collected.releases])
+    if plot is not None and over is not None:
         with err.status("drawing"):
             _draw(loaded, over, n, plot)
-    if not is_one:
+    if is_one or over is None:
+        _show_release(loaded[0], n, as_json=as_json)
+    else:
         _show_series(collected, over, n, as_json=as_json)
     if plot is not None and not as_json:
         say(f"Drawn: {plot}")
@@ -91,14 +91,12 @@ def _show_series(collected: Collected, over: Trends, n: int, *, as_json: bool) -
         note(collected.note)
 
 
-def _show_release(path: Path, n: int, *, as_json: bool) -> None:
-    from blender_dp.cli.files import load_release
+def _show_release(release: Release, n: int, *, as_json: bool) -> None:
     from blender_dp.release.explanation import why_empty
 
-    loaded = load_release(path)
-    top = loaded.trends(n)
+    top = release.trends(n)
     if not top:
-        note(why_empty(loaded.manifest))
+        note(why_empty(release.manifest))
     if as_json:
         print_json([asdict(row) for row in top])
         return

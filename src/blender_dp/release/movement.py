@@ -75,7 +75,7 @@ class Movement:
     def likelihoods(self) -> Floats:
         """By round, visibility, bias and share, relative to the largest one of the round.
 
-        None is 0: if every share were impossible in some round, nothing could be said about any round.
+        No likelihood is 0: if every share were impossible in some round, nothing could be said about any round.
         """
         logs = self.track.log_likelihood
         return np.asarray(np.exp(np.maximum(logs - logs.max(axis=(1, 2, 3), keepdims=True), _IMPOSSIBLE)))

@@ -159,6 +159,8 @@ def test_a_plot_does_not_change_what_is_printed_about_one_release(folder, tmp_pa
     one, plot = folder / "round-1", tmp_path / "t.svg"
     assert "".join(run(one, "-n", "1", "--plot", plot).split()) == "".join([*run(one, "-n", "1").split(), f"Drawn:{plot}"])
     assert run(one, "-n", "1", "--plot", plot, "--json") == run(one, "-n", "1", "--json")
+    done = CliRunner().invoke(app, ["trends", str(one), "--plot", str(plot)], catch_exceptions=False)
+    assert done.stderr.count("offers no privacy") == 1
 
 
 def test_several_releases_without_queries_are_explained(folder, tmp_path):

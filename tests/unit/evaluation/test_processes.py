@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import signal
 import time
-from multiprocessing import get_context
+from multiprocessing import active_children, get_context
+from multiprocessing.process import BaseProcess
 
 import pytest
 
@@ -10,11 +12,13 @@ from blender_dp.evaluation.processes import processes
 
 @pytest.mark.slow
 def test_after_an_error_only_the_pools_own_processes_end():
-    other = get_context("spawn").Process(target=time.sleep, args=(60,))
+    other, started = get_context("spawn").Process(target=time.sleep, args=(600,)), set[BaseProcess]()
 
     def fail() -> None:
+        before = set(active_children())
         with processes(1) as pool:
-            pool.submit(time.sleep, 60)
+            pool.submit(time.sleep, 600)
+            started.update(set(active_children()) - before)
             other.start()  # by another part of the same program
             raise ZeroDivisionError
 
@@ -22,6 +26,7 @@ def test_after_an_error_only_the_pools_own_processes_end():
         with pytest.raises(ZeroDivisionError):
             fail()
         assert other.is_alive()
+        assert [process.exitcode for process in started] == [-signal.SIGTERM]
     finally:
         other.terminate()
         other.join()
