@@ -132,6 +132,8 @@ def print_tradeoff(curve: Tradeoff, setting: Setting) -> None:
     print_table(
         f"{fixed}, δ = {readable(p.delta)}, at most {_queries(p.max_queries)}, unless varied", columns, rows, fold=False
     )
+    for text in curve.warnings:
+        warn(text)
 
 
 def print_solution(solution: Solution) -> None:
@@ -139,9 +141,11 @@ def print_solution(solution: Solution) -> None:
     value = _value(solution.tried)
     if solution.value is None:
         say(
-            f"No value is enough. At the best one that was tried ({solution.label}: {value}), {'; '.join(solution.missing)}."
+            f"No value is enough. At the last one that was tried ({solution.label}: {value}), {'; '.join(solution.missing)}."
         )
     else:
         say(f"{solution.label}: {value} is enough. A check with fresh random numbers confirms it:")
     say()
     print_forecast(solution.forecast)
+    for text in solution.warnings:
+        warn(text)

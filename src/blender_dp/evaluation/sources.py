@@ -40,6 +40,16 @@ class PopulationSource:
         """Whether every seed draws another population: so with shapes. A release or a log is always the same one."""
         return is_shape(self.name)
 
+    @property
+    def is_release(self) -> bool:
+        """Whether it is a release, not a log or a shape."""
+        return not self.varies and self._release.suffix == ".json" and self._release.is_file()
+
+    @property
+    def _release(self) -> Path:
+        path = Path(self.name)
+        return path / "release.json" if path.is_dir() else path
+
     def fingerprint(self) -> str:
         """A text that changes when the files change; empty for a shape."""
         if self.varies:
@@ -57,11 +67,9 @@ class PopulationSource:
         return whole if self.users is None else whole.resized(self.users, seed)
 
     def _read(self, *, listed_only: bool) -> Population:
-        path = Path(self.name)
-        release = path / "release.json" if path.is_dir() else path
-        if release.suffix == ".json" and release.is_file():
-            return population_of_release(Release.load(release), listed_only=listed_only)
-        if not path.exists() and "*" not in self.name and "://" not in self.name:
+        if self.is_release:
+            return population_of_release(Release.load(self._release), listed_only=listed_only)
+        if not Path(self.name).exists() and "*" not in self.name and "://" not in self.name:
             fix = "Use aol, yandex, zipf:EXPONENT, a release or a log"
             raise ParameterError("shape", f"{self.name!r} is neither a shape nor a file", fix)
         return population_of_log(self.reading.find(self.name))

@@ -12,10 +12,13 @@ _ASIDE = 0.4  # of the final interval: how far from the expected crossing to loo
 _LEAST = 0.02  # the part of an interval that every step cuts off, at least
 
 
-def crossing(shortfall: Callable[[float], float], low: float, high: float, precision: float) -> float:
+def crossing(
+    shortfall: Callable[[float], float], low: float, high: float, precision: float, most: float = math.inf
+) -> float:
     """The smallest value without a shortfall, to within a factor of `precision`; `high` if there is none.
 
-    A shortfall is positive where a value is not enough, and falls with the value. Errors are nearly powers of what is
+    A shortfall is positive where a value is not enough, and falls with the value; if it may rise again later, no step of the
+    search should be larger than a factor of `most`. Errors are nearly powers of what is
     varied, so on logarithmic scales the crossing is expected on the straight line through two values. The search goes up
     until a value is enough: at first as far as errors usually require, then to where the line through the last two values
     ends. Within an interval, the next value is chosen a little beyond the line, in turn on both sides, so that soon both
@@ -30,7 +33,7 @@ def crossing(shortfall: Callable[[float], float], low: float, high: float, preci
     left = right = evaluated(math.log(low))
     margin = narrow
     while right[1] > 0 and right[0] < last:
-        left, right = right, evaluated(min(right[0] + _step(left, right, margin), last))
+        left, right = right, evaluated(min(right[0] + min(_step(left, right, margin), math.log(most)), last))
         margin *= 2
     if right[1] > 0 or right == left:
         return high if right[0] == last else low

@@ -13,6 +13,7 @@ import numpy as np
 
 from blender_dp.evaluation.draws import binomial, inverted, normal
 from blender_dp.logs.synthetic import uniform
+from blender_dp.planning.listing import LEAST
 from blender_dp.planning.outline import Records
 from blender_dp.planning.setting import Setting
 from blender_dp.sampling import Entropy
@@ -86,7 +87,7 @@ def distributed(of_queries: Integers, records: Records, sizes: Integers, entropy
         starts, sizes, users = starts[several], sizes[several], users[:, several]
         half = sizes // 2
         whole, first = sums[starts + sizes] - sums[starts], sums[starts + half] - sums[starts]
-        part = np.clip(first / np.maximum(whole, 1e-300), 0.0, 1.0)
+        part = np.clip(first / np.maximum(whole, LEAST), 0.0, 1.0)
         divided = binomial(users.ravel(), np.tile(part, users.shape[0]), entropy).reshape(users.shape)
         starts, sizes = np.append(starts, starts + half), np.append(half, sizes - half)
         users = np.hstack([divided, users - divided])

@@ -10,7 +10,7 @@ MOST_USERS, MOST_QUERIES = 10**10, 10_000
 
 
 def check_opt_in(share: Number) -> float:
-    """Return the share of the users who opt in, if a collection can have it."""
+    """Return the share of the users who opt in, checked: above 0 and below 1."""
     return float(open_unit(share, "opt_in", "Pass the share of the users who opt in, such as 0.05"))
 
 

@@ -17,7 +17,7 @@ from blender_dp.stages import Floats, Integers
 
 _PART = 200  # records of similar shares, whose probabilities are computed together
 _NODES = 2000  # of more records than this, probabilities are interpolated: they depend on the share alone, and smoothly
-_LEAST = 1e-300  # a share that has a logarithm
+LEAST = 1e-300  # a number that has a logarithm, and can be divided by
 _CLEAR = 8.0  # standard deviations: a list that is longer than M by so much is never shorter than M
 _MANY, _SPREAD = 1_000, 30.0  # so many queries, whose number has so large a variance, are counted by a normal distribution
 _FAR = 1000.0  # the exponential function of more underflows
@@ -40,15 +40,15 @@ def expected_values(shares: Floats, users: int, of_count: Floats) -> Floats:
     `of_count` has a row for each number of users who have the record; larger numbers are worth nothing.
     """
     if shares.size > _NODES:
-        lowest, highest = (max(float(end), _LEAST) for end in (shares.min(), shares.max()))
+        lowest, highest = (max(float(end), LEAST) for end in (shares.min(), shares.max()))
         nodes = np.geomspace(lowest, highest, _NODES)
         of_nodes = expected_values(nodes, users, of_count)
         return np.stack([np.interp(shares, nodes, values) for values in of_nodes.T], axis=1)
     counts = np.arange(len(of_count))
-    ways = np.concatenate([[0.0], np.cumsum(np.log(np.maximum(users - counts[:-1], 1e-300) / (counts[:-1] + 1)))])
+    ways = np.concatenate([[0.0], np.cumsum(np.log(np.maximum(users - counts[:-1], LEAST) / (counts[:-1] + 1)))])
     order, result = np.argsort(shares), np.empty((shares.size, of_count.shape[1]))
     for part in np.array_split(order, max(1, shares.size // _PART)):
-        p = np.clip(shares[part], _LEAST, 1 - 1e-15)
+        p = np.clip(shares[part], LEAST, 1 - 1e-15)
         low, high = (int(users * end + sign * (10 * np.sqrt(users * end) + 20)) for sign, end in ((-1, p[0]), (1, p[-1])))
         some = counts[max(low, 0) : min(high, users) + 1]  # the other counts practically do not occur
         weights = np.exp(ways[some] + np.outer(np.log(p), some) + np.outer(np.log1p(-p), users - some))
@@ -58,12 +58,12 @@ def expected_values(shares: Floats, users: int, of_count: Floats) -> Floats:
 
 def any_of(probabilities: Floats, query_of: Integers, queries: int) -> Floats:
     """The probability that at least one record of every query is listed; 0 for queries without records."""
-    return -np.expm1(np.bincount(query_of, weights=log_missing(probabilities), minlength=queries))
+    return 0.0 - np.expm1(np.bincount(query_of, weights=log_missing(probabilities), minlength=queries))
 
 
 def any_within(probabilities: Floats, starts: Integers) -> Floats:
     """The same for records that are sorted by query, the last axis; `starts` has the first record of every query."""
-    return -np.expm1(np.add.reduceat(log_missing(probabilities), starts, axis=-1))
+    return 0.0 - np.expm1(np.add.reduceat(log_missing(probabilities), starts, axis=-1))
 
 
 def log_missing(probabilities: Floats) -> Floats:
@@ -139,7 +139,7 @@ def skewed_below(z: Floats, skewness: Floats | float) -> Floats:
 def _with_poisson(probabilities: Floats, mean: float) -> Floats:
     """The distribution of the sum with a Poisson number, cut off at the same maximum."""
     numbers = np.arange(1, min(probabilities.size, int(mean + _CLEAR * np.sqrt(mean) + _CLEAR**2)))
-    more = np.exp(np.cumsum(np.log(np.append(1.0, mean / numbers) + 1e-300)) - mean)
+    more = np.exp(np.cumsum(np.log(np.append(1.0, mean / numbers) + LEAST)) - mean)
     total: Floats = np.convolve(probabilities, more)[: probabilities.size]
     total[-1] += max(1 - total.sum(), 0.0)
     return total

@@ -12,12 +12,11 @@ from functools import cached_property
 
 import numpy as np
 
-from blender_dp.planning.listing import expected_values, listing_probabilities, log_missing
+from blender_dp.planning.listing import LEAST, expected_values, listing_probabilities, log_missing
 from blender_dp.planning.outline import TYPICAL, Outline, Records
 from blender_dp.release.normal import normal_tail
 from blender_dp.stages import Floats, Integers
 
-_LEAST = 1e-300  # a probability by which something can be divided
 _NODES = 128  # shares for which the noisy counts of a shape's queries are computed
 _RARELY = 1e-9  # of listed queries: fewer of them do not matter
 _UNBOUNDED = 1e3  # standard deviations below the mean: no count is that low, and the distribution is practically normal
@@ -34,7 +33,7 @@ class NoisyCounts:
     @classmethod
     def of(cls, sums: Floats, lowest: float | None) -> NoisyCounts:
         """From the probability of each query, and the mean of its count and of the square, which are 0 otherwise."""
-        mean, square = sums[1:] / np.maximum(sums[0], _LEAST)
+        mean, square = sums[1:] / np.maximum(sums[0], LEAST)
         variance = np.maximum(square - mean**2, 1e-9)
         below = mean - _UNBOUNDED * np.sqrt(variance)
         return cls(below if lowest is None else np.full(mean.size, lowest), mean, variance)
@@ -68,7 +67,7 @@ class NoisyCounts:
         """The mean and the standard deviation of the normal number whose square has the same mean and variance."""
         part = np.maximum(self._over**2 - self.variances / 2, 0.0)
         spread = self.variances / 2 / (self._over + np.sqrt(part))  # the difference of the two, without cancellation
-        return part**0.25, np.sqrt(np.maximum(spread, 1e-300))
+        return part**0.25, np.sqrt(np.maximum(spread, LEAST))
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +130,7 @@ class Contributions:
         several = np.where(all_[0] - one[0] > _RARELY * all_[0], all_ - one, one)
         floor = self.lowest
         parts = NoisyCounts.of(one, floor), NoisyCounts.of(several, None if floor is None else 2 * floor)
-        return Mixed(*parts, np.clip(one[0] / np.maximum(all_[0], _LEAST), 0.0, 1.0))
+        return Mixed(*parts, np.clip(one[0] / np.maximum(all_[0], LEAST), 0.0, 1.0))
 
 
 def _over(cases: Floats | None, values: Floats) -> Floats:
@@ -144,10 +143,10 @@ def noisy_counts(outline: Outline, contributions: Callable[[Floats], Contributio
     if urls is None:
         records = outline.records(queries, TYPICAL)
         return contributions(records.shares).only(records).given_listed(np.searchsorted(records.query_of, queries))
-    nodes = np.geomspace(max(float(shares.min()), _LEAST), float(shares.max()), _NODES)
+    nodes = np.geomspace(max(float(shares.min()), LEAST), float(shares.max()), _NODES)
     starts = (np.arange(_NODES)[:, None] * urls.shares.size + urls.starts).ravel()
     of_nodes = contributions(np.outer(nodes, urls.shares).ravel()).given_listed(starts, urls.probabilities)
-    return of_nodes.between(np.log(nodes), np.log(np.maximum(shares, _LEAST)))
+    return of_nodes.between(np.log(nodes), np.log(np.maximum(shares, LEAST)))
 
 
 def by_discovery(shares: Floats, users: int, of_count: Floats, noise: float) -> Contributions:
@@ -163,7 +162,7 @@ def by_discovery(shares: Floats, users: int, of_count: Floats, noise: float) -> 
     surplus = counts - above
     missing = np.stack([1 - of_count, surplus - excess, surplus**2 + noise - squares], axis=1)
     lost = expected_values(shares, users, missing)
-    mean, likely = users * shares - above, np.clip(1 - lost[:, 0], _LEAST, 1.0)
+    mean, likely = users * shares - above, np.clip(1 - lost[:, 0], LEAST, 1.0)
     over = np.maximum(mean - lost[:, 1], 0.0)
     square = np.maximum(mean**2 + users * shares * (1 - shares) + noise - lost[:, 2], over**2 / likely)
     return Contributions(likely, above * likely + over, above**2 * likely + 2 * above * over + square, above)

@@ -7,7 +7,7 @@ when they are needed.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeVar
 
@@ -70,20 +70,8 @@ class Outline:
     levels: int = 2
     possible_urls: PossibleUrls | None = None
     """None if it is known which URLs each query has, so that `records` does not depend on the seed."""
-    lone: Lone | None = None
-    """The queries and URLs that only one user has: this says nothing about their shares in a larger population."""
-    whole: Outline | None = None
-    """The outline with these queries and URLs, if they were left out."""
-
-    def for_users(self, users: int) -> Outline:
-        """The outline for so many users: of more users than were counted, nothing is listed that only one user has."""
-        whole = self.whole or self
-        lone = whole.lone
-        if users <= whole.users or lone is None:
-            return whole
-        shares = whole.query_shares[: whole.query_shares.size - lone.queries]
-        without = replace(whole, query_shares=shares, records=lone.without, lone=None, whole=whole)
-        return without if shares.size else replace(without, query_shares=_NOTHING, records=_no_records)
+    unknown: str = ""
+    """What is never listed, because nothing says how many of more users than these would have it."""
 
     @classmethod
     def of_shape(cls, name: str, shape: Shape, levels: int = 2) -> Outline:
@@ -99,8 +87,11 @@ class Outline:
         return cls(name, shape.users, shape.query_shares, records, possible_urls=_possible_urls())
 
     @classmethod
-    def of_population(cls, name: str, population: Population) -> Outline:
-        """The outline of counted users: those of a log or a release."""
+    def of_population(cls, name: str, population: Population, unknown: str = "") -> Outline:
+        """The outline of counted users: those of a log or a release.
+
+        A query or URL that only one user has is not listed: a sample of users would have it several times.
+        """
         order = np.argsort(-population.query_counts, kind="stable")
         order = order[population.query_counts[order] > 0]
         rank = np.zeros(population.query_counts.size, np.int64)
@@ -108,36 +99,28 @@ class Outline:
         held = np.flatnonzero(population.counts)
         held = held[np.argsort(rank[population.query_of[held]], kind="stable")]
         records = Records(rank[population.query_of[held]], population.shares[held])
-        if not order.size:
-            return cls(name, population.users, _NOTHING, _no_records, population.levels)
-        query_shares = population.query_counts[order] / population.users
-        lone = Lone.of(records, population.counts[held] == 1, population.query_counts[order] == 1)
-        return cls(name, population.users, query_shares, _some_of(records), population.levels, lone=lone)
+        is_lone, lone_queries = population.counts[held] == 1, int(np.count_nonzero(population.query_counts[order] == 1))
+        query_shares = population.query_counts[order][: order.size - lone_queries] / population.users
+        if is_lone.any():
+            numbers = ((lone_queries, "queries"), (int(np.count_nonzero(is_lone)) - lone_queries, "URLs"))
+            what = " and ".join(f"{number:,} {name}" for number, name in numbers if number)
+            unknown = unknown or f"The {what} that only one of them has"
+            records = _merged(records, is_lone, query_shares.size)
+        if not query_shares.size:
+            return cls(name, population.users, _NOTHING, _no_records, population.levels, unknown=unknown)
+        return cls(name, population.users, query_shares, _some_of(records), population.levels, unknown=unknown)
 
 
-@dataclass(frozen=True, eq=False)
-class Lone:
-    """How many queries only one user has, and how many URLs of other queries; and the other records."""
-
-    queries: int
-    urls: int
-    without: Callable[[Integers, str], Records]
-    """All URLs of a query that only one user has are a single record, which cannot be listed."""
-
-    @classmethod
-    def of(cls, records: Records, is_lone: Flags, queries: Flags) -> Lone | None:
-        """Leave out what is marked as having one user; None if nothing is."""
-        if not is_lone.any():
-            return None
-        unknown = np.bincount(records.query_of[is_lone], records.shares[is_lone]).astype(np.float64)
-        owners = np.flatnonzero(unknown)
-        query_of = np.append(records.query_of[~is_lone], owners)
-        order = np.argsort(query_of, kind="stable")
-        shares = np.append(records.shares[~is_lone], unknown[owners])
-        is_listable = np.arange(query_of.size) < query_of.size - owners.size
-        without = Records(query_of[order], shares[order], is_listable[order])
-        lone_queries = int(np.count_nonzero(queries))
-        return cls(lone_queries, int(np.count_nonzero(is_lone)) - lone_queries, _some_of(without))
+def _merged(records: Records, is_lone: Flags, queries: int) -> Records:
+    """The records of the first queries; a query's records with one user each become a single one, which is not listable."""
+    is_lone, kept = is_lone & (records.query_of < queries), ~is_lone
+    unknown = np.bincount(records.query_of[is_lone], records.shares[is_lone], queries).astype(np.float64)
+    owners = np.flatnonzero(unknown)
+    query_of = np.append(records.query_of[kept], owners)
+    order = np.argsort(query_of, kind="stable")
+    shares = np.append(records.shares[kept], unknown[owners])
+    is_listable = np.arange(query_of.size) < query_of.size - owners.size
+    return Records(query_of[order], shares[order], is_listable[order])
 
 
 def _some_of(records: Records) -> Callable[[Integers, str], Records]:

@@ -179,7 +179,8 @@ def _calibrated(setting: Setting, collection: Collection, found: _Found, entropy
         noise = of_queries[query_of[rare] - first, place[rare]]
         shares[cells[rare]] = (counts[cells[rare]] + noise) / users
     kept, shares = top_queries(shares, layout, collection.parameters.max_queries)
-    others = max(setting.listed_records - rows.size, 0.0)  # listed records that were not drawn: their noise counts as well
+    is_cut_off = found.sizes.size > collection.parameters.max_queries  # then not all listed records were drawn
+    others = max(setting.listed_records - rows.size, 0.0) if is_cut_off else 0.0  # the noise of the others counts as well
     if reach:  # all noise has a mean of 0, that of all rare queries together included
         others += rows.size + 1
         shares[-1] = 1 - np.nansum(shares[:-1])

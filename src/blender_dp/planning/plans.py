@@ -107,16 +107,5 @@ def plan_of(setting: Setting, runs: int | None = None, rounds: int = ROUNDS) -> 
             *(statement(promise, size, rounds) for promise, size in zip(promises, members, strict=True)),
             exposure_statement(p.delta, sizes.discovery),
         ),
-        warnings=(*map(str, weaknesses(p.epsilon, p.delta, opt_in_users)), *_extrapolated(setting)),
+        warnings=(*map(str, weaknesses(p.epsilon, p.delta, opt_in_users)), *setting.warnings),
     )
-
-
-def _extrapolated(setting: Setting) -> tuple[str, ...]:
-    """What a plan cannot know, if it is for more users than were counted."""
-    counted = setting.outline.whole
-    if counted is None or counted.lone is None:
-        return ()
-    numbers = ((counted.lone.queries, "queries"), (counted.lone.urls, "URLs"))
-    what = " and ".join(f"{number:,} {name}" for number, name in numbers if number)
-    problem = f"only {counted.users:,} were counted. The {what} that only one of them has are never listed"
-    return (f"users: {problem}, because their shares among more users are unknown, so the list may become longer.",)

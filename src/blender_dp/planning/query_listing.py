@@ -7,12 +7,11 @@ from functools import cached_property
 
 import numpy as np
 
-from blender_dp.planning.listing import any_of, any_within, listing_probabilities
+from blender_dp.planning.listing import LEAST, any_of, any_within, listing_probabilities
 from blender_dp.planning.outline import TYPICAL, Outline, PossibleUrls, Records
 from blender_dp.stages import Floats, Integers
 
 _APART = 0.04  # the logarithms of the shares for which listing probabilities are computed
-_LEAST = 1e-300  # a share or a probability that has a logarithm
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +30,7 @@ class QueryListing:
 
     def any_listed_with(self, shares: Floats) -> Floats:
         """The probability that queries with these shares have a listed record, whichever URLs they have."""
-        probabilities: Floats = np.exp(np.interp(np.log(np.maximum(shares, _LEAST)), *self._by_share))
+        probabilities: Floats = np.exp(np.interp(np.log(np.maximum(shares, LEAST)), *self._by_share))
         return probabilities
 
     def any_of(self, queries: Integers, records: Records) -> Floats:
@@ -59,7 +58,7 @@ class QueryListing:
         lowest, highest = float(of_queries[-1]), float(of_queries[0])
         shares = np.unique(np.geomspace(lowest, highest, 2 + int(np.log(highest / lowest) / _APART)))
         any_listed = any_within(self._of_urls(urls, shares), urls.starts) @ urls.probabilities
-        return np.log(shares), np.log(np.maximum(any_listed, _LEAST))
+        return np.log(shares), np.log(np.maximum(any_listed, LEAST))
 
     def _of_urls(self, urls: PossibleUrls, shares: Floats) -> Floats:
         """The probability that each possible URL of queries with these shares is listed: a row for each share."""

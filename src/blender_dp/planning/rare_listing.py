@@ -13,7 +13,7 @@ from blender_dp.logs.synthetic import uniform
 from blender_dp.mechanisms.laplace_threshold import LaplaceThreshold
 from blender_dp.mechanisms.selector import Selection
 from blender_dp.mechanisms.truncated_geometric import TruncatedGeometric
-from blender_dp.planning.listing import any_within, log_missing
+from blender_dp.planning.listing import LEAST, any_within, log_missing
 from blender_dp.planning.tail import at
 from blender_dp.sampling import Entropy
 from blender_dp.stages import Flags, Floats, Integers
@@ -47,7 +47,7 @@ def select_rare(
     if not starts.size:
         return Selection(np.empty(0, np.int64), np.empty(0))
     of_records, sizes = at(of_count, counts), np.diff(starts, append=counts.size)
-    likely = any_within(of_records, starts) / np.maximum(could_be_listed, 1e-300)
+    likely = any_within(of_records, starts) / np.maximum(could_be_listed, LEAST)
     is_listed = np.repeat(uniform(starts.size, entropy) < likely, sizes)
     rows = np.flatnonzero(is_listed)
     query_of = np.repeat(np.arange(starts.size), sizes)[rows]
@@ -80,8 +80,8 @@ def _given_any(probabilities: Floats, query_of: Integers, entropy: Entropy) -> F
         going = np.flatnonzero(sizes > step)
         rows = starts[going] + step
         p, missing = probabilities[rows], is_missing[going]
-        chance = np.where(missing, p / np.maximum(any_left[going], 1e-300), p)
+        chance = np.where(missing, p / np.maximum(any_left[going], LEAST), p)
         hit = (uniform(going.size, entropy) < chance) | (missing & (sizes[going] == step + 1))
         listed[rows], is_missing[going] = hit, missing & ~hit
-        any_left[going] = np.maximum(any_left[going] - p, 0.0) / np.maximum(1 - p, 1e-300)
+        any_left[going] = np.maximum(any_left[going] - p, 0.0) / np.maximum(1 - p, LEAST)
     return listed

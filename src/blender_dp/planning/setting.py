@@ -14,7 +14,7 @@ from blender_dp.pipeline.collection import Collection
 from blender_dp.planning.calibrated_reach import Reach
 from blender_dp.planning.cutoff import on_final_list
 from blender_dp.planning.levels import from_rank, level, popular
-from blender_dp.planning.listing import Length, listing_probabilities
+from blender_dp.planning.listing import LEAST, Length, listing_probabilities
 from blender_dp.planning.noisy_counts import Contributions, by_calibration, by_discovery, noisy_counts
 from blender_dp.planning.outline import TYPICAL, Outline
 from blender_dp.planning.query_listing import QueryListing
@@ -42,9 +42,6 @@ class Setting:
     users: int
     opt_in: float
     parameters: Parameters
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "outline", self.outline.for_users(self.users))
 
     @cached_property
     def collection(self) -> Collection:
@@ -78,6 +75,15 @@ class Setting:
         except BlenderError:
             return False
         return True
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What a plan cannot know, if it is for more users than were counted."""
+        counted, unknown = self.outline.users, self.outline.unknown
+        if self.users <= counted or not unknown:
+            return ()
+        why = "because their shares among more users are unknown, so the list may become longer"
+        return (f"users: only {counted:,} were counted. {unknown} are never listed, {why}.",)
 
     @cached_property
     def of_count(self) -> Floats:
@@ -181,7 +187,7 @@ class Setting:
         shares, users, needed = self.outline.query_shares[first : self.head], self.sizes.discovery, queries
         for _ in range(_ITERATIONS):
             count = level(shares, users, needed)
-            needed = queries / max(self._listed_with(count, first), 1e-300)
+            needed = queries / max(self._listed_with(count, first), LEAST)
         return level(shares, users, needed)
 
     def _listed_with(self, count: float, first: int) -> float:
@@ -268,7 +274,7 @@ class Setting:
         """How many queries that are not looked at are listed on average, if their URLs are like those of the last ones."""
         last = slice(max(self.head - _PROBES, 0), self.head)
         alone = listing_probabilities(self.outline.query_shares[last], self.sizes.discovery, self.of_count)
-        like = float(self.listed[last].sum()) / max(float(alone.sum()), 1e-300)
+        like = float(self.listed[last].sum()) / max(float(alone.sum()), LEAST)
         return like * float(np.interp(self.head, *self._below))
 
 

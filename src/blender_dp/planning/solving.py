@@ -21,6 +21,7 @@ _CONFIDENCE = 0.9
 _SEARCHING = {"queries": 700, "few": 1, "many": 10, "fewest": 1}  # a long list has many errors to average over
 _VERIFYING = {"queries": 1500, "few": 2, "many": 20}
 _PRECISION, _SIMULATED = 1.05, 1.1  # the ratio of neighbouring values, in closed form and where each has to be simulated
+_CAREFUL, _NOT_ALWAYS_BETTER = 1.6, {"epsilon", "opt-in"}  # the ratio of neighbouring values that are simulated there
 _SOME = 0.5  # of the most popular queries, on average; if fewer of those wanted are listed, their errors are unknown
 _COARSE = 1.25  # the ratio of a value that was confirmed and one that was not, from which a value between them is checked
 
@@ -41,7 +42,7 @@ class Want:
             raise ParameterError("want", "no goal is set", "Pass queries, ndcg or error, such as queries=100,ndcg=0.95")
         limits = (("queries", self.queries, math.inf), ("ndcg", self.ndcg, 1.0), ("error", self.error, math.inf))
         for name, value, most in limits:
-            if value is not None and (not 0 < value <= most or (name == "queries" and value % 1)):
+            if value is not None and (not 0 < value <= most or (name == "queries" and not isinstance(value, int))):
                 fix = "Use positive numbers, a whole one for queries; NDCG is at most 1"
                 raise ParameterError("want", f"{name}={value:g} is not possible", fix)
 
@@ -60,13 +61,13 @@ class Want:
         reasons = []
         if not self.lists_enough(setting):
             queries = self.queries or 1
-            chance = math.floor(100 * setting.length.at_least(queries))  # never rounded up to what is wanted
+            chance = math.floor(100 * setting.length.at_least(queries))  # no number is rounded to what is wanted
             listed = f"{queries:,} queries are" if queries > 1 else "at least one query is"
             reasons.append(f"{listed} listed with a probability of {chance}%, not {_CONFIDENCE:.0%}")
         if self.ndcg is not None and predicted.ndcg.mean < self.ndcg:
-            reasons.append(f"the NDCG is {predicted.ndcg.mean:.4f}, not {self.ndcg:g}")
+            reasons.append(f"the NDCG is {_down(predicted.ndcg.mean, 4):.4f}, not {self.ndcg:g}")
         if self.error is not None and not (predicted.worst_error is not None and predicted.worst_error < self.error):
-            worst = "unknown" if predicted.worst_error is None else f"{predicted.worst_error:.1%}"
+            worst = "unknown" if predicted.worst_error is None else f"{-_down(-predicted.worst_error, 3):.1%}"
             reasons.append(f"the largest relative error is {worst}, not below {self.error:.1%}")
         return tuple(reasons)
 
@@ -86,6 +87,11 @@ class Solution:
     """What is not as wanted even at the best value."""
     setting: Setting
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What the plan cannot know."""
+        return self.setting.warnings
+
     def to_document(self) -> dict[str, Any]:
         """Everything as JSON values."""
         return {
@@ -93,6 +99,7 @@ class Solution:
             "value": self.value,
             "tried": self.tried,
             "missing": list(self.missing),
+            "warnings": list(self.warnings),
             "forecast": self.forecast.to_document(),
         }
 
@@ -109,7 +116,9 @@ def solve(setting: Setting, want: Want, solved: str) -> Solution:
     low = _first_possible(unknown, setting, want)
     if low is None:
         return _outcome(unknown, unknown.highest, unknown.set(setting, unknown.highest), want)
-    value = crossing(lambda one: _shortfall(unknown.set(setting, one), want), low, unknown.highest, _SIMULATED)
+    # With the papers' average, a better list may be ranked worse: then more may be less.
+    most = _CAREFUL if setting.parameters.estimator == "average" and unknown.name in _NOT_ALWAYS_BETTER else math.inf
+    value = crossing(lambda one: _shortfall(unknown.set(setting, one), want), low, unknown.highest, _SIMULATED, most)
     return _verified(unknown, setting, want, unknown.rounded(value))
 
 
@@ -181,6 +190,11 @@ def _outcome(unknown: Unknown, value: float, setting: Setting, want: Want, strea
     predicted = forecast(setting, results, want.queries)
     missing = want.missing(setting, predicted)
     return Solution(unknown.name, unknown.label, None if missing else value, value, predicted, missing, setting)
+
+
+def _down(value: float, decimals: int) -> float:
+    factor = 10.0**decimals
+    return math.floor(round(value * factor, 6)) / factor
 
 
 def _check_length(setting: Setting, want: Want) -> None:

@@ -10,6 +10,8 @@ from blender_dp.evaluation.sources import PopulationSource, population_of_releas
 from blender_dp.planning.outline import Outline
 from blender_dp.release import Release
 
+_UNLISTED = "Queries and URLs that the release does not list"
+
 Planned = str | Path | PopulationSource | Release | Population | Outline
 
 
@@ -20,8 +22,8 @@ def outline_of(planned: Planned) -> Outline:
     if isinstance(planned, Population):
         return Outline.of_population("population", planned)
     if isinstance(planned, Release):
-        return Outline.of_population("release", population_of_release(planned, listed_only=True))
+        return Outline.of_population("release", population_of_release(planned, listed_only=True), _UNLISTED)
     source = planned if isinstance(planned, PopulationSource) else PopulationSource(str(planned))
     if is_shape(source.name):
         return Outline.of_shape(source.name, shape_of(source.name, source.users))
-    return Outline.of_population(source.name, source.population(listed_only=True))
+    return Outline.of_population(source.name, source.population(listed_only=True), _UNLISTED if source.is_release else "")

@@ -17,6 +17,7 @@ import numpy as np
 from blender_dp.evaluation.draws import binomial, poisson_counts
 from blender_dp.logs.synthetic import uniform
 from blender_dp.planning.calibrated_reach import Reach
+from blender_dp.planning.listing import LEAST
 from blender_dp.release.manifest import Sizes
 from blender_dp.sampling import Entropy
 from blender_dp.stages import Flags, Floats, Integers
@@ -70,7 +71,7 @@ class Tail:
             decided = looked_at[2]
             calibration = np.where(decided, self._calibrated.counts(chosen, decided, entropy), calibration)
         else:
-            likely = likely / np.maximum(at(discovery.weights, found), 1e-300)
+            likely = likely / np.maximum(at(discovery.weights, found), LEAST)
         could_be_listed = decided & (uniform(chosen.size, entropy) < likely)
         return self.first + chosen, could_be_listed, np.stack([found, calibration, clients])
 
@@ -219,7 +220,7 @@ class _Tables:
         return seen, unseen
 
     def _running(self, values: Floats) -> Floats:
-        totals = np.maximum(np.add.reduceat(values, self.starts), 1e-300)
+        totals = np.maximum(np.add.reduceat(values, self.starts), LEAST)
         sizes = np.diff(self.starts, append=values.size)
         scaled = np.cumsum(values / np.repeat(totals, sizes))
         ends = np.arange(1, sizes.size + 1)

@@ -39,10 +39,13 @@ class Tradeoff:
     over: str
     label: str
     points: tuple[Point, ...]
+    warnings: tuple[str, ...] = ()
+    """What the plan cannot know at some of the values."""
 
     def to_document(self) -> dict[str, Any]:
         """Everything as JSON values."""
-        return {"over": self.over, "points": [point.to_document() for point in self.points]}
+        points = [point.to_document() for point in self.points]
+        return {"over": self.over, "points": points, "warnings": list(self.warnings)}
 
 
 def tradeoff(setting: Setting, over: str, values: Sequence[float] | None = None) -> Tradeoff:
@@ -65,7 +68,9 @@ def tradeoff(setting: Setting, over: str, values: Sequence[float] | None = None)
     # The estimator `average` ranks every query that discovery lists, so that it needs all of their users.
     draws_most = setting.parameters.estimator == "average" and any(changed.tail for changed in settings.values())
     with ThreadPoolExecutor(_THREADS if draws_most else 1) as pool:
-        return Tradeoff(unknown.name, unknown.label, tuple(pool.map(point, settings)))
+        points = tuple(pool.map(point, settings))
+    warnings = dict.fromkeys(text for changed in settings.values() for text in changed.warnings)
+    return Tradeoff(unknown.name, unknown.label, points, tuple(warnings))
 
 
 def _affordable(settings: dict[float, Setting], planned: float) -> dict[float, Setting]:

@@ -44,6 +44,8 @@ def _with_opt_in(setting: Setting, value: float) -> Setting:
 
 
 def _with_epsilon(setting: Setting, value: float) -> Setting:
+    if value == float(setting.parameters.epsilon):  # which may have more digits
+        return setting
     return replace(setting, parameters=replace(setting.parameters, epsilon=f"{value:.6g}"))
 
 
@@ -57,7 +59,7 @@ def _with_max_queries(setting: Setting, value: float) -> Setting:
 
 def _around(setting: Setting) -> Sequence[float]:
     users = (round(setting.users * factor) for factor in (0.1, 0.25, 0.5, 1, 2, 4, 10))
-    return [many for many in users if many <= MOST_USERS]
+    return [many for many in users if 1 <= many <= MOST_USERS]
 
 
 UNKNOWNS = {

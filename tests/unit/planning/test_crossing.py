@@ -52,6 +52,16 @@ def test_the_first_value_may_be_enough_and_the_last_one_too_little():
     assert crossing(lambda value: math.log(37 / value), 30.0, 30.0, 1.05) == 30
 
 
+def test_a_value_is_found_that_is_only_enough_in_the_middle():
+    """A shortfall that rises again: large steps would miss every value that is enough."""
+
+    def shortfall(value: float) -> float:
+        return abs(math.log(value / 5)) - 0.3
+
+    assert crossing(shortfall, 0.5, 20.0, 1.05) == 20
+    assert 5 * math.exp(-0.3) <= crossing(shortfall, 0.5, 20.0, 1.05, 1.6) <= 5 * math.exp(-0.3) * 1.05
+
+
 @given(
     st.floats(1.0, 1e6),
     st.floats(1e-6, 50),

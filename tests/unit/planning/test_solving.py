@@ -113,6 +113,24 @@ def test_every_check_uses_random_numbers_of_its_own(monkeypatch):
     assert streams.index("verification") > 0
 
 
+@pytest.mark.slow
+def test_an_epsilon_is_found_although_a_larger_one_is_worse():
+    """The papers' average ranks a long list by few calibration users: the NDCG is best at ε = 5, and too low at 20."""
+    parameters = Parameters(epsilon=5, delta="1e-6", max_queries=50, profile="paper")
+    solution = solve(setting_of("aol", "0.05", None, parameters), Want(ndcg=0.975), "epsilon")
+    assert solution.value == pytest.approx(4, abs=1)
+
+
+def test_no_number_is_rounded_to_what_is_wanted():
+    good = setting_of("zipf:3", "0.2", 100_000, Parameters(epsilon=4, delta="1e-6", max_queries=3))
+    found = solve(good, Want(ndcg=0.9), "opt-in").forecast
+    nearly = replace(found, ndcg=replace(found.ndcg, mean=0.99998), worst_error=0.01004)
+    assert Want(ndcg=1.0, error=0.01).missing(good, nearly) == (
+        "the NDCG is 0.9999, not 1",
+        "the largest relative error is 1.1%, not below 1.0%",
+    )
+
+
 def test_a_maximum_below_the_wanted_number_is_refused():
     with pytest.raises(ParameterError, match="max_queries: 20 is less than the 30 queries that are wanted"):
         solve(setting(), Want(queries=30), "opt-in")

@@ -56,6 +56,18 @@ def test_a_tradeoff_without_a_valid_value_says_what_is_wrong_with_the_planned_on
         tradeoff(setting(profile="paper", epsilon="0.5"), "opt-in")
 
 
+def test_a_tenth_of_few_users_is_left_out():
+    """It would be no user at all."""
+    few = replace(setting(), users=4, opt_in=0.5, parameters=replace(setting().parameters, f_o="0.5"))
+    assert {point.value for point in tradeoff(few, "users").points} <= {8, 16, 40}
+
+
+def test_the_planned_value_has_all_its_digits():
+    """ε a little above ln 2, the least that the papers' discovery accepts."""
+    least = setting(profile="paper", epsilon="0.69314719")
+    assert tradeoff(least, "epsilon").points[0].value == 0.69314719
+
+
 @pytest.mark.parametrize(
     ("over", "value", "problem"),
     [
