@@ -18,12 +18,11 @@ def crossing(
     """The smallest value without a shortfall, to within a factor of `precision`; `high` if there is none.
 
     A shortfall is positive where a value is not enough, and falls with the value; if it may rise again later, no step of the
-    search should be larger than a factor of `most`. Errors are nearly powers of what is
-    varied, so on logarithmic scales the crossing is expected on the straight line through two values. The search goes up
-    until a value is enough: at first as far as errors usually require, then to where the line through the last two values
-    ends. Within an interval, the next value is chosen a little beyond the line, in turn on both sides, so that soon both
-    ends are close to the crossing. If the same end moves twice, the line was misleading: the shortfall at the other end then
-    counts half (the Illinois method).
+    search should be larger than a factor of `most`. Errors are nearly powers of what is varied, so on logarithmic scales the
+    crossing is expected on the straight line through two values. The search goes up until a value is enough: at first as far
+    as errors usually require, then to where the line through the last two values ends. Within an interval, the next value is
+    chosen a little beyond the line, in turn on both sides, so that soon both ends are close to the crossing. If the same end
+    moves twice, the line was misleading: the shortfall at the other end then counts half (the Illinois method).
     """
     narrow, last = math.log(precision), math.log(high)
 

@@ -57,7 +57,7 @@ def expected_values(shares: Floats, users: int, of_count: Floats) -> Floats:
 
 
 def any_of(probabilities: Floats, query_of: Integers, queries: int) -> Floats:
-    """The probability that at least one record of every query is listed; 0 for queries without records."""
+    """The probability that at least one record of every query is listed; 0 (not -0) for queries without records."""
     return 0.0 - np.expm1(np.bincount(query_of, weights=log_missing(probabilities), minlength=queries))
 
 
