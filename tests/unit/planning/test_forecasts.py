@@ -5,6 +5,7 @@ import pytest
 
 from blender_dp.evaluation.experiment import Outcome
 from blender_dp.parameters import Parameters
+from blender_dp.planning import planned_list
 from blender_dp.planning.forecasts import Forecast, forecast, usual_runs, worst_error
 from blender_dp.planning.setting import Setting
 from blender_dp.planning.simulation import simulated
@@ -89,6 +90,15 @@ def test_the_noise_of_all_records_that_discovery_lists_is_in_the_last_cell(shape
         for outcomes in (drawn, planned)
     )
     assert np.log(expected / real) == pytest.approx(0, abs=4.9 * 0.1)
+
+
+@pytest.mark.parametrize(("max_queries", "is_full"), [(1, True), (200, False)])
+def test_noise_is_only_added_for_records_that_were_not_drawn(monkeypatch, max_queries, is_full):
+    """On a list with room, all listed records were drawn, however many are listed on average."""
+    monkeypatch.setattr(planned_list, "normal", lambda count, _: np.full(count, 1e9))
+    parameters = Parameters(epsilon=1, delta="1e-4", max_queries=max_queries, profile="paper")
+    outcomes = simulated(Setting(SHAPES["Zipf 0.7"], USERS, 0.6, parameters), 8, "added noise").outcomes
+    assert any(one.result.opt_in.queries.share[-1] > 100 for one in outcomes) == is_full
 
 
 def test_the_range_of_the_length_contains_95_percent():

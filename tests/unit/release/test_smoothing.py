@@ -155,18 +155,21 @@ def test_the_change_is_that_of_all_paths(monkeypatch):
     track = small(biases=2, visibilities=3)
     movement = Movement(track, np.array([5, 9]))
     belongs = np.arange(1, 13).reshape(2, 3, 2) ** 2 / 650
-    joint = np.zeros((4, 4))
+    joints = []  # the last ones are the most probable
     for kind, visibility, bias in np.ndindex(belongs.shape):
         likelihood, law, move = np.exp(track.log_likelihood[:, visibility, bias]), seen(movement, kind), movement.moves[kind]
         one = np.einsum("ia,a,ij,jb,b,jk,kc,c->ac", law, likelihood[0], move, law, likelihood[1], move, law, likelihood[2])
-        joint += belongs[kind, visibility, bias] * one / one.sum()
-    exact = _difference(track, joint.T, track.shares)
+        joints.append(belongs[kind, visibility, bias] * one / one.sum())
+    joint, rest = np.sum(joints, axis=0), np.sum(joints[:3], axis=0)
+    shares = joint.sum(axis=1), joint.sum(axis=0)
     monkeypatch.setattr(smoothing, "_MOST", 1.0)
-    assert _change(movement, belongs, joint.sum(axis=1), joint.sum(axis=0)) == pytest.approx(exact, rel=1e-6)
-    monkeypatch.setattr(smoothing, "_CASES", 9)  # of twelve: what they leave makes the interval longer, not shorter
-    low, high = _change(movement, belongs, joint.sum(axis=1), joint.sum(axis=0))
-    assert low < exact[0] < exact[1] < high
-    assert high - low < 1.5 * (exact[1] - exact[0])
+    exact = _difference(track, joint.T, track.shares)
+    assert _change(movement, belongs, *shares) == pytest.approx(exact, rel=1e-6)
+    monkeypatch.setattr(smoothing, "_CASES", 9)  # of twelve: in the others, both shares are independent
+    joined = joint - rest + np.outer(rest.sum(axis=1), rest.sum(axis=0)) / rest.sum()
+    found = _change(movement, belongs, *shares)
+    assert found == pytest.approx(_difference(track, joined.T, track.shares), rel=1e-5)
+    assert found[0] < exact[0] < exact[1] < found[1]
 
 
 def test_a_share_that_may_be_0_is_0_if_that_makes_the_interval_of_a_change_longer():
