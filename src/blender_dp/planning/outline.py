@@ -70,8 +70,8 @@ class Outline:
     levels: int = 2
     possible_urls: PossibleUrls | None = None
     """None if it is known which URLs each query has, so that `records` does not depend on the seed."""
-    unknown: str = ""
-    """What is never listed, because nothing says how many of more users than these would have it."""
+    never_listed: str = ""
+    """What no plan lists, because nothing says how many of more users would have it."""
 
     @classmethod
     def of_shape(cls, name: str, shape: Shape, levels: int = 2) -> Outline:
@@ -87,7 +87,7 @@ class Outline:
         return cls(name, shape.users, shape.query_shares, records, possible_urls=_possible_urls())
 
     @classmethod
-    def of_population(cls, name: str, population: Population, unknown: str = "") -> Outline:
+    def of_population(cls, name: str, population: Population, never_listed: str = "") -> Outline:
         """The outline of counted users: those of a log or a release.
 
         A query or URL that only one user has is not listed: a sample of users would have it several times.
@@ -104,21 +104,21 @@ class Outline:
         if is_lone.any():
             numbers = ((lone_queries, "queries"), (int(np.count_nonzero(is_lone)) - lone_queries, "URLs"))
             what = " and ".join(f"{number:,} {name}" for number, name in numbers if number)
-            unknown = unknown or f"The {what} that only one of them has"
+            never_listed = never_listed or f"The {what} that only one of them has"
             records = _merged(records, is_lone, query_shares.size)
         if not query_shares.size:
-            return cls(name, population.users, _NOTHING, _no_records, population.levels, unknown=unknown)
-        return cls(name, population.users, query_shares, _some_of(records), population.levels, unknown=unknown)
+            return cls(name, population.users, _NOTHING, _no_records, population.levels, never_listed=never_listed)
+        return cls(name, population.users, query_shares, _some_of(records), population.levels, never_listed=never_listed)
 
 
 def _merged(records: Records, is_lone: Flags, queries: int) -> Records:
     """The records of the first queries; a query's records with one user each become a single one, which is not listable."""
-    is_lone, kept = is_lone & (records.query_of < queries), ~is_lone
-    unknown = np.bincount(records.query_of[is_lone], records.shares[is_lone], queries).astype(np.float64)
-    owners = np.flatnonzero(unknown)
+    kept, merged = ~is_lone, is_lone & (records.query_of < queries)
+    together = np.bincount(records.query_of[merged], records.shares[merged], queries).astype(np.float64)
+    owners = np.flatnonzero(together)
     query_of = np.append(records.query_of[kept], owners)
     order = np.argsort(query_of, kind="stable")
-    shares = np.append(records.shares[kept], unknown[owners])
+    shares = np.append(records.shares[kept], together[owners])
     is_listable = np.arange(query_of.size) < query_of.size - owners.size
     return Records(query_of[order], shares[order], is_listable[order])
 

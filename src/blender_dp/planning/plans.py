@@ -37,7 +37,7 @@ class Plan:
     risks: tuple[str, ...]
     """What one person risks: a statement for each group, and how many records may be exposed."""
     warnings: tuple[str, ...]
-    """Why ε or δ is weak for this many users."""
+    """Why ε or δ is weak for this many users, and what the plan cannot know."""
 
     @property
     def users(self) -> int:

@@ -79,11 +79,11 @@ class Setting:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What a plan cannot know, if it is for more users than were counted."""
-        counted, unknown = self.outline.users, self.outline.unknown
-        if self.users <= counted or not unknown:
+        counted, what = self.outline.users, self.outline.never_listed
+        if self.users <= counted or not what:
             return ()
         why = "because their shares among more users are unknown, so the list may become longer"
-        return (f"users: only {counted:,} were counted. {unknown} are never listed, {why}.",)
+        return (f"users: only {counted:,} were counted. {what} are never listed, {why}.",)
 
     @cached_property
     def of_count(self) -> Floats:

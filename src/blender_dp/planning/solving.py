@@ -21,7 +21,8 @@ _CONFIDENCE = 0.9
 _SEARCHING = {"queries": 700, "few": 1, "many": 10, "fewest": 1}  # a long list has many errors to average over
 _VERIFYING = {"queries": 1500, "few": 2, "many": 20}
 _PRECISION, _SIMULATED = 1.05, 1.1  # the ratio of neighbouring values, in closed form and where each has to be simulated
-_CAREFUL, _NOT_ALWAYS_BETTER = 1.6, {"epsilon", "opt-in"}  # the ratio of neighbouring values that are simulated there
+_CAREFUL = 1.6  # the ratio of neighbouring values that are simulated, if a larger value may be worse
+_LONGER_LIST = {"epsilon", "opt-in"}  # which make the list longer, but not the number of users who rank it
 _SOME = 0.5  # of the most popular queries, on average; if fewer of those wanted are listed, their errors are unknown
 _COARSE = 1.25  # the ratio of a value that was confirmed and one that was not, from which a value between them is checked
 
@@ -42,9 +43,11 @@ class Want:
             raise ParameterError("want", "no goal is set", "Pass queries, ndcg or error, such as queries=100,ndcg=0.95")
         limits = (("queries", self.queries, math.inf), ("ndcg", self.ndcg, 1.0), ("error", self.error, math.inf))
         for name, value, most in limits:
-            if value is not None and (not 0 < value <= most or (name == "queries" and not isinstance(value, int))):
+            if value is not None and (not 0 < value <= most or (name == "queries" and value % 1)):
                 fix = "Use positive numbers, a whole one for queries; NDCG is at most 1"
                 raise ParameterError("want", f"{name}={value:g} is not possible", fix)
+        if self.queries is not None:
+            object.__setattr__(self, "queries", int(self.queries))  # 100.0, or an integer of numpy
 
     def lists_enough(self, setting: Setting) -> bool:
         """Whether the list is long enough, in closed form: an empty one has no errors, but is never wanted."""
@@ -81,10 +84,10 @@ class Solution:
     value: float | None
     """None: no value in the range is enough."""
     tried: float
-    """The value of the forecast: the solution, or the best value of the range."""
+    """The value of the forecast: the solution, or the last value that was tried."""
     forecast: Forecast
     missing: tuple[str, ...]
-    """What is not as wanted even at the best value."""
+    """What is not as wanted at the last value that was tried."""
     setting: Setting
 
     @property
@@ -116,10 +119,15 @@ def solve(setting: Setting, want: Want, solved: str) -> Solution:
     low = _first_possible(unknown, setting, want)
     if low is None:
         return _outcome(unknown, unknown.highest, unknown.set(setting, unknown.highest), want)
-    # With the papers' average, a better list may be ranked worse: then more may be less.
-    most = _CAREFUL if setting.parameters.estimator == "average" and unknown.name in _NOT_ALWAYS_BETTER else math.inf
+    most = _CAREFUL if _may_get_worse(setting, want, unknown) else math.inf
     value = crossing(lambda one: _shortfall(unknown.set(setting, one), want), low, unknown.highest, _SIMULATED, most)
     return _verified(unknown, setting, want, unknown.rounded(value))
+
+
+def _may_get_worse(setting: Setting, want: Want, unknown: Unknown) -> bool:
+    """Whether more may be less: a longer list has rarer queries, and the papers' average ranks it by few users."""
+    ranked_by_few = setting.parameters.estimator == "average" and unknown.name in _LONGER_LIST
+    return ranked_by_few or (want.error is not None and want.queries is None)
 
 
 def _solve_length(setting: Setting, want: Want, unknown: Unknown) -> Solution:

@@ -277,7 +277,7 @@ def _grid(estimates: Floats, offset: float, unseen: Sequence[float]) -> Floats:
     high = min(max(float((mean + _REACH * error).max()), *unseen, _REACH * float(error.min())), 1.0)
     logs = np.linspace(np.log(low + offset), np.log(high + offset), _FINE)
     shares = np.exp(logs) - offset
-    shares[0] = low  # not nearly
+    shares[0] = low  # the logarithm and its inverse return nearly this, perhaps less than 0
     far = ((shares[:, None] - mean) / (_SPREAD * error)) ** 2
     near = np.exp((far.min(axis=0) - far) / 2) * (shares[:, None] + offset)  # never 0 everywhere, however far all cells are
     below = (shares[:, None] <= np.array(unseen)).astype(float)

@@ -34,13 +34,14 @@ def tradeoff_chart(tradeoff: Tradeoff) -> Spec:
 
 
 def _label(over: str, value: float) -> str:
-    """A value, with up to four digits, so that values which hardly differ have different labels."""
+    """A value, with up to four digits."""
     if over == "opt-in":
         return f"{100 * value:.4g}%"
     if over != "users":
         return f"{value:.4g}" if over == "epsilon" else f"{value:,.0f}"
-    factor, unit = next(one for one in _UNITS if value >= one[0])
-    return f"{value / factor:.4g}{unit}"
+    rounded = float(f"{value:.4g}")
+    factor, unit = next(one for one in _UNITS if rounded >= one[0])
+    return f"{rounded / factor:g}{unit}"
 
 
 def _points(x: float, forecast: Forecast) -> Iterator[Point]:

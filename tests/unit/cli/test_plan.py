@@ -11,6 +11,7 @@ from blender_dp.cli import drawing_process
 from blender_dp.cli.app import app
 from blender_dp.cli.plan_output import shown
 from blender_dp.errors import BlenderError, ChartError
+from tests.rounds import rounds
 
 SMALL = ("plan", "zipf:1.5", "--users", "40000", "--opt-in", "0.1", "--delta", "1e-5")
 
@@ -30,6 +31,19 @@ def command(*arguments: str) -> str:
 def unfolded(text: str) -> str:
     """The text without its line breaks: the width of the console is that of the test that used it first."""
     return " ".join(text.split())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("question", [(), ("--over", "epsilon"), ("--solve", "opt-in", "--want", "queries=1")])
+def test_every_answer_about_more_users_than_a_release_has_warns_about_what_it_does_not_list(folder, question):
+    rounds([{}], users=40_000)[0].release.save(folder / "release")
+    options = ("--users", "80000", "--epsilon", "4", "--delta", "1e-5", "--max-queries", "5")
+    done = CliRunner().invoke(app, ["plan", "release", *options, *question], catch_exceptions=False)
+    said = unfolded(done.stderr)
+    assert "only 40,000 were counted. Queries and URLs that the release does not list are never listed" in said
+    assert said.count("never listed") == 1
+    as_json = json.loads(command("plan", "release/release.json", *options, *question, "--json"))
+    assert "never listed" in as_json.get("tradeoff", as_json)["warnings"][-1]
 
 
 @pytest.mark.slow

@@ -15,6 +15,7 @@ from blender_dp.planning.outline import Outline
 from blender_dp.planning.plans import plan_of
 from blender_dp.planning.simulation import simulated
 from blender_dp.planning.sources import outline_of
+from tests.rounds import rounds
 
 TABLE = pa.table({"query": ["a", "b", "b", "c"], "url": ["x", "y", "z", "x"], "count": [100, 300, 250, 50]})
 
@@ -68,6 +69,13 @@ def test_queries_of_one_user_are_unknown_in_a_larger_population():
     assert planned(outline, 1_000).warnings == ()
     alone = outline_of(Population.of_counts(counts.slice(1), 900))
     assert planned(alone, 10_000_000).length.mean < 1e-6
+
+
+def test_a_plan_from_a_release_says_what_it_cannot_know():
+    release = rounds([{}], users=40_000)[0].release
+    (warning,) = planned(outline_of(release), 50_000).warnings
+    assert "only 40,000 were counted. Queries and URLs that the release does not list" in warning
+    assert planned(outline_of(release), 40_000).warnings == ()
 
 
 def test_urls_of_one_user_are_not_listed_in_a_larger_population():

@@ -131,6 +131,20 @@ def test_no_number_is_rounded_to_what_is_wanted():
     )
 
 
+def test_a_whole_number_of_queries_may_be_of_any_type():
+    assert repr(Want(queries=100.0).queries) == "100"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("profile", ["tight", "paper"])
+def test_a_short_list_is_found_although_a_longer_one_has_larger_errors(profile):
+    """Without a number of queries, the error is that of all listed ones: with more users, rarer queries are among them."""
+    parameters = Parameters(epsilon=4, delta="1e-6", max_queries=100, profile=profile)
+    solution = solve(setting_of("aol", "0.05", None, parameters), Want(ndcg=0.8, error=0.3), "users")
+    assert solution.missing == ()
+    assert solution.value < 200_000
+
+
 def test_a_maximum_below_the_wanted_number_is_refused():
     with pytest.raises(ParameterError, match="max_queries: 20 is less than the 30 queries that are wanted"):
         solve(setting(), Want(queries=30), "opt-in")
