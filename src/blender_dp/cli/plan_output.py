@@ -55,6 +55,8 @@ def print_forecast(forecast: Forecast) -> None:
         rows.append([label, *_scores((value,), is_empty=is_empty), span])
     title = "Expected result (L1: 0 is best; NDCG: 1 is best)"
     print_table(title, {"what": False, "expected": True, "95 % of collections": True}, rows)
+    if not forecast.ranks:
+        return
     say()
     columns = dict.fromkeys(("rank", "share", "listed", "stated error", "95 % of collections", "actual error"), True)
     lines = [

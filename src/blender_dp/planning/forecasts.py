@@ -101,7 +101,7 @@ def work(setting: Setting) -> float:
 
 
 def _ranks(setting: Setting, stated: StatedErrors) -> tuple[Rank, ...]:
-    most = min(setting.parameters.max_queries, setting.head)
+    most = 0 if setting.outline.is_empty else min(setting.parameters.max_queries, setting.head)
     return tuple(_rank(setting, stated, rank) for rank in _RANKS if rank <= most)
 
 

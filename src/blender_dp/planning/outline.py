@@ -73,6 +73,11 @@ class Outline:
     never_listed: str = ""
     """What no plan lists, because nothing says how many of more users would have it."""
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether no query is known that could be listed."""
+        return self.query_shares is _NOTHING
+
     @classmethod
     def of_shape(cls, name: str, shape: Shape, levels: int = 2) -> Outline:
         """The outline of a synthetic population; with one level, its queries have no URLs."""

@@ -18,6 +18,7 @@ from blender_dp.planning.tail import at
 from blender_dp.sampling import Entropy
 from blender_dp.stages import Flags, Floats, Integers
 
+_AT_ONCE = 1_000_000  # values of noise, most of which may be useless
 _LIKELY = 0.1  # listing probabilities from which noise is drawn until the record is listed
 
 
@@ -66,8 +67,23 @@ def _noisy(mechanism: LaplaceThreshold | TruncatedGeometric, of_count: Floats, c
     for count in np.unique(counts[~likely]).tolist():
         rows = np.flatnonzero(counts == count)
         rows = rows[np.argsort(uniform(rows.size, entropy))]  # the noise may be sorted
-        noisy[rows] = exact[rows] + noise.above(rows.size, threshold - count * noise.half_steps, entropy)
+        missing = threshold - count * noise.half_steps
+        noisy[rows] = exact[rows] + _above(mechanism, rows.size, missing, float(of_count[count]), entropy)
     return noisy / noise.half_steps
+
+
+def _above(
+    mechanism: LaplaceThreshold | TruncatedGeometric, count: int, threshold: int, probability: float, entropy: Entropy
+) -> Integers:
+    """Noise above a threshold that it exceeds with this probability: small even below 0, if nearly all noise is negative."""
+    noise = mechanism.noise
+    if threshold >= 0:
+        return noise.above(count, threshold, entropy)
+    found = np.empty(0, np.int64)
+    while found.size < count:
+        more = noise.sample(min(int((count - found.size) / probability) + 1, _AT_ONCE), entropy)
+        found = np.append(found, more[more > threshold])
+    return found[:count]
 
 
 def _given_any(probabilities: Floats, query_of: Integers, entropy: Entropy) -> Flags:

@@ -78,8 +78,10 @@ class Setting:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What a plan cannot know, if it is for more users than were counted."""
+        """What a plan cannot know, if it is for more users than were counted, or if no query can be listed."""
         counted, what = self.outline.users, self.outline.never_listed
+        if what and self.outline.is_empty:
+            return (f"users: {counted:,} were counted. {what} are never listed, and there are no others.",)
         if self.users <= counted or not what:
             return ()
         why = "because their shares among more users are unknown, so the list may become longer"

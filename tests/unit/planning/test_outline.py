@@ -68,7 +68,11 @@ def test_queries_of_one_user_are_unknown_in_a_larger_population():
     assert solve(many, Want(queries=2), "opt-in").warnings == many.warnings
     assert planned(outline, 1_000).warnings == ()
     alone = outline_of(Population.of_counts(counts.slice(1), 900))
-    assert planned(alone, 10_000_000).length.mean < 1e-6
+    for users in (900, 10_000_000):
+        nothing = plan_of(planned(alone, users), 1)
+        assert nothing.forecast.queries.mean < 1e-6
+        assert nothing.forecast.ranks == ()
+        assert "The 900 queries that only one of them has are never listed, and there are no others." in nothing.warnings[-1]
 
 
 def test_a_plan_from_a_release_says_what_it_cannot_know():
